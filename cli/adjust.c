@@ -98,8 +98,8 @@ static bool is_unknown(const adjust_options *options) {
 
 /* Whether rows are moved each for itself. An output that is no file gets all or nothing, so they are read first. */
 static bool row_by_row(const adjust_options *options) {
-    return !is_unknown(options) && strncmp(options->to, "counts:", 7) != 0 && !options->strata && options->output &&
-           strcmp(options->output, "-") != 0;
+    return !is_unknown(options) && strncmp(options->to, "counts:", 7) != 0 && !options->strata &&
+           cli_replaces_file(options->output);
 }
 
 static int check_options(cli_call *call, const adjust_options *options) {
@@ -198,21 +198,24 @@ static void end_piece(cli_call *call, work *held) {
 /* The next rows; where there are none, the piece at work stays and *more is false. */
 static int read_piece(cli_call *call, work *held, bool *more) {
     const adjust_options *options = held->options;
-    pv_probs *probs;
+    pv_probs *probs = NULL;
     *more = false;
-    do {
+    while (!*more) {
         pv_status status =
             pv_probs_pieces_next(call->ctx, held->pieces, row_by_row(options) ? PIECE : SIZE_MAX, &probs);
         if (status != PV_OK)
             return cli_fail(call, status);
         if (!probs)
             return CLI_OK;
-        end_piece(call, held);
-        held->probs = probs;
         held->rows += probs->data->rows;
         held->dropped += probs->data->dropped;
-    } while (probs->data->rows == 0);
-    *more = true;
+        *more = probs->data->rows > 0;
+        if (*more)
+            end_piece(call, held);
+        else /* the piece at work may be the last with rows */
+            pv_probs_free(call->ctx, probs);
+    }
+    held->probs = probs;
     if (!options->labels)
         return CLI_OK;
     held->label = cli_alloc(probs->data->rows, sizeof *held->label);

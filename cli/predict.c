@@ -146,8 +146,8 @@ static int load_model(cli_call *call, const predict_options *options, work *held
 static bool row_by_row(const predict_options *options, const work *held) {
     pv_population_kind kind = held->population->kind;
     return (kind == PV_POPULATION_TRUE || kind == PV_POPULATION_KNOWN || kind == PV_POPULATION_DESIGN) &&
-           !held->classifier->schema->strata && options->posterior == FIXED && !options->ensemble && options->output &&
-           strcmp(options->output, "-") != 0;
+           !held->classifier->schema->strata && options->posterior == FIXED && !options->ensemble &&
+           cli_replaces_file(options->output);
 }
 
 static void end_piece(cli_call *call, work *held) {
@@ -186,30 +186,36 @@ static int read_labels(cli_call *call, const predict_options *options, work *hel
 /* The next rows; where there are none, the piece at work stays and *more is false. */
 static int read_piece(cli_call *call, work *held, bool *more) {
     const predict_options *options = held->options;
-    pv_table *table;
-    pv_dataset *data;
     *more = false;
-    do {
+    while (!*more) {
+        pv_table *table;
+        pv_dataset *data = NULL;
         pv_status status =
             pv_pieces_next(call->ctx, held->pieces, row_by_row(options, held) ? PIECE : SIZE_MAX, &table);
-        if (status != PV_OK)
-            return cli_fail(call, status);
-        if (!table)
+        if (status == PV_OK && !table)
             return CLI_OK;
-        end_piece(call, held);
-        held->table = table;
-        if (held->population->kind == PV_POPULATION_UNKNOWN)
-            held->roles.weights = cli_weights(held->classifier, held->table, options->weights);
-        if (held->roles.weights && !options->weights)
+        if (status == PV_OK && held->population->kind == PV_POPULATION_UNKNOWN)
+            held->roles.weights = cli_weights(held->classifier, table, options->weights);
+        if (status == PV_OK && held->roles.weights && !options->weights)
             cli_note(call, "rows count by their weight in column '%s', as in the fit", held->roles.weights);
-        status = pv_schema_apply(call->ctx, held->classifier->schema, held->table, &held->roles, &data);
-        if (status != PV_OK)
+        if (status == PV_OK)
+            status = pv_schema_apply(call->ctx, held->classifier->schema, table, &held->roles, &data);
+        if (status != PV_OK) {
+            pv_table_free(call->ctx, table);
             return cli_fail(call, status);
-        held->data = data;
+        }
         held->rows += data->rows;
         held->dropped += data->dropped;
-    } while (data->rows == 0);
-    *more = true;
+        *more = data->rows > 0;
+        if (*more) {
+            end_piece(call, held);
+            held->table = table;
+            held->data = data;
+        } else { /* the piece at work may be the last with rows */
+            pv_dataset_free(call->ctx, data);
+            pv_table_free(call->ctx, table);
+        }
+    }
     return options->labels ? read_labels(call, options, held) : CLI_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- text that grows --------------------------------------------------------------------------------------------- */
 
@@ -334,6 +335,11 @@ static int write_file(run *r, const char *path) {
 
 static bool to_file(const char *output) {
     return output && strcmp(output, "-") != 0;
+}
+
+bool cli_replaces_file(const char *output) {
+    struct stat about;
+    return to_file(output) && (stat(output, &about) != 0 || S_ISREG(about.st_mode));
 }
 
 int cli_check_output(cli_call *call, const char *output) {

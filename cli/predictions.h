@@ -54,6 +54,8 @@ typedef struct cli_pieces {
  * written in order; an interrupt leaves no file behind. */
 int cli_write_predictions(cli_call *call, const cli_predictions *predictions, const char *output);
 int cli_write_pieces(cli_call *call, const cli_pieces *pieces, const char *output);
+/* Whether the output is a file that is there whole or not at all. */
+bool cli_replaces_file(const char *output);
 /* Whether the output can be had at all: before any work. */
 int cli_check_output(cli_call *call, const char *output);
 /* Reads --costs; *costs is NULL where path is. */

@@ -143,7 +143,7 @@ class Found:
         ]
         self.n_features_in_ = len(names)
         self.__dict__.pop("feature_names_in_", None)
-        if names != [f"x{i}" for i in range(len(names))]:
+        if set(names) != {f"x{i}" for i in range(len(names))}:  # those of an array, of which an offset comes first
             self.feature_names_in_ = np.asarray(names, dtype=object)
         self._describe()
 

@@ -66,8 +66,12 @@ def settings_of(ctx, chosen, defaults, classes, files, *, weighted, sampled):
     settings = ctx.new("pv_fit_settings_new", free="pv_settings_free")
     positive = chosen["positive"]
     stated = chosen["prevalence"] is not None
-    chosen = {**chosen, "prevalence": prevalence_text(chosen["prevalence"], classes, positive)}
-    if len(classes) == 2:
+    stated_as = chosen["prevalence"]
+    chosen = {**chosen, "prevalence": prevalence_text(stated_as, classes, positive)}
+    if len(classes) == 2 and chosen["order"] is not None:  # its last label is the positive one
+        order = chosen["order"].split(",") if isinstance(chosen["order"], str) else list(chosen["order"])
+        chosen["prevalence"] = prevalence_text(stated_as, classes, order[-1] if order else None)
+    elif len(classes) == 2:
         chosen["positive"] = label_text(classes[positive_index(classes, positive)])
     elif positive is not None:
         positive_index(classes, positive)

@@ -82,17 +82,19 @@ def fit(estimator, source, target, *, client=None, workers=None, **arguments):
         )
         for rank, worker in enumerate(workers)
     ]
-    waiting, lost = set(parts), None
-    while waiting and lost is None:
+    waiting, why = set(parts), None
+    while waiting and why is None:
         try:
-            waiting = set(wait(list(waiting), timeout=1, return_when="FIRST_COMPLETED").not_done)
-        except TimeoutError:
+            done, not_done = wait(list(waiting), timeout=1, return_when="FIRST_COMPLETED")
+            waiting = set(not_done)
+            why = next((part.exception() for part in done if part.status == "error"), None)
+        except (TimeoutError, asyncio.TimeoutError):  # two of them before Python 3.11
             lost = _lost(client, workers)
-        except asyncio.TimeoutError:  # another one before Python 3.11
-            lost = _lost(client, workers)
-    if lost is not None:
-        if lost != workers[0]:
-            meeting.break_up(f"the worker {lost} is gone").result()
-        client.cancel(parts)
-        raise RuntimeError(f"the worker {lost} is gone; the fit has to begin anew")
-    return parts[0].result()
+            if lost is not None:
+                why = RuntimeError(f"the worker {lost} is gone; the fit has to begin anew")
+    if why is None:
+        return parts[0].result()
+    if waiting and _lost(client, workers[:1]) is None:  # nobody is to wait for what does not come
+        meeting.break_up(str(why)).result()
+    client.cancel(parts)
+    raise why

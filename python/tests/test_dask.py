@@ -20,6 +20,15 @@ def table(tmp_path):
     return path
 
 
+class Absent(PrevalenceClassifier):
+    """Fails on one of the ranks, before the others could learn of it."""
+
+    def fit_source(self, source, target, *, ranks=None, **arguments):
+        if ranks.rank == 1:
+            raise RuntimeError("not here")
+        return super().fit_source(source, target, ranks=ranks, **arguments)
+
+
 class Room:
     """Ranks that are threads."""
 
@@ -86,6 +95,23 @@ def test_ranks(table, size):
         np.testing.assert_array_equal(model.posterior_, alone.posterior_)
 
 
+def test_offset_of_an_array(table, tmp_path):
+    data = np.loadtxt(table, delimiter=",", skiprows=1)
+    x, y = data[:, :3], data[:, 3].astype(int)
+    model = PrevalenceClassifier(prevalence=0.1, offset="x2").fit(x, y)
+    model.save(tmp_path / "model")
+    loaded = PrevalenceClassifier.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(x), model.predict_proba(x))
+
+
+def test_order(table):
+    data = np.loadtxt(table, delimiter=",", skiprows=1)
+    y = np.where(data[:, 3] > 0, "ill", "well")
+    one = PrevalenceClassifier(prevalence=0.1, order=["well", "ill"]).fit(data[:, :3], y)
+    other = PrevalenceClassifier(prevalence=0.1, positive="ill").fit(data[:, :3], y)
+    np.testing.assert_array_equal(one.predict_proba(data[:, :3]), other.predict_proba(data[:, :3]))
+
+
 def test_rank_that_fails(table):
     def work(ranks):
         source = table if ranks.rank != 1 else "none.csv"
@@ -124,3 +150,5 @@ def test_dask(table):
         assert not hasattr(estimator, "classes_")
         with pytest.raises(InputError, match="sicc"):
             fit(estimator, source, "sicc", client=client)
+        with pytest.raises(RuntimeError, match="not here"):  # one that fails before it takes part
+            fit(Absent(prevalence=0.1, threads=1), source, "sick", client=client)

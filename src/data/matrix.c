@@ -160,7 +160,12 @@ static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__plan *
             double number = pv__number_at(columns->feature[s].numbers, row);
             if (isnan(number)) /* filled */
                 continue;
-            if (!(fabs((number - source->mean) / source->sd) <= PV__FARTHEST))
+            bool near = fabs((number - source->mean) / source->sd) <= PV__FARTHEST;
+            if (!near && plan->offset == plan->feature[s] && plan->offset < table->columns)
+                return PV__FAIL_CELL(ctx, table, row, plan->feature[s],
+                                     "an offset of %g in column '%s' is too large to compute with; correct the cell",
+                                     number, pv__show(source->name).text);
+            if (!near)
                 return PV__FAIL_CELL(ctx, table, row, plan->feature[s],
                                      "%g in column '%s' is too far from the mean %g of the rows that were learned from "
                                      "(standard deviation %g) to compute with; correct the cell",

@@ -10,6 +10,7 @@
 typedef struct writing {
     pv_ctx *ctx;
     pv__duckdb *q;
+    const char *path;
     pv_pieces_source next;
     void *state;
     const pv_table *piece; /* NULL behind the last */
@@ -17,6 +18,53 @@ typedef struct writing {
     pv_status status;      /* why that failed, if not PV_OK */
     pv_error error;
 } writing;
+
+/* ---- what the format asks for ------------------------------------------------------------------------------------ */
+
+static bool is_utf8(const char *text) {
+    for (size_t length; *text; text += length)
+        if ((length = pv_utf8_next(text, NULL)) == 0)
+            return false;
+    return true;
+}
+
+/* Names that differ in the case of letters are one to DuckDB. */
+static pv_status check_names(pv_ctx *ctx, const char *path, const pv_table *piece) {
+    for (size_t c = 0; c < piece->columns; c++) {
+        const char *name = piece->column[c].name;
+        if (!is_utf8(name))
+            return pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0,
+                               "the name of column %zu is not UTF-8, as Parquet needs it; save the data as UTF-8, or "
+                               "write a CSV file",
+                               c + 1);
+        for (size_t d = 0; d < c; d++)
+            if (strlen(piece->column[d].name) == strlen(name) && pv__text_begins(name, piece->column[d].name))
+                return pv__fail_at(
+                    ctx, PV_ERR_INPUT, path, 0, 0,
+                    "columns '%s' and '%s' differ in nothing but the case of letters, which Parquet files "
+                    "do not tell apart here; rename one, or write a CSV file",
+                    pv__show(piece->column[d].name).text, pv__show(name).text);
+    }
+    return PV_OK;
+}
+
+static pv_status check_texts(pv_ctx *ctx, const char *path, const pv_table *piece) {
+    for (size_t c = 0; c < piece->columns; c++)
+        for (int32_t l = 0; l < piece->column[c].levels; l++)
+            if (!is_utf8(piece->column[c].level[l]))
+                return pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0,
+                                   "'%s' in column '%s' is not UTF-8, as Parquet needs it; save the data as UTF-8, or "
+                                   "write a CSV file",
+                                   pv__show(piece->column[c].level[l]).text, pv__show(piece->column[c].name).text);
+    return PV_OK;
+}
+
+/* The next piece; what its texts are is looked at once. */
+static pv_status next_piece(writing *w) {
+    w->row = 0;
+    PV_TRY(w->next(w->state, &w->piece));
+    return w->piece ? check_texts(w->ctx, w->path, w->piece) : PV_OK;
+}
 
 /* ---- what DuckDB calls ------------------------------------------------------------------------------------------- */
 
@@ -62,10 +110,8 @@ static void put_column(const pv__duckdb_functions *f, const pv_column *column, s
 static void fill(pv__handle info, pv__handle chunk) {
     writing *w = current;
     const pv__duckdb_functions *f = &w->q->f;
-    while (w->status == PV_OK && w->piece && w->row == w->piece->rows) {
-        w->row = 0;
-        w->status = w->next(w->state, &w->piece);
-    }
+    while (w->status == PV_OK && w->piece && w->row == w->piece->rows)
+        w->status = next_piece(w);
     if (w->status != PV_OK) {
         w->error = *pv_ctx_error(w->ctx);
         f->function_set_error(info, "the rows could not be made");
@@ -119,9 +165,10 @@ static pv_status write_file(writing *w, const pv_output *output) {
     if (!output->temporary)
         return pv__fail_at(w->ctx, PV_ERR_PATH, output->path, 0, 0,
                            "is no regular file, as Parquet needs it; give another name");
-    PV_TRY(w->next(w->state, &w->piece));
+    PV_TRY(next_piece(w));
     if (!w->piece)
         return pv__fail_at(w->ctx, PV_ERR_INPUT, output->path, 0, 0, "there are no rows to write");
+    PV_TRY(check_names(w->ctx, output->path, w->piece));
     PV_TRY(pv__duckdb_begin(w->ctx, &query, 1, &w->q));
     pv_status status = enlist(w, &query);
     if (status == PV_OK)
@@ -131,6 +178,9 @@ static pv_status write_file(writing *w, const pv_output *output) {
         const pv_error *e = &w->error;
         return pv__fail_at(w->ctx, w->status, *e->file ? e->file : NULL, e->line, e->column, "%s", e->message);
     }
+    if (status == PV_ERR_INTERRUPTED)
+        return pv__fail_at(w->ctx, status, output->path, 0, 0,
+                           "writing was interrupted; what was there before is unchanged");
     if (status == PV_ERR_INPUT || (status == PV_OK && w->piece)) {
         pv_error e = *pv_ctx_error(w->ctx);
         return pv__fail_at(w->ctx, PV_ERR_WRITE, output->path, 0, 0,
@@ -141,7 +191,7 @@ static pv_status write_file(writing *w, const pv_output *output) {
 }
 
 pv_status pv_parquet_write(pv_ctx *ctx, const char *path, pv_pieces_source next, void *state) {
-    writing w = {.ctx = ctx, .next = next, .state = state}, *outer = current;
+    writing w = {.ctx = ctx, .path = path, .next = next, .state = state}, *outer = current;
     pv_output output = {0};
     pv_status status = pv_output_open(ctx, path, &output);
     current = &w;

@@ -59,6 +59,7 @@ static pv_status take_part(pv_ctx *ctx, const pv_table *whole, size_t first, siz
     made->piece = rows < whole->rows;
     made->hash = whole->hash;
     made->line = whole->line ? whole->line + first : NULL;
+    made->packed = whole->packed ? pv__packed_share(whole->packed) : NULL;
     for (size_t c = 0; c < whole->columns; c++) {
         made->column[c] = whole->column[c];
         made->column[c].number = whole->column[c].number ? whole->column[c].number + first : NULL;
@@ -74,8 +75,10 @@ static pv_status next_part(pv_ctx *ctx, pv_pieces *p, size_t rows, pv_table **ta
         *table = p->whole;
         p->whole = NULL;
     }
-    if (!p->whole || p->next == p->whole->rows)
+    if (!p->whole)
         return PV_OK;
+    if (p->next == p->whole->rows)
+        return pv__packed_unchanged(ctx, p->whole);
     size_t left = p->whole->rows - p->next, n = left < rows ? left : rows;
     PV_TRY(take_part(ctx, p->whole, p->next, n, table));
     p->next += n;

@@ -131,6 +131,28 @@ pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
     return roles->votes ? pv__plan_votes(ctx, table, roles->votes, plan) : PV_OK;
 }
 
+/* The offset's column is a number, and nothing else. */
+static pv_status check_offset(pv_ctx *ctx, const pv_roles *roles) {
+    const struct {
+        const char *option, *list;
+    } lists[] = {{"exclude", roles->exclude}, {"categorical", roles->categorical}, {"strata", roles->strata}};
+    if (roles->image)
+        return pv__fail(ctx, PV_ERR_USAGE, "`offset` is for tables, and these rows are images: leave it out");
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        char **names;
+        size_t n;
+        if (!lists[i].list)
+            continue;
+        PV_TRY(pv__names_split(ctx, lists[i].option, lists[i].list, &names, &n));
+        bool found = pv__listed((const char *const *)names, n, roles->offset);
+        pv_string_list_free(ctx, names, n);
+        if (found)
+            return pv__fail(ctx, PV_ERR_USAGE, "`offset`: '%s' is named in `%s` as well; a column has one part",
+                            pv__show(roles->offset).text, lists[i].option);
+    }
+    return PV_OK;
+}
+
 pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
     const char *group = pv__roles_group(roles), *option = pv__roles_grouping(roles);
     if (roles->votes && roles->target)
@@ -148,8 +170,8 @@ pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
                         roles->votes      ? "votes"
                         : roles->positive ? "positive"
                                           : "target` of counts");
-    if (roles->offset && roles->image)
-        return pv__fail(ctx, PV_ERR_USAGE, "`offset` is for tables, and these rows are images: leave it out");
+    if (roles->offset)
+        PV_TRY(check_offset(ctx, roles));
     if (!roles->target && !roles->votes)
         return pv__fail(ctx, PV_ERR_USAGE, "`target` is missing: name the column to predict");
     if (!group)

@@ -279,7 +279,7 @@ static void point_home(chain *c) {
     c->adapt.squares = c->sums + c->nuts.dims;
 }
 
-/* Ranks have every so-manieth chain: all get to know all of them. */
+/* Chains are dealt to the ranks in turn: all get to know all of them. */
 typedef struct crowd {
     chain *chains;
     int64_t draws;

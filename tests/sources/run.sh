@@ -45,6 +45,11 @@ grep -q "2 rows with missing cells left out" said && ok || bad "rows left out: $
 same "predictions in pieces" whole.csv pieces.csv
 p adjust pieces.csv --from 0.1 --to 0.01 >whole.csv; p adjust pieces.csv --from 0.1 --to 0.01 -o moved.csv
 same "probabilities in pieces" whole.csv moved.csv
+head -n 131073 many.csv | sed 2d >last.csv; printf '1,2,0\n,2,0\n,3,1\n' >>last.csv # all of the last piece is dropped
+p predict two.model last.csv --missing drop -o last.out && [ "$(wc -l <last.out)" = 131073 ] && ok || bad "a last piece without a row: $(wc -l <last.out)"
+awk -F, 'NR == 1 {print; next} NR > 131073 {$2 = ""} 1' OFS=, last.out >lost.csv; sed -n 2p last.out | awk -F, -v OFS=, '{$2 = ""; print}' >>lost.csv
+p adjust lost.csv --from 0.1 --to 0.01 --missing drop -o last.moved && ok
+timeout 60 "$prevail" predict two.model many.csv -o /dev/stdout 2>/dev/null | grep -q . && bad "a part of the predictions was written to a pipe" || ok
 refused "a missing cell in a later piece" ":149999:1: 'x1' is missing" "$prevail" predict two.model <(sed 2d many.csv) -o none.csv
 [ -e none.csv ] && bad "a part of the predictions was written" || ok
 
@@ -95,6 +100,10 @@ if install_duckdb; then
     same "probabilities in pieces, in a Parquet file" a1 a2
     refused "a missing cell in a later piece of a query" "is missing here" "$prevail" predict two.model "SELECT * FROM read_csv('many.csv', nullstr = 'NA')" -o none.parquet
     ls | grep -q 'none.parquet\|partial' && bad "a part of the predictions was written" || ok
+    printf 'p__no,p__yes,who\n0.5,0.5,J\xf6rg\n' >latin.csv
+    refused "texts that are not UTF-8" "is not UTF-8" "$prevail" adjust latin.csv --from 0.5 --to 0.1 -o latin.parquet
+    printf 'p__no,p__yes,Age,age\n0.5,0.5,1,2\n' >letters.csv
+    refused "names that differ in case" "'Age' and 'age' differ" "$prevail" adjust letters.csv --from 0.5 --to 0.1 -o letters.parquet
     # types
     p fit "SELECT x1, x2 > 0 AS up, y, CAST(x3 AS DECIMAL(9,4)) AS money, DATE '2020-01-01' + CAST(code AS INTEGER) AS day,
            CAST(town AS ENUM ('north', 'south, east')) AS town FROM ($query)" --target y --prevalence 0.1 --missing drop >types.out &&

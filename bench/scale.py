@@ -29,6 +29,7 @@ import packed_table
 HERE = os.path.dirname(os.path.abspath(__file__))
 COLUMNS = 20
 LEAST = 128_000_000
+LONGEST = 600
 GROUP = "/sys/fs/cgroup/memory/prevail-bench"
 
 
@@ -53,7 +54,12 @@ def run(command, group=None):
                 return
     thread = threading.Thread(target=watch)
     thread.start()
-    out, errors = child.communicate()
+    try:
+        out, errors = child.communicate(timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        out, errors = child.communicate()
+        errors = f"took longer than {LONGEST} s"
     seconds = time.perf_counter() - begin
     watched.set()
     thread.join()

@@ -112,8 +112,9 @@ static pv__plugin_code make_wide(pv__net *net, int t, char *why) {
     if (x == 0 || !wide_fits(&layer->conv) || (one && (g->node[t].dropout > 0 || layer->joins >= 0)))
         return PV_PLUGIN_OK;
     Layer *below = &net->layer[x - 1];
-    bool onward =
-        net->half && alone && (one ? below->first : g->node[x - 1].kind == PV_NODE_CONV && g->node[x - 1].dropout == 0);
+    /* What a layer of stride 2 has is for any convolution below but the first, whose kernel takes maps of stride 1. */
+    bool gates = !below->first && g->node[x - 1].kind == PV_NODE_CONV && g->node[x - 1].dropout == 0;
+    bool onward = net->half && alone && (one ? below->first : gates);
     if ((!one && !onward) ||
         !wide_make(&layer->conv, net->value[x], weights_of(net, t), net->slope[t + 1], net->slope[x], &layer->maps))
         return PV_PLUGIN_OK;

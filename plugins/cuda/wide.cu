@@ -198,11 +198,18 @@ enum {
     SUM_BYTES = (SUM_PIXELS + SUM_HALO) * ROW,
     SUM_STAGE = (SUM_BYTES + 2 * ROW + EIGHT_ROWS - 1) / EIGHT_ROWS * EIGHT_ROWS,
     SUM_STAGES = 2,
-    SUM_ROOM = SUM_STAGES * SUM_STAGE,
     SUM_GROUPS = 3,
+    SUM_READ = SUM_PIXELS + (SUM_GROUPS - 1) * LINE + SUM_PIXELS + 2, /* rows of a stage that products read */
+    /* The columns of a product of three taps overlap: it reads 18 rows. A tool that checks accesses may take its 192
+     * columns to lie apart, with a row each at most: from the end of the last stage that is beyond the block's memory.
+     * This is room for it, which nothing reads; there is one such block to a multiprocessor with it or without. */
+    SUM_APART = 3 * CHANNELS * ROW,
+    SUM_ROOM = SUM_STAGES * SUM_STAGE + SUM_APART,
     SUM_THREADS = SUM_GROUPS * GROUP + WARP,
     SUM_STRIPS = SIDE / SUM_LINES
 };
+static_assert(SUM_READ * ROW == SUM_BYTES + 2 * ROW && SUM_READ * ROW <= SUM_STAGE,
+              "two rows beyond the strip are read");
 
 /* A group of warps for each line of taps, its three in one product: the next tap's rows begin one row on. The dropped
  * columns are 0 in dy. */
@@ -454,13 +461,13 @@ bool wide_make(const Conv *c, void *x, void *w, void *dy, void *dx, Wide *wide) 
 }
 
 void wide_forward(cudaStream_t s, const Conv *c, const Wide *wide, const float *bias, void *y) {
-    int room = with_room(wide_forward_kernel, FORWARD_ROOM);
+    int room = with_room<FORWARD_ROOM>(wide_forward_kernel);
     wide_forward_kernel<<<wide->blocks, WIDE_THREADS, room, s>>>(wide->halo, wide->weights, c->images * STRIPS, bias,
                                                                  (bf16 *)y);
 }
 
 void wide_data(cudaStream_t s, const Conv *c, const Wide *wide, const float *x, float *partial) {
-    int room = with_room(wide_data_kernel, DATA_ROOM);
+    int room = with_room<DATA_ROOM>(wide_data_kernel);
     wide_data_kernel<<<wide->blocks, WIDE_THREADS, room, s>>>(wide->slope, wide->strip, wide->weights,
                                                               c->images * STRIPS, x, partial);
 }
@@ -470,13 +477,13 @@ void wide_weights(cudaStream_t s, const Conv *c, const Wide *wide, float *partia
         wide_weights_tf32(s, c, wide, partial);
         return;
     }
-    int room = with_room(wide_weights_kernel, SUM_ROOM);
+    int room = with_room<SUM_ROOM>(wide_weights_kernel);
     wide_weights_kernel<<<wide->blocks, SUM_THREADS, room, s>>>(wide->sum_strip, wide->sum_halo, c->images * SUM_STRIPS,
                                                                 partial);
 }
 
 void gated_data(cudaStream_t s, const Conv *c, const Wide *wide, float *partial) {
-    int room = with_room(gated_data_kernel, GATED_ROOM);
+    int room = with_room<GATED_ROOM>(gated_data_kernel);
     gated_data_kernel<<<wide->blocks, WIDE_THREADS, room, s>>>(wide->slope, wide->weights, wide->strip, wide->halo,
                                                                c->images * GATED_TILES, partial);
 }

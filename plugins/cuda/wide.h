@@ -17,7 +17,9 @@ enum {
     WEIGHT_BYTES = TAPS * TAP_BYTES,
     STRIPS = SIDE / STRIP,
     HALO_LINES = STRIP + 2,
-    SLACK = 1024 /* to begin at a multiple of eight rows */
+    SLACK = 1024,           /* to begin at a multiple of eight rows */
+    ROOM_MOST = 227 * 1024, /* shared memory of a block, at most */
+    STATIC_MOST = 2 * 1024  /* of which are arrays and barriers that kernels declare */
 };
 
 static __device__ char *aligned(char *p) {
@@ -62,10 +64,11 @@ template <int STAGES> static __device__ void ring_release(Ring<STAGES> *ring, in
         barrier_arrive(&ring->empty[stage]);
 }
 
-/* Shared memory beyond what a kernel has unasked. */
-template <typename Kernel> static int with_room(Kernel kernel, int room) {
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, room + SLACK);
-    return room + SLACK;
+/* Shared memory beyond what a kernel has unasked. Where that fails, so does the launch, which is checked. */
+template <int ROOM, typename Kernel> static int with_room(Kernel kernel) {
+    static_assert(ROOM + SLACK + STATIC_MOST <= ROOM_MOST, "a block has that much");
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, ROOM + SLACK);
+    return ROOM + SLACK;
 }
 
 #endif

@@ -119,7 +119,7 @@ static __global__ __launch_bounds__(THREADS,
 }
 
 void wide_weights_tf32(cudaStream_t s, const Conv *c, const Wide *wide, float *partial) {
-    int room = with_room(wide_weights_tf32_kernel, TF32_STAGES * TF32_STAGE);
+    int room = with_room<TF32_STAGES * TF32_STAGE>(wide_weights_tf32_kernel);
     wide_weights_tf32_kernel<<<wide->blocks, THREADS, room, s>>>(wide->sum_strip, wide->sum_halo, c->images * STRIPS,
                                                                  partial);
 }

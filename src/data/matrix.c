@@ -241,7 +241,7 @@ static pv_status columns_new(pv_ctx *ctx, const pv_table *table, const pv__plan 
         (*made)->feature[s] = (feature){
             .source = &schema->source[s],
             .numbers = schema->source[s].type == PV_COLUMN_NUMBER ? pv__plan_numbers(plan, table, s) : (pv__numbers){0},
-            .code = code[s]};
+            .code = schema->source[s].type == PV_COLUMN_TEXT ? code[s] : NULL}; /* terms have none, nor room for it */
     return PV_OK;
 }
 
@@ -253,6 +253,8 @@ static pv_status keep(pv_ctx *ctx, const pv_table *table, int32_t **code, struct
     for (size_t s = 0; s < columns->sources; s++) {
         PV_TRY(pv__source_copy(ctx, columns->feature[s].source, &columns->learned[s]));
         columns->feature[s].source = &columns->learned[s];
+        if (columns->learned[s].type != PV_COLUMN_TEXT)
+            continue;
         columns->code[s] = code[s];
         code[s] = NULL;
     }

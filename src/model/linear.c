@@ -125,7 +125,8 @@ static void link_forward(const pv_model *model, pv_model_work *work, const doubl
 }
 
 static void link_backward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *out,
-                          const double *loglik, const double *dloglik, double *dout, double *dw) {
+                          const double *loglik, const double *dloglik, double *dout,
+                          double *dw) { // NOLINT(readability-non-const-parameter): other models add to it
     (void)w;
     (void)out;
     (void)dw;

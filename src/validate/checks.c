@@ -347,11 +347,12 @@ static void check_separation(pv_diagnosis *found, const pv_classifier *c, const 
     pv_check *check = pv__check_add(found, "separation", "Whether a column separates the classes", largest);
     pv__check_say(check, "The largest coefficient of a standardised column is %.3g, of %s; up to %.0f is fine.",
                   largest, name, SLOPE_LARGE);
-    if (c->separated > c->schema->offset && c->separated <= c->schema->features) {
+    const int64_t offsets = c->schema->offset ? 1 : 0; /* first among the columns, without a coefficient */
+    if (c->separated > offsets && c->separated <= c->schema->features) {
         pv__check_say(check,
                       "The values of %.120s tell the labels apart without fail; its coefficient of %.3g is the prior's "
                       "doing.",
-                      c->schema->feature[c->separated - 1], mean[c->separated - c->schema->offset]);
+                      c->schema->feature[c->separated - 1], mean[c->separated - offsets]);
         pv__check_fail(found, check,
                        "Look at that column: it may be the outcome in disguise. Leave it out with `exclude`.");
     } else if (c->separated == PV_SEPARATED_TOGETHER) {

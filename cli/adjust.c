@@ -79,7 +79,6 @@ typedef struct work {
     pv_probs *probs;     /* the piece at work */
     size_t rows;         /* of all pieces up to it */
     size_t dropped;      /* the same */
-    bool written;        /* the piece at work was */
     cli_predictions out; /* of it */
     pv_probs *source;
     pv_costs *costs;
@@ -196,7 +195,8 @@ static void end_piece(cli_call *call, work *held) {
 }
 
 /* The next rows; where there are none, the piece at work stays and *more is false. */
-static int read_piece(cli_call *call, work *held, bool *more) {
+static int read_piece(cli_call *call, void *state, bool *more) {
+    work *held = state;
     const adjust_options *options = held->options;
     pv_probs *probs = NULL;
     *more = false;
@@ -278,7 +278,8 @@ static int learn_source(cli_call *call, const adjust_options *options, work *hel
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-static int compute(cli_call *call, work *held) {
+static int compute(cli_call *call, void *state) {
+    work *held = state;
     const pv_predict_options wanted = {.level = held->options->interval, .label = held->label};
     if (held->to) { /* as there always is; a reader that does not follow codes of errors wants to be told */
         held->to->unknown.level = CLI_LEVEL;
@@ -308,25 +309,15 @@ static bool kept(const pv_probs *probs, size_t c) {
     return !made_anew(probs, probs->table->column[c].name);
 }
 
-/* Pieces for cli_write_pieces: the one at work, then further ones. */
-static int next_piece(cli_call *call, void *state, const cli_predictions **piece) {
+/* The piece at work, as it is to be written. */
+static const cli_predictions *show_piece(void *state) {
     work *held = state;
-    bool more = !held->written;
-    int code = CLI_OK;
-    *piece = NULL;
-    if (!more)
-        code = read_piece(call, held, &more);
-    if (code == CLI_OK && more && held->written)
-        code = compute(call, held);
-    if (code != CLI_OK || !more)
-        return code;
     const pv_probs *probs = held->probs;
     size_t copies = 0;
     held->copy = cli_resize(held->copy, probs->table->columns, sizeof *held->copy);
     for (size_t c = 0; c < probs->table->columns; c++)
         if (kept(probs, c))
             held->copy[copies++] = c;
-    held->written = true;
     held->out = (cli_predictions){.labels = probs->labels,
                                   .classes = probs->classes,
                                   .rows = probs->data->rows,
@@ -339,8 +330,7 @@ static int next_piece(cli_call *call, void *state, const cli_predictions **piece
                                   .copy = held->copy,
                                   .copies = copies,
                                   .before = probs->table->before};
-    *piece = &held->out;
-    return CLI_OK;
+    return &held->out;
 }
 
 static int report(cli_call *call, const adjust_options *options, const work *held) {
@@ -386,7 +376,7 @@ static int report(cli_call *call, const adjust_options *options, const work *hel
 static int run(cli_call *call) {
     const adjust_options *options = call->options;
     work held = {.options = options};
-    const cli_pieces pieces = {.next = next_piece, .state = &held};
+    const cli_pieces pieces = {.read = read_piece, .compute = compute, .show = show_piece, .state = &held};
     call->collect = options->running.json;
     int code = check_options(call, options);
     if (code == CLI_OK)

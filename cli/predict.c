@@ -88,7 +88,6 @@ typedef struct work {
     pv_dataset *data;    /* the same */
     size_t rows;         /* of all pieces up to it */
     size_t dropped;      /* the same */
-    bool written;        /* the piece at work was */
     cli_predictions out; /* of it */
     size_t id;           /* the column of --id */
     pv_costs *costs;
@@ -184,7 +183,8 @@ static int read_labels(cli_call *call, const predict_options *options, work *hel
 }
 
 /* The next rows; where there are none, the piece at work stays and *more is false. */
-static int read_piece(cli_call *call, work *held, bool *more) {
+static int read_piece(cli_call *call, void *state, bool *more) {
+    work *held = state;
     const predict_options *options = held->options;
     *more = false;
     while (!*more) {
@@ -249,7 +249,8 @@ static int learn_source(cli_call *call, const predict_options *options, work *he
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-static int compute(cli_call *call, work *held) {
+static int compute(cli_call *call, void *state) {
+    work *held = state;
     const predict_options *options = held->options;
     const pv_predict_options wanted = {
         .level = options->interval, .label = held->label, .joint = options->posterior == JOINT};
@@ -281,19 +282,9 @@ static int begin(cli_call *call, work *held) {
     return compute(call, held);
 }
 
-/* Pieces for cli_write_pieces: the one at work, then further ones. */
-static int next_piece(cli_call *call, void *state, const cli_predictions **piece) {
+/* The piece at work, as it is to be written. */
+static const cli_predictions *show_piece(void *state) {
     work *held = state;
-    bool more = !held->written;
-    int code = CLI_OK;
-    *piece = NULL;
-    if (!more)
-        code = read_piece(call, held, &more);
-    if (code == CLI_OK && more && held->written)
-        code = compute(call, held);
-    if (code != CLI_OK || !more)
-        return code;
-    held->written = true;
     held->out = (cli_predictions){.labels = held->classifier->schema->labels,
                                   .classes = held->classifier->schema->classes,
                                   .rows = held->data->rows,
@@ -306,8 +297,7 @@ static int next_piece(cli_call *call, void *state, const cli_predictions **piece
                                   .copy = &held->id,
                                   .copies = held->options->id ? 1 : 0,
                                   .before = held->table->before};
-    *piece = &held->out;
-    return CLI_OK;
+    return &held->out;
 }
 
 /* What the joint update has left of the posterior's draws. */
@@ -372,7 +362,7 @@ static int report(cli_call *call, const predict_options *options, const work *he
 static int run(cli_call *call) {
     predict_options *options = call->options;
     work held = {.options = options};
-    const cli_pieces pieces = {.next = next_piece, .state = &held};
+    const cli_pieces pieces = {.read = read_piece, .compute = compute, .show = show_piece, .state = &held};
     call->collect = options->running.json; /* they are in the object */
     int code = check_options(call, options);
     if (code == CLI_OK)

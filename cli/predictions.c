@@ -244,6 +244,7 @@ static bool write_rows(cli_call *call, FILE *out, const writer *w) {
 typedef struct run {
     cli_call *call;
     const cli_pieces *pieces;
+    bool begun; /* the first piece */
     writer w;
     made made;      /* of it, for Parquet */
     pv_table table; /* the same */
@@ -259,11 +260,18 @@ static void end_piece(run *r) {
 
 /* The next piece, with its decisions; what is NULL behind the last. */
 static int begin_piece(run *r) {
-    const cli_predictions *what;
+    const cli_pieces *pieces = r->pieces;
+    bool more = !r->begun; /* the first was read already */
+    int code = CLI_OK;
     end_piece(r);
-    int code = r->pieces->next(r->call, r->pieces->state, &what);
-    if (code != CLI_OK || !what)
+    if (r->begun)
+        code = pieces->read(r->call, pieces->state, &more);
+    if (code == CLI_OK && more && r->begun)
+        code = pieces->compute(r->call, pieces->state);
+    if (code != CLI_OK || !more)
         return code;
+    r->begun = true;
+    const cli_predictions *what = pieces->show(pieces->state);
     r->w = (writer){.what = what, .decision = cli_alloc(what->rows, sizeof *r->w.decision)};
     pv_status status;
     if (what->costs) {
@@ -356,16 +364,25 @@ int cli_write_pieces(cli_call *call, const cli_pieces *pieces, const char *outpu
 }
 
 /* One piece, and no more. */
-static int next_alone(cli_call *call, void *state, const cli_predictions **piece) {
-    const cli_predictions **left = state;
+static int read_none(cli_call *call, void *state, bool *more) {
     (void)call;
-    *piece = *left;
-    *left = NULL;
+    (void)state;
+    *more = false;
     return CLI_OK;
 }
 
+static int compute_none(cli_call *call, void *state) {
+    (void)call;
+    (void)state;
+    return CLI_OK;
+}
+
+static const cli_predictions *show_alone(void *state) {
+    return *(const cli_predictions *const *)state;
+}
+
 int cli_write_predictions(cli_call *call, const cli_predictions *predictions, const char *output) {
-    const cli_pieces alone = {.next = next_alone, .state = &predictions};
+    const cli_pieces alone = {.read = read_none, .compute = compute_none, .show = show_alone, .state = &predictions};
     return cli_write_pieces(call, &alone, output);
 }
 

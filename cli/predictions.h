@@ -43,10 +43,13 @@ typedef struct cli_predictions {
     size_t before; /* rows of the table's source before it */
 } cli_predictions;
 
-/* Predictions that come in pieces, all with the columns of the first: *piece is NULL behind the last, and is let go
- * when the next is asked for. Returns CLI_OK, or the code of an error that it told of. */
+/* Predictions that come in pieces, all with the columns of the first, which is there already. read: the next rows, in
+ * the place of those before; where there are none, these stay and *more is false. compute: their predictions. show:
+ * what is to be written of them, until the next are read. Codes are CLI_OK, or of an error that was told. */
 typedef struct cli_pieces {
-    int (*next)(cli_call *call, void *state, const cli_predictions **piece);
+    int (*read)(cli_call *call, void *state, bool *more);
+    int (*compute)(cli_call *call, void *state);
+    const cli_predictions *(*show)(void *state);
     void *state;
 } cli_pieces;
 

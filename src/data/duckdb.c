@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
-pv_status pv__duckdb_load(pv_ctx *ctx, const char *source, pv__duckdb_functions *f) {
+pv_status pv__duckdb_load(pv_ctx *ctx, const char *source, bool writing, pv__duckdb_functions *f) {
     static const char *const files[] = {"libduckdb.so"};
 #define SYMBOL(result, name, arguments) {"duckdb_" #name, (void **)&f->name},
     const pv__symbol symbols[] = {PV__DUCKDB_FUNCTIONS(SYMBOL){0}};
 #undef SYMBOL
-    return pv__engine_load(ctx, source, "PREVAIL_DUCKDB", files, 1, "DuckDB (https://duckdb.org)", symbols);
+    return pv__engine_load(ctx, source, "PREVAIL_DUCKDB", files, 1, "DuckDB (https://duckdb.org)", writing, symbols);
 }
 
 void pv__duckdb_end(pv__duckdb *q) {
@@ -107,7 +107,7 @@ static pv_status open_database(pv__duckdb *q, const pv__query *query, int thread
 pv_status pv__duckdb_begin(pv_ctx *ctx, const pv__query *query, int threads, pv__duckdb **begun) {
     pv__duckdb_functions f;
     pv__duckdb *q;
-    PV_TRY(pv__duckdb_load(ctx, query->name, &f));
+    PV_TRY(pv__duckdb_load(ctx, query->name, false, &f));
     PV_TRY(pv__alloc(ctx, 1, sizeof *q, &q));
     q->f = f;
     q->ctx = ctx;

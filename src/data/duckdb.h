@@ -94,8 +94,8 @@ typedef struct pv__duckdb {
     char error[512];
 } pv__duckdb;
 
-/* Loads the library; source: for messages. */
-PV_MUST_USE pv_status pv__duckdb_load(pv_ctx *ctx, const char *source, pv__duckdb_functions *functions);
+/* Loads the library; source, and whether it is to be written: for messages. */
+PV_MUST_USE pv_status pv__duckdb_load(pv_ctx *ctx, const char *source, bool writing, pv__duckdb_functions *functions);
 /* A database of its own, or the query's, with so many threads. The caller ends it, which lets go of all that was opened
  * in it. */
 PV_MUST_USE pv_status pv__duckdb_begin(pv_ctx *ctx, const pv__query *query, int threads, pv__duckdb **begun);

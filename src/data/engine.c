@@ -15,20 +15,21 @@ static void *open_first(const char *named, const char *const *files, size_t n) {
 }
 
 pv_status pv__engine_load(pv_ctx *ctx, const char *source, const char *variable, const char *const *files, size_t n,
-                          const char *what, const pv__symbol *symbols) {
-    const char *named = secure_getenv(variable);
+                          const char *what, bool writing, const pv__symbol *symbols) {
+    const char *named = secure_getenv(variable), *done = writing ? "written" : "read";
     void *library = open_first(named, files, n);
     if (!library && named)
-        return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0, "cannot be read: %s names no library that loads: %s",
+        return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0, "cannot be %s: %s names no library that loads: %s", done,
                            variable, pv__show(dlerror()).text);
     if (!library)
         return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0,
-                           "cannot be read without %s; there is no %s here. Install it, or name the file in %s", what,
-                           files[0], variable);
+                           "cannot be %s without %s; there is no %s here. Install it, or name the file in %s", done,
+                           what, files[0], variable);
     for (; symbols->name; symbols++)
         if (!(*symbols->address = dlsym(library, symbols->name)))
             return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0,
-                               "cannot be read: this %s is too old or too new, it has no %s", files[0], symbols->name);
+                               "cannot be %s: this %s is too old or too new, it has no %s", done, files[0],
+                               symbols->name);
     return PV_OK;
 }
 

@@ -157,7 +157,7 @@ bool pv_output_is_parquet(const char *path) {
 
 pv_status pv_parquet_check(pv_ctx *ctx, const char *path) {
     pv__duckdb_functions f;
-    return pv__duckdb_load(ctx, path, &f);
+    return pv__duckdb_load(ctx, path, true, &f);
 }
 
 static pv_status write_file(writing *w, const pv_output *output) {

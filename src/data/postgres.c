@@ -58,7 +58,8 @@ static pv_status load(pv_ctx *ctx, const char *source, functions *f) {
 #define SYMBOL(result, name, arguments) {"PQ" #name, (void **)&f->name},
     const pv__symbol symbols[] = {FUNCTIONS(SYMBOL){0}};
 #undef SYMBOL
-    return pv__engine_load(ctx, source, "PREVAIL_LIBPQ", files, 2, "PostgreSQL's libpq (Debian: libpq5)", symbols);
+    return pv__engine_load(ctx, source, "PREVAIL_LIBPQ", files, 2, "PostgreSQL's libpq (Debian: libpq5)", false,
+                           symbols);
 }
 
 /* By the numbers of types in the server's catalogue, pg_type. */

@@ -49,9 +49,10 @@ typedef struct pv__symbol {
 } pv__symbol;
 
 /* Loads the first of files [n] that is there, or the one that the variable of the environment names, and finds every
- * symbol (the last has no name). what: the engine, as messages call it, and how to come by it. */
+ * symbol (the last has no name). what: the engine, as messages call it, and how to come by it;
+ * writing: source is to be written by it. */
 PV_MUST_USE pv_status pv__engine_load(pv_ctx *ctx, const char *source, const char *variable, const char *const *files,
-                                      size_t n, const char *what, const pv__symbol *symbols);
+                                      size_t n, const char *what, bool writing, const pv__symbol *symbols);
 /* A failure in the engine's own words, in one line. what: NULL or empty where it has none. */
 PV_MUST_USE pv_status pv__engine_fail(pv_ctx *ctx, const char *source, const char *what);
 

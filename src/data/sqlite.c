@@ -42,7 +42,7 @@ static pv_status load(pv_ctx *ctx, const char *source, functions *f) {
 #define SYMBOL(result, name, arguments) {"sqlite3_" #name, (void **)&f->name},
     const pv__symbol symbols[] = {FUNCTIONS(SYMBOL){0}};
 #undef SYMBOL
-    return pv__engine_load(ctx, source, "PREVAIL_SQLITE", files, 2, "SQLite (Debian: libsqlite3-0)", symbols);
+    return pv__engine_load(ctx, source, "PREVAIL_SQLITE", files, 2, "SQLite (Debian: libsqlite3-0)", false, symbols);
 }
 
 static const char *name(void *state, size_t c) {

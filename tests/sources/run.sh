@@ -68,6 +68,7 @@ install_duckdb() {
     export PREVAIL_DUCKDB
 }
 refused "no library" "names no library that loads" env PREVAIL_DUCKDB="$work/none.so" "$prevail" fit x.parquet --target y --prevalence 0.1
+refused "no library to write with" "cannot be written: PREVAIL_DUCKDB names no library" env PREVAIL_DUCKDB="$work/none.so" "$prevail" predict two.model plain.csv -o x.parquet
 if install_duckdb; then
     ran=1
     types="{'x1':'DOUBLE','x2':'DOUBLE','x3':'DOUBLE','y':'INTEGER','town':'VARCHAR','code':'TINYINT','note':'VARCHAR'}"

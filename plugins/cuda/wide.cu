@@ -46,7 +46,7 @@ static __global__ __launch_bounds__(WIDE_THREADS,
         int stage = turn % FORWARD_STAGES;
         float sum[PIXELS / 2];
         uint64_t a = rows_from(weights), b = rows_from(stages + stage * HALO_ROOM);
-        barrier_wait(&ring.full[stage], turn / FORWARD_STAGES & 1);
+        ring_wait(&ring, turn);
         products_begin();
 #pragma unroll
         for (int t = 0; t < TAPS; t++)
@@ -144,7 +144,7 @@ static __global__ __launch_bounds__(WIDE_THREADS,
                 near[own + n * GROUP] = split(held[n]);
         if (tile + GROUPS * (int)gridDim.x < tiles)
             hold_around(x, tile + GROUPS * gridDim.x, own, held);
-        barrier_wait(&ring.full[stage], turn / DATA_STAGES & 1);
+        ring_wait(&ring, turn);
         products_begin();
 #pragma unroll
         for (int t = 0; t < TAPS; t++)
@@ -243,7 +243,7 @@ static __global__ __launch_bounds__(SUM_THREADS, 1) void wide_weights_kernel(con
         int stage = turn % SUM_STAGES;
         uint64_t a = rows_from(stages + stage * SUM_STAGE),
                  b = rows_from(stages + stage * SUM_STAGE + SUM_PIXELS * ROW) + group * LINE * ROW_UNITS;
-        barrier_wait(&ring.full[stage], turn / SUM_STAGES & 1);
+        ring_wait(&ring, turn);
         products_begin();
 #pragma unroll
         for (int k = 0; k < SUM_PIXELS / 16; k++)
@@ -356,7 +356,7 @@ static __global__ __launch_bounds__(WIDE_THREADS, 1) void gated_data_kernel(
         int stage = turn % GATED_STAGES;
         char *here = stages + stage * GATED_STAGE;
         uint64_t a = rows_from(weights), b = rows_from(here);
-        barrier_wait(&ring.full[stage], turn / GATED_STAGES & 1);
+        ring_wait(&ring, turn);
         if (tile % 2)
             gated_tile<1>(a, b, warp, lane, address_of(here + SMALL_ROOM), total);
         else

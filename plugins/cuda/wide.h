@@ -26,15 +26,19 @@ static __device__ char *aligned(char *p) {
     return p + (EIGHT_ROWS - address_of(p) % EIGHT_ROWS) % EIGHT_ROWS;
 }
 
-/* Barriers of tiles that come and go in a ring, and of the weights, which come once. */
-template <int STAGES> struct Ring { uint64_t full[STAGES], empty[STAGES], weights; };
+/* Barriers of tiles that come and go in a ring, and of the weights, which come once.
+ *
+ * Who waits for a barrier names the parity of a phase, and cannot tell one phase from the next but one. So that a group
+ * of warps waits for every phase of the barriers it waits for, and never for every second, a full one is of a stage and
+ * a group: where the groups take turns and the stages are odd in number, a stage goes from group to group. */
+template <int STAGES> struct Ring { uint64_t full[GROUPS * STAGES], empty[STAGES], weights; };
 
 template <int STAGES> static __device__ void ring_make(Ring<STAGES> *ring, int readers) {
     if (threadIdx.x == 0) {
-        for (int i = 0; i < STAGES; i++) {
+        for (int i = 0; i < GROUPS * STAGES; i++)
             barrier_make(&ring->full[i], 1);
+        for (int i = 0; i < STAGES; i++)
             barrier_make(&ring->empty[i], readers);
-        }
         barrier_make(&ring->weights, 1);
         barriers_made();
     }
@@ -53,9 +57,15 @@ static __device__ void ring_fill(Ring<STAGES> *ring, int tiles, uint32_t bytes, 
     for (int turn = 0, tile = blockIdx.x; tile < tiles; turn++, tile += gridDim.x) {
         int stage = turn % STAGES;
         barrier_wait(&ring->empty[stage], (turn / STAGES & 1) ^ 1);
-        barrier_expect(&ring->full[stage], bytes);
-        bring(tile, stage, &ring->full[stage]);
+        uint64_t *full = &ring->full[turn % (GROUPS * STAGES)];
+        barrier_expect(full, bytes);
+        bring(tile, stage, full);
     }
+}
+
+/* The tile of that turn is there. */
+template <int STAGES> static __device__ void ring_wait(Ring<STAGES> *ring, int turn) {
+    barrier_wait(&ring->full[turn % (GROUPS * STAGES)], turn / (GROUPS * STAGES) & 1);
 }
 
 template <int STAGES> static __device__ void ring_release(Ring<STAGES> *ring, int stage) {

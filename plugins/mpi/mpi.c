@@ -4,8 +4,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mpi.h"
+
+/* MPI waits at full speed, on a processor that another rank or a thread of this one may need: after a moment, in which
+ * ranks that are equally far have met, this looks again and again with growing pauses. */
+static bool gather_now(const void *mine, size_t bytes, void *all) {
+    enum { LOOKS = 2000, LONGEST = 100000 }; /* some tenths of a millisecond; in nanoseconds */
+    MPI_Request request;
+    int done = 0;
+    if (MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
+        return false;
+    struct timespec pause = {.tv_nsec = 1000};
+    for (long looks = 0; !done; looks++) {
+        if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return false;
+        if (!done && looks > LOOKS) {
+            nanosleep(&pause, NULL);
+            pause.tv_nsec = pause.tv_nsec < LONGEST / 2 ? 2 * pause.tv_nsec : LONGEST;
+        }
+    }
+    return true;
+}
 
 /* Counts of MPI are of int: more goes in pieces, by way of a block of memory. */
 static bool gather_pieces(int size, const char *mine, size_t bytes, char *all) {
@@ -14,8 +35,7 @@ static bool gather_pieces(int size, const char *mine, size_t bytes, char *all) {
     bool good = block != NULL;
     for (size_t at = 0; good && at < bytes; at += most) {
         size_t piece = bytes - at < most ? bytes - at : most;
-        good =
-            MPI_Allgather(mine + at, (int)piece, MPI_BYTE, block, (int)piece, MPI_BYTE, MPI_COMM_WORLD) == MPI_SUCCESS;
+        good = gather_now(mine + at, piece, block);
         for (size_t r = 0; good && r < (size_t)size; r++)
             memcpy(all + r * bytes + at, block + r * piece, piece);
     }
@@ -29,7 +49,7 @@ static bool gather(void *state, const void *mine, size_t bytes, void *all) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (bytes > INT_MAX / 2)
         return gather_pieces(size, mine, bytes, all);
-    return MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD) == MPI_SUCCESS;
+    return gather_now(mine, bytes, all);
 }
 
 static bool start(pv_ranks *ranks, int *local, char *about) {

@@ -231,3 +231,33 @@ void pv_option_get(const pv_option *row, const void *options, char *text, size_t
     }
     }
 }
+
+/* ---- lines NAME=VALUE ------------------------------------------------------------------------------------------ */
+
+void pv__line_end(FILE *stream, const char *text) {
+    for (; *text; text++)
+        fputc(*text == '\n' ? ' ' : *text, stream);
+    fputc('\n', stream);
+}
+
+void pv__options_lines(FILE *stream, const pv_option *table, const void *options, const void *usual) {
+    for (const pv_option *row = table; row->name; row++) {
+        char own[64], other[64];
+        const char *text = own;
+        pv_option_get(row, options, own, sizeof own);
+        pv_option_get(row, usual, other, sizeof other);
+        if (row->type == PV_OPTION_TEXT) { /* of any length */
+            memcpy(&text, (const char *)options + row->offset, sizeof text);
+            text = text ? text : "";
+        }
+        if (strcmp(text, other) == 0)
+            continue;
+        if (row->type == PV_OPTION_REAL) { /* 0.2, as it was written */
+            double value;
+            memcpy(&value, (const char *)options + row->offset, sizeof value);
+            pv_format_double(value, own, sizeof own);
+        }
+        pv__print(stream, "`%s`=", row->name);
+        pv__line_end(stream, text);
+    }
+}

@@ -190,6 +190,22 @@ pv_status pv__share_items(pv_ctx *ctx, size_t items, pv__item_fields fields, voi
     return status;
 }
 
+typedef struct list {
+    char *array;
+    size_t size;
+} list;
+
+static size_t list_field(void *state, size_t item, pv_field *field) {
+    const list *l = state;
+    *field = (pv_field){l->array + item * l->size, l->size};
+    return 1;
+}
+
+pv_status pv__share_array(pv_ctx *ctx, size_t items, void *array, size_t size) {
+    list all = {array, size};
+    return pv__share_items(ctx, items, list_field, &all);
+}
+
 static pv_status end(pv_ctx *ctx, pv_status status) {
     bool ended = false;
     if (status == PV_OK)

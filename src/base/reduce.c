@@ -13,9 +13,9 @@ size_t pv__units(size_t blocks) {
     return blocks < units ? blocks : units;
 }
 
-/* Where the units of a rank begin. */
-static size_t unit_of(size_t units, int rank, int size) {
-    return units * (size_t)rank / (size_t)size;
+size_t pv__share_of(size_t count, int rank, int size) {
+    size_t whole = count / (size_t)size, rest = count % (size_t)size;
+    return whole * (size_t)rank + rest * (size_t)rank / (size_t)size;
 }
 
 static size_t block_of(size_t blocks, size_t units, size_t unit) {
@@ -32,8 +32,8 @@ pv__part pv__part_own(const pv_ctx *ctx, size_t blocks, size_t units) {
     if (!pv__shares(ctx))
         return part;
     part.shared = true;
-    part.first = part.own_first = block_of(blocks, units, unit_of(units, rank, size));
-    part.last = part.own_last = block_of(blocks, units, unit_of(units, rank + 1, size));
+    part.first = part.own_first = block_of(blocks, units, pv__share_of(units, rank, size));
+    part.last = part.own_last = block_of(blocks, units, pv__share_of(units, rank + 1, size));
     return part;
 }
 
@@ -81,18 +81,18 @@ static pv_status sum_shared(pv_ctx *ctx, const pv__part *part, size_t width, con
     int rank = ctx->ranks.calls.rank, size = ctx->ranks.calls.size;
     size_t units = part->units, most = 0;
     for (int r = 0; r < size; r++) {
-        size_t own = unit_of(units, r + 1, size) - unit_of(units, r, size);
+        size_t own = pv__share_of(units, r + 1, size) - pv__share_of(units, r, size);
         most = own > most ? own : most;
     }
     size_t room = most * width; /* of a rank */
     double *mine;
     PV_TRY(pv__alloc(ctx, room, ((size_t)size + 1) * sizeof *mine, &mine));
     double *all = mine + room;
-    add_units(part, unit_of(units, rank, size), unit_of(units, rank + 1, size), width, sums, mine);
+    add_units(part, pv__share_of(units, rank, size), pv__share_of(units, rank + 1, size), width, sums, mine);
     pv_status status = pv__gather(ctx, mine, room * sizeof *mine, all);
     size_t packed = 0; /* the units one after another, without the room that some leave */
     for (int r = 0; status == PV_OK && r < size; r++) {
-        size_t own = unit_of(units, r + 1, size) - unit_of(units, r, size);
+        size_t own = pv__share_of(units, r + 1, size) - pv__share_of(units, r, size);
         memmove(all + packed * width, all + (size_t)r * room, own * width * sizeof *all);
         packed += own;
     }

@@ -18,6 +18,8 @@ typedef struct pv__part {
     bool shared;                /* with other processes, who make the others' */
 } pv__part;
 
+/* Where the share of a rank, of so many things in a row, begins: count rank / size. */
+size_t pv__share_of(size_t count, int rank, int size);
 /* Units of so many blocks. */
 size_t pv__units(size_t blocks);
 /* All of them are worked on here, and nowhere else. */
@@ -53,6 +55,8 @@ PV_MUST_USE pv_status pv__collect(pv_ctx *ctx, bool shared, const void *mine, si
 enum { PV_ITEM_FIELDS = 40 };
 typedef size_t (*pv__item_fields)(void *state, size_t item, pv_field *field);
 PV_MUST_USE pv_status pv__share_items(pv_ctx *ctx, size_t items, pv__item_fields fields, void *state);
+/* The same of an array of items, each of so many bytes. */
+PV_MUST_USE pv_status pv__share_array(pv_ctx *ctx, size_t items, void *array, size_t size);
 /* Whether this rank makes item i. */
 static inline bool pv__makes(const pv_ctx *ctx, size_t item) {
     return !pv__shares(ctx) || item % (size_t)ctx->ranks.calls.size == (size_t)ctx->ranks.calls.rank;

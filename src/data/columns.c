@@ -53,12 +53,22 @@ static bool all_finite(pv__numbers numbers, size_t rows) {
     return finite;
 }
 
-void pv__columns_finite(pv_ctx *ctx, const pv_table *table, size_t columns, const size_t *column, bool *finite) {
-#pragma omp parallel for num_threads(pv__columns_team(ctx, columns, table->rows)) schedule(dynamic)
-    for (size_t c = 0; c < columns; c++) {
-        const pv_column *own = &table->column[column[c]];
-        finite[c] = own->type == PV_COLUMN_NUMBER && all_finite(pv__column_numbers(own), table->rows);
+static bool all_known(const int32_t *code, size_t rows) {
+    int32_t either = 0; /* the sign of any */
+    for (size_t i = 0; i < rows; i++)
+        either |= code[i];
+    return either >= 0;
+}
+
+pv_status pv__columns_whole(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, bool *whole) {
+#pragma omp parallel for num_threads(pv__columns_team(ctx, plan->features, table->rows)) schedule(dynamic)
+    for (size_t f = 0; f < plan->features; f++) {
+        const pv_column *own = &table->column[plan->feature[f]];
+        if (pv__plan_makes(ctx, plan, f))
+            whole[f] = own->type == PV_COLUMN_NUMBER ? all_finite(pv__column_numbers(own), table->rows)
+                                                     : all_known(own->code, table->rows);
     }
+    return plan->shared ? pv__share_array(ctx, plan->features, whole, sizeof *whole) : PV_OK;
 }
 
 static pv__moments sum_rows(pv__numbers numbers, const pv_dataset *data, bool all_rows, double factor, double shift) {

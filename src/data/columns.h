@@ -33,8 +33,8 @@ typedef struct pv__column_kernels {
 
 const pv__column_kernels *pv__column_kernels_get(void); /* the best this processor has */
 
-/* finite [columns]: whether the column of the table is of numbers, none of them missing or infinite. */
-void pv__columns_finite(pv_ctx *ctx, const pv_table *table, size_t columns, const size_t *column, bool *finite);
+/* whole [plan->features]: whether no cell of the feature's column is missing or infinite. */
+PV_MUST_USE pv_status pv__columns_whole(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, bool *whole);
 /* Weighted mean and population standard deviation of the data's rows, missing cells left out, of any magnitude. sd is
  * 0 where all values are equal, or there are none. */
 void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows, double *mean, double *sd);

@@ -1,4 +1,6 @@
 /* From a table to a matrix: learning a schema, with its labels, and applying it. sources.c has the features. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/encode.h"
@@ -255,6 +257,7 @@ static pv_status learn_columns(pv_ctx *ctx, const pv_table *table, const pv_role
     PV_TRY(pv__terms_parse(ctx, roles->terms, schema));
     PV_TRY(pv__plan_learn(ctx, table, roles, schema, &plan));
     pv__terms_drop_plain(ctx, schema);
+    plan.shared = pv__shares(ctx);
     int32_t **code = NULL;
     size_t coded = plan.features; /* terms add to them */
     pv_status status;
@@ -281,13 +284,34 @@ static pv_status dataset_of(pv_ctx *ctx, const pv_table *table, pv_dataset **dat
     return pv__strdup(ctx, table->source, &(*dataset)->source);
 }
 
+/* Ranks that learn together must be about to learn the same of the same table. */
+static pv_status compare_ranks(pv_ctx *ctx, const pv_table *table, const pv_roles *roles) {
+    char *text = NULL;
+    size_t size = 0;
+    pv_roles usual = {0};
+    if (!pv__shares(ctx))
+        return PV_OK;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    pv_options_default(pv_role_option_table, &usual);
+    pv__options_lines(stream, pv_role_option_table, roles, &usual);
+    pv__print(stream, "the data=%zu rows, %016llx\n", table->rows, (unsigned long long)table->hash);
+    pv_status status =
+        fclose(stream) == 0 && text ? pv__ranks_compare(ctx, text) : pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    free(text);
+    return status;
+}
+
 pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_schema **schema,
                           pv_dataset **dataset) {
     pv_schema *made = NULL;
     pv_dataset *data = NULL;
     *schema = NULL;
     *dataset = NULL;
+    bool begun = ctx->ranks.begun;
     pv_status status;
+    PV_GOTO(done, compare_ranks(ctx, table, roles));
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
     PV_GOTO(done, dataset_of(ctx, table, &data));
     PV_GOTO(done, (table->arrays && roles->image ? pv__images_learn : learn_columns)(ctx, table, roles, made, data));
@@ -306,6 +330,7 @@ pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *ro
     *schema = made;
     *dataset = data;
 done:
+    ctx->ranks.begun = begun; /* until the fit each may be stopped by itself */
     if (status != PV_OK) {
         pv_schema_free(ctx, made);
         pv_dataset_free(ctx, data);

@@ -2,6 +2,7 @@
 #ifndef PV_SRC_DATA_ENCODE_H
 #define PV_SRC_DATA_ENCODE_H
 
+#include "base/reduce.h"
 #include "data/data.h"
 
 enum { PV__CLASSES_MAX = 300, PV__LEVELS_MAX = 200 }; /* of a column; PV__LABELS_MAX: of anything */
@@ -23,7 +24,13 @@ typedef struct pv__plan {
     double **made;       /* [features], numbers of the table's rows that a term made; NULL: the column itself */
     size_t *term_column; /* [term_columns], what terms are made of, two for each; table->columns: none */
     size_t term_columns;
+    bool shared; /* ranks learn from the same table: each goes through columns of its own, and tells the others */
 } pv__plan;
+
+/* Whether this process goes through the item-th of some columns. */
+static inline bool pv__plan_makes(const pv_ctx *ctx, const pv__plan *plan, size_t item) {
+    return !plan->shared || pv__makes(ctx, item);
+}
 
 PV_MUST_USE pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
                                      pv__plan *plan); /* of schema the terms, as they were parsed */
@@ -101,6 +108,8 @@ PV_MUST_USE pv_status pv__sources_fill(pv_ctx *ctx, const pv_table *table, const
                                        const pv_schema *schema, int32_t **code, int unseen, bool learned,
                                        pv_dataset *data);
 void pv__columns_free(pv_ctx *ctx, struct pv_columns *columns); /* NULL is fine */
+/* The same rows where they are held; NULL: they are not. */
+const double *pv__columns_own(const pv_dataset *data, size_t begin, size_t n);
 /* Rows begin .. begin+n-1 of data that have columns in the place of a matrix, into x [n][features]. */
 void pv__columns_rows(const pv_dataset *data, size_t begin, size_t n, double *x);
 

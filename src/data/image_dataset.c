@@ -330,6 +330,9 @@ pv_status pv__images_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table 
 const double *pv_dataset_rows(const pv_ctx *ctx, const pv_dataset *data, size_t begin, size_t n, double *buffer) {
     size_t d = (size_t)data->features;
     if (data->columns) {
+        const double *own = pv__columns_own(data, begin, n);
+        if (own)
+            return own;
         pv__columns_rows(data, begin, n, buffer);
         return buffer;
     }

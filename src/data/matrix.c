@@ -3,7 +3,7 @@
  * A cell is the same number either way: the same function makes it. A matrix that would not fit the context's memory is
  * not made where all its columns of numbers lie in a mapped file: the dataset then keeps the columns and what was
  * learned of them (struct pv_columns), and pv_dataset_rows fills a block of rows at a time. Nothing is written. Ranks
- * that share the rows do the same: each reads those that are its own.
+ * that share the rows do the same, but make those that are their own once, where they fit.
  */
 #include <math.h>
 #include <omp.h>
@@ -32,6 +32,8 @@ struct pv_columns {
     struct pv_packed *packed;  /* the mapped file */
     const pv_ctx *ctx;         /* the root, whose memory is limited */
     atomic_uint asked;         /* for few rows, so many times */
+    double *own;               /* [own_rows][features], from row own_first on: a rank's own; NULL: none are held */
+    size_t own_first, own_rows;
 };
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
@@ -134,6 +136,12 @@ static bool fill_block(const struct pv_columns *columns, const pv_dataset *data,
     return near;
 }
 
+const double *pv__columns_own(const pv_dataset *data, size_t begin, size_t n) {
+    const struct pv_columns *c = data->columns;
+    bool here = c->own && begin >= c->own_first && begin + n <= c->own_first + c->own_rows;
+    return here ? c->own + (begin - c->own_first) * (size_t)data->features : NULL;
+}
+
 /* Who leaps from row to row brings many pages of each column with every one: the process looks at what it holds before
  * long. */
 void pv__columns_rows(const pv_dataset *data, size_t begin, size_t n, double *x) {
@@ -174,15 +182,16 @@ static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__plan *
     return pv__fail(ctx, PV_ERR_INTERNAL, "a cell is too far from the mean, and none is");
 }
 
-/* All rows into x: the matrix, or, where they are only to be looked at, a block for each thread. */
-static bool fill_all(pv_ctx *ctx, const struct pv_columns *columns, const pv_dataset *data, bool looked_at, double *x) {
+/* Rows first .. last-1 into x, or, where they are only to be looked at, a block for each thread. */
+static bool fill_rows(pv_ctx *ctx, const struct pv_columns *columns, const pv_dataset *data, size_t first, size_t last,
+                      bool looked_at, double *x) {
     enum { BLOCKS_EACH = 64 };
     bool near = true;
-    size_t blocks = (data->rows + BLOCK - 1) / BLOCK, d = (size_t)data->features;
+    size_t blocks = (last - first + BLOCK - 1) / BLOCK, d = (size_t)data->features;
 #pragma omp parallel for num_threads(pv__threads_for(ctx, blocks / BLOCKS_EACH)) reduction(&& : near)
     for (size_t b = 0; b < blocks; b++) {
-        size_t begin = b * BLOCK, end = begin + BLOCK < data->rows ? begin + BLOCK : data->rows;
-        size_t place = looked_at ? (size_t)omp_get_thread_num() * BLOCK : begin;
+        size_t begin = first + b * BLOCK, end = begin + BLOCK < last ? begin + BLOCK : last;
+        size_t place = looked_at ? (size_t)omp_get_thread_num() * BLOCK : begin - first;
         near = fill_block(columns, data, begin, end, x + place * d) && near;
         if (looked_at)
             pv__spill_breathe(ctx);
@@ -193,7 +202,7 @@ static bool fill_all(pv_ctx *ctx, const struct pv_columns *columns, const pv_dat
 static pv_status look_at_all(pv_ctx *ctx, const struct pv_columns *columns, const pv_dataset *data, bool *near) {
     double *room;
     PV_TRY(pv__alloc(ctx, (size_t)pv_ctx_threads(ctx) * BLOCK, (size_t)data->features * sizeof *room, &room));
-    *near = fill_all(ctx, columns, data, true, room);
+    *near = fill_rows(ctx, columns, data, 0, data->rows, true, room);
     pv__free(ctx, room);
     return PV_OK;
 }
@@ -203,7 +212,7 @@ static pv_status fill_new(pv_ctx *ctx, const struct pv_columns *columns, const p
     *x = NULL;
     PV_TRY(pv__resize(ctx, data->rows, (size_t)data->features * sizeof **x, x));
     pv__expect_use(*x, data->rows * (size_t)data->features * sizeof **x);
-    *near = fill_all(ctx, columns, data, false, *x);
+    *near = fill_rows(ctx, columns, data, 0, data->rows, false, *x);
     return PV_OK;
 }
 
@@ -226,6 +235,7 @@ void pv__columns_free(pv_ctx *ctx, struct pv_columns *columns) {
     pv__free(ctx, columns->learned);
     pv__free(ctx, columns->code);
     pv__free(ctx, columns->feature);
+    pv__free(ctx, columns->own);
     pv__free(ctx, columns);
 }
 
@@ -261,6 +271,22 @@ static pv_status keep(pv_ctx *ctx, const pv_table *table, int32_t **code, struct
     return PV_OK;
 }
 
+/* The rows that the rank goes over again and again. Those at the edges, where the share is a little larger, are made
+ * when they are asked for. */
+static pv_status hold_own(pv_ctx *ctx, const pv_dataset *data, struct pv_columns *columns) {
+    int rank, size = pv_ctx_ranks(ctx, &rank);
+    size_t d = (size_t)data->features;
+    size_t first = pv__share_of(data->rows, rank, size), last = pv__share_of(data->rows, rank + 1, size);
+    if (!pv__shares(ctx) || first == last || pv__spill_wanted(ctx, (last - first) * d * sizeof(double)))
+        return PV_OK;
+    PV_TRY(pv__resize(ctx, last - first, d * sizeof *columns->own, &columns->own));
+    pv__expect_use(columns->own, (last - first) * d * sizeof *columns->own);
+    (void)fill_rows(ctx, columns, data, first, last, false, columns->own);
+    columns->own_first = first;
+    columns->own_rows = last - first;
+    return PV_OK;
+}
+
 /* Several ranks read but their own rows: a matrix of all would take longer to make than to do without. A small one is
  * soon made. */
 static bool shared(const pv_ctx *ctx, size_t bytes) {
@@ -292,6 +318,9 @@ pv_status pv__columns_unchanged(pv_ctx *ctx, const pv_dataset *data) {
 static void tell(const pv_dataset *data, size_t begin, size_t n, void (*what)(const void *at, size_t bytes)) {
     const struct pv_columns *columns = data->columns;
     if (!columns || begin >= data->rows || n == 0)
+        return;
+    n = n < data->rows - begin ? n : data->rows - begin;
+    if (pv__columns_own(data, begin, n))
         return;
     size_t last = begin + n < data->rows ? begin + n - 1 : data->rows - 1;
     size_t first_row = data->table_row[begin], rows = data->table_row[last] + 1 - first_row;
@@ -326,6 +355,8 @@ pv_status pv__sources_fill(pv_ctx *ctx, const pv_table *table, const pv__plan *p
             PV_GOTO(done, look_at_all(ctx, columns, data, &near));
         if (near)
             PV_GOTO(done, keep(ctx, table, code, columns));
+        if (near)
+            PV_GOTO(done, hold_own(ctx, data, columns));
     } else {
         PV_GOTO(done, fill_new(ctx, columns, data, &data->x, &near));
     }

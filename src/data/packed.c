@@ -20,6 +20,7 @@
 #include <xxhash.h>
 
 #include "base/json.h"
+#include "base/reduce.h"
 #include "data/archive.h"
 #include "data/data.h"
 
@@ -349,14 +350,16 @@ static pv_status check_names(reader *r) {
     return status;
 }
 
-/* Whether its columns of single precision, as doubles, would not fit the context's memory. */
+/* Whether its columns of single precision, as doubles, would not fit the context's memory; ranks each need but some of
+ * them. */
 static bool is_wide(const reader *r, json_t *columns) {
     size_t count = 0, bytes;
     for (size_t c = 0; c < json_array_size(columns); c++) {
         const char *word = json_string_value(json_object_get(json_array_get(columns, c), "kind"));
         count += word && strcmp(word, kind_name[KIND_SINGLE]) == 0;
     }
-    return !__builtin_mul_overflow(r->table->rows * sizeof(double), count, &bytes) && pv__spill_wanted(r->ctx, bytes);
+    return !__builtin_mul_overflow(r->table->rows * sizeof(double), count, &bytes) &&
+           (pv__shares(r->ctx) || pv__spill_wanted(r->ctx, bytes));
 }
 
 static pv_status read_table(reader *r, json_t *root, size_t rest) {

@@ -82,15 +82,14 @@ static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool
 /* Most columns have every cell, which is soon seen; the others are gone through. */
 static pv_status check_features(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, int missing,
                                 row_states *states) {
-    bool *finite;
-    PV_TRY(pv__alloc(ctx, plan->features, sizeof *finite, &finite));
-    pv__columns_finite(ctx, table, plan->features, plan->feature, finite);
-    pv_status status = PV_OK;
+    bool *whole;
+    PV_TRY(pv__alloc(ctx, plan->features, sizeof *whole, &whole));
+    pv_status status = pv__columns_whole(ctx, table, plan, whole);
     for (size_t f = 0; status == PV_OK && f < plan->features; f++)
-        if (!finite[f])
+        if (!whole[f])
             status = check_column(ctx, table, plan->feature[f], true,
                                   missing >= PV_MISSING_INDICATOR && plan->feature[f] != plan->offset, states);
-    pv__free(ctx, finite);
+    pv__free(ctx, whole);
     return status;
 }
 

@@ -30,15 +30,31 @@ static bool any_missing(const pv_column *column, const pv_dataset *data) {
     return false;
 }
 
-/* The scales of the sources from first on that are numbers: each column by one thread. */
-static void learn_scales(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_dataset *data, size_t first,
-                         pv_schema *schema) {
+typedef struct scale {
+    double mean, sd;
+} scale;
+
+/* The scales of the sources from first on that are numbers: each column by one thread, of one rank. */
+static pv_status learn_scales(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_dataset *data,
+                              size_t first, pv_schema *schema) {
     bool all_rows = pv__all_rows(table, data);
-#pragma omp parallel for num_threads(pv__columns_team(ctx, schema->sources - first, data->rows)) schedule(dynamic)
-    for (size_t s = first; s < schema->sources; s++)
-        if ((plan->made && plan->made[s]) || !plan->category[s])
-            pv__scale_learn(pv__plan_numbers(plan, table, s), data, all_rows, &schema->source[s].mean,
-                            &schema->source[s].sd);
+    size_t count = schema->sources - first;
+    scale *found;
+    PV_TRY(pv__alloc(ctx, count, sizeof *found, &found));
+#pragma omp parallel for num_threads(pv__columns_team(ctx, count, data->rows)) schedule(dynamic)
+    for (size_t i = 0; i < count; i++) {
+        size_t s = first + i;
+        bool number = (plan->made && plan->made[s]) || !plan->category[s];
+        if (number && pv__plan_makes(ctx, plan, i))
+            pv__scale_learn(pv__plan_numbers(plan, table, s), data, all_rows, &found[i].mean, &found[i].sd);
+    }
+    pv_status status = plan->shared ? pv__share_array(ctx, count, found, sizeof *found) : PV_OK;
+    for (size_t i = 0; i < count; i++) {
+        schema->source[first + i].mean = found[i].mean;
+        schema->source[first + i].sd = found[i].sd;
+    }
+    pv__free(ctx, found);
+    return status;
 }
 
 static pv_status check_scale(pv_ctx *ctx, const pv_table *table, size_t column, const pv_source_column *source) {
@@ -247,7 +263,7 @@ static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_s
 static pv_status learn_made(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_dataset *data,
                             pv_schema *schema) {
     size_t first = pv__schema_plain(schema);
-    learn_scales(ctx, table, plan, data, first, schema);
+    PV_TRY(learn_scales(ctx, table, plan, data, first, schema));
     for (size_t s = first; s < schema->sources; s++) {
         pv_source_column *source = &schema->source[s];
         source->missing = schema->missing == PV_MISSING_INDICATOR && pv__term_tells_missing(schema, s) &&
@@ -266,7 +282,7 @@ pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__plan *plan, 
     PV_TRY(pv__alloc(ctx, plan->features, sizeof *schema->source, &schema->source));
     schema->sources = plan->features;
     schema->missing = roles->missing;
-    learn_scales(ctx, table, plan, data, 0, schema);
+    PV_TRY(learn_scales(ctx, table, plan, data, 0, schema));
     schema->offset = plan->offset < table->columns;
     for (size_t s = 0; s < schema->sources; s++) {
         pv_source_column *source = &schema->source[s];

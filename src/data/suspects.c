@@ -154,7 +154,8 @@ pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *sche
     if (data->columns)
         PV_GOTO(done, pv__alloc(ctx, 1 + glance, features * sizeof *seen, &seen));
     for (size_t i = 0; seen && i < glance; i++)
-        (void)pv_dataset_rows(ctx, data, spread(data, i, glance), 1, seen + (1 + i) * features);
+        memcpy(seen + (1 + i) * features, pv_dataset_rows(ctx, data, spread(data, i, glance), 1, seen),
+               features * sizeof *seen);
     PV_GOTO(done, pv__resize(ctx, (size_t)threads * glance, sizeof *row, &row));
 #pragma omp parallel for num_threads(pv_threads_ready(threads))
     for (size_t f = 0; f < features; f++)
@@ -184,11 +185,17 @@ done:
 enum { SETS_LEAST = 10, SET_ROWS_MOST = 20, STRATA_LEAST = 3, STRATA_MOST = 200, STRATUM_ROWS_LEAST = 10 };
 static const double TOO_EVEN = 1e-3;
 
-/* Whether rows of equal x are sets, each but a few with the same number of cases and some controls. Sorts. */
-static bool are_sets(size_t n, scored *row, size_t *sets, size_t *cases) {
+/* What a column looks like. */
+typedef struct look {
+    uint64_t sets, cases; /* matched sets, each with so many cases; none: 0 */
+    uint64_t strata;      /* groups of about one share of cases */
+    double share;
+} look;
+
+/* Whether rows of equal x are sets, each but a few with the same number of cases and some controls. Rows are sorted. */
+static bool are_sets(size_t n, const scored *row, uint64_t *sets, uint64_t *cases) {
     size_t others = 0;
     *sets = *cases = 0;
-    qsort(row, n, sizeof *row, compare_scored);
     for (size_t i = 0; i < n;) {
         size_t end = i, here = 0;
         for (; end < n && row[end].x == row[i].x; end++)
@@ -235,23 +242,19 @@ static bool mostly_single(pv__numbers numbers, const pv_dataset *data, bool all_
     return groups >= GROUPS_LEAST && 2 * single > groups;
 }
 
-/* True: they were. */
-static bool warn_of_sets(pv_ctx *ctx, size_t n, scored *row, const char *name, bool group) {
-    size_t sets, cases;
-    if (!are_sets(n, row, &sets, &cases))
-        return false;
+static void warn_of_sets(pv_ctx *ctx, const look *seen, const char *name, bool group) {
     pv__log(
         ctx, PV_LOG_WARNING,
-        "column '%s' looks like matched sets (%zu groups, each with %zu case%s), %s: odds ratios are then wrong; use "
+        "column '%s' looks like matched sets (%llu groups, each with %llu case%s), %s: odds ratios are then wrong; use "
         "`matched` %s",
-        pv__show(name).text, sets, cases, cases == 1 ? "" : "s",
-        group ? "and `group` takes no account of them" : "and is taken as a feature", pv__show_word(name).text);
-    return true;
+        pv__show(name).text, (unsigned long long)seen->sets, (unsigned long long)seen->cases,
+        seen->cases == 1 ? "" : "s", group ? "and `group` takes no account of them" : "and is taken as a feature",
+        pv__show_word(name).text);
 }
 
 /* Whether the label shares of large groups are closer together than chance would have them: so many cases were taken of
  * each. Half a row is added to each difference, since numbers of rows are whole. Rows are sorted. */
-static bool are_strata(size_t n, const scored *row, size_t *groups, double *share) {
+static bool are_strata(size_t n, const scored *row, uint64_t *groups, double *share) {
     double cases = 0, sum = 0;
     *groups = 0;
     for (size_t i = 0; i < n; i++)
@@ -271,16 +274,11 @@ static bool are_strata(size_t n, const scored *row, size_t *groups, double *shar
     return *groups >= STRATA_LEAST && 1 - pv_chi_square_tail((double)(*groups - 1), sum) < TOO_EVEN;
 }
 
-static void warn_of_strata(pv_ctx *ctx, size_t n, scored *row, const char *name) {
-    size_t groups;
-    double share;
-    qsort(row, n, sizeof *row, compare_scored);
-    if (are_strata(n, row, &groups, &share))
-        pv__log(
-            ctx, PV_LOG_WARNING,
-            "column '%s' looks like strata (%zu groups, each with a share of about %.2g cases): if rows were sampled "
+static void warn_of_strata(pv_ctx *ctx, const look *seen, const char *name) {
+    pv__log(ctx, PV_LOG_WARNING,
+            "column '%s' looks like strata (%llu groups, each with a share of about %.2g cases): if rows were sampled "
             "by it, use `strata` %s with `prevalence-by`, otherwise the risks in each of them are wrong",
-            pv__show(name).text, groups, share, pv__show_word(name).text);
+            pv__show(name).text, (unsigned long long)seen->strata, seen->share, pv__show_word(name).text);
 }
 
 static bool is_stratum(const pv_schema *schema, const char *name) {
@@ -297,7 +295,7 @@ static size_t column_of(const pv_table *table, const pv_schema *schema, const pv
     return other || is_stratum(schema, source->name) ? table->columns : c;
 }
 
-/* single [sources]: columns of numbers that are cleared at a glance, each by one thread. */
+/* single [sources]: columns of numbers that are cleared at a glance, each by one thread, of this rank's. */
 static pv_status clear_single(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema,
                               bool *single) {
     size_t sources = schema->sources;
@@ -310,7 +308,7 @@ static pv_status clear_single(pv_ctx *ctx, const pv_table *table, const pv_datas
 #pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(dynamic)
     for (size_t s = 0; s < sources; s++) {
         size_t c = column_of(table, schema, &schema->source[s]);
-        if (c < table->columns && schema->source[s].type == PV_COLUMN_NUMBER)
+        if (pv__makes(ctx, s) && c < table->columns && schema->source[s].type == PV_COLUMN_NUMBER)
             single[s] = mostly_single(pv__column_numbers(&table->column[c]), data, all_rows,
                                       some + (size_t)omp_get_thread_num() * PICKED_MOST);
     }
@@ -318,11 +316,66 @@ static pv_status clear_single(pv_ctx *ctx, const pv_table *table, const pv_datas
     return PV_OK;
 }
 
-pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema) {
-    scored *row = NULL;
-    bool *single = NULL;
-    if (!data->label || data->classes != 2 || data->weight || data->matched || data->rows < 2 * SETS_LEAST)
+/* Rows by their levels, those of a level in any order: counted, which is sooner done than to sort them. */
+static pv_status sort_levels(pv_ctx *ctx, const pv_column *column, const pv_dataset *data, scored *row) {
+    enum { CONTROL, CASE };
+    size_t(*count)[2], at = 0;
+    PV_TRY(pv__alloc(ctx, (size_t)column->levels + 1, sizeof *count, &count));
+    for (size_t i = 0; i < data->rows; i++)
+        count[column->code[data->table_row[i]] + 1][data->label[i] == 1]++; /* missing cells are one group */
+    for (int32_t l = -1; l < column->levels; l++)
+        for (int label = CONTROL; label <= CASE; label++)
+            for (size_t i = 0; i < count[l + 1][label]; i++)
+                row[at++] = (scored){l, label == CASE};
+    pv__free(ctx, count);
+    return PV_OK;
+}
+
+/* Whether more rows than a set has have the first one's number: of most columns that are no sets a glance says so. */
+static bool crowded(const pv_column *column, const pv_dataset *data) {
+    double first = pv__cell_number(column, data->table_row[0]);
+    size_t alike = 0;
+    for (size_t i = 0; i < data->rows && alike <= SET_ROWS_MOST; i++) {
+        double x = pv__cell_number(column, data->table_row[i]);
+        alike += x == first || (isnan(x) && isnan(first));
+    }
+    return alike > SET_ROWS_MOST;
+}
+
+static pv_status look_at_column(pv_ctx *ctx, const pv_column *column, const pv_dataset *data, bool strata, scored *row,
+                                look *seen) {
+    if (column->type == PV_COLUMN_NUMBER && !strata && crowded(column, data))
         return PV_OK;
+    if (column->type == PV_COLUMN_TEXT) {
+        PV_TRY(sort_levels(ctx, column, data, row));
+    } else {
+        for (size_t i = 0; i < data->rows; i++) {
+            double x = pv__cell_number(column, data->table_row[i]);
+            row[i] = (scored){isnan(x) ? -HUGE_VAL : x, data->label[i] == 1};
+        }
+        qsort(row, data->rows, sizeof *row, compare_scored);
+    }
+    if (are_sets(data->rows, row, &seen->sets, &seen->cases))
+        return PV_OK;
+    seen->sets = 0;
+    if (!strata || !are_strata(data->rows, row, &seen->strata, &seen->share))
+        seen->strata = 0;
+    return PV_OK;
+}
+
+static void look_at_groups(const pv_dataset *data, scored *row, look *seen) {
+    for (size_t i = 0; i < data->rows; i++)
+        row[i] = (scored){data->group[i], data->label[i] == 1};
+    qsort(row, data->rows, sizeof *row, compare_scored);
+    if (!are_sets(data->rows, row, &seen->sets, &seen->cases))
+        seen->sets = 0;
+}
+
+/* seen [sources + 1], the group last: by the rank whose column it is, then all of them. */
+static pv_status look_at_all(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema,
+                             look *seen) {
+    scored *row = NULL;
+    bool *single = NULL, group = data->group && !data->clustered;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, schema->sources, sizeof *single, &single));
     PV_GOTO(done, clear_single(ctx, table, data, schema, single));
@@ -330,24 +383,32 @@ pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset 
     for (size_t s = schema->offset; s < schema->sources; s++) {
         const pv_source_column *source = &schema->source[s];
         size_t c = column_of(table, schema, source);
-        if (c == table->columns || single[s])
-            continue;
-        const pv_column *column = &table->column[c];
-        for (size_t i = 0; i < data->rows; i++) {
-            size_t at = data->table_row[i];
-            double x = column->type == PV_COLUMN_NUMBER ? pv__cell_number(column, at) : column->code[at];
-            row[i] = (scored){isnan(x) ? -HUGE_VAL : x, data->label[i] == 1}; /* missing cells are one group */
-        }
-        bool sets = warn_of_sets(ctx, data->rows, row, source->name, false);
-        if (!sets && source->type == PV_COLUMN_TEXT && !schema->strata)
-            warn_of_strata(ctx, data->rows, row, source->name);
+        if (c < table->columns && !single[s] && pv__makes(ctx, s))
+            PV_GOTO(done, look_at_column(ctx, &table->column[c], data,
+                                         source->type == PV_COLUMN_TEXT && !schema->strata, row, &seen[s]));
     }
-    for (size_t i = 0; data->group && i < data->rows; i++)
-        row[i] = (scored){data->group[i], data->label[i] == 1};
-    if (data->group && !data->clustered)
-        warn_of_sets(ctx, data->rows, row, schema->group, true);
+    if (group && pv__makes(ctx, schema->sources))
+        look_at_groups(data, row, &seen[schema->sources]);
+    status = pv__share_array(ctx, schema->sources + 1, seen, sizeof *seen);
 done:
     pv__free(ctx, row);
     pv__free(ctx, single);
+    return status;
+}
+
+pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema) {
+    look *seen;
+    if (!data->label || data->classes != 2 || data->weight || data->matched || data->rows < 2 * SETS_LEAST)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, schema->sources + 1, sizeof *seen, &seen));
+    pv_status status = look_at_all(ctx, table, data, schema, seen);
+    for (size_t s = 0; status == PV_OK && s <= schema->sources; s++) {
+        const char *name = s < schema->sources ? schema->source[s].name : schema->group;
+        if (seen[s].sets > 0)
+            warn_of_sets(ctx, &seen[s], name, s == schema->sources);
+        else if (seen[s].strata > 0)
+            warn_of_strata(ctx, &seen[s], name);
+    }
+    pv__free(ctx, seen);
     return status;
 }

@@ -33,35 +33,6 @@ static uint64_t hash_dataset(XXH3_state_t *state, const pv_dataset *data, double
     return XXH3_64bits_digest(state);
 }
 
-/* A value is one line. */
-static void write_value(FILE *stream, const char *text) {
-    for (; *text; text++)
-        fputc(*text == '\n' ? ' ' : *text, stream);
-    fputc('\n', stream);
-}
-
-static void write_options(FILE *stream, const pv_option *table, const void *options, const void *usual) {
-    for (const pv_option *row = table; row->name; row++) {
-        char own[64], other[64];
-        const char *text = own;
-        pv_option_get(row, options, own, sizeof own);
-        pv_option_get(row, usual, other, sizeof other);
-        if (row->type == PV_OPTION_TEXT) { /* of any length */
-            memcpy(&text, (const char *)options + row->offset, sizeof text);
-            text = text ? text : "";
-        }
-        if (strcmp(text, other) == 0)
-            continue;
-        if (row->type == PV_OPTION_REAL) { /* 0.2, as it was written */
-            double value;
-            memcpy(&value, (const char *)options + row->offset, sizeof value);
-            pv_format_double(value, own, sizeof own);
-        }
-        pv__print(stream, "`%s`=", row->name);
-        write_value(stream, text);
-    }
-}
-
 /* What rounds a network's numbers: another version or instruction set of oneDNN continues to other bytes. A device may
  * have been lost: its work may be gone on with elsewhere. */
 static void write_convolutions(pv_ctx *ctx, FILE *stream) {
@@ -106,7 +77,7 @@ static void write_image(FILE *stream, const pv_image_encoding *e) {
                                              .shift = e->shift,
                                              .scale = e->scale};
     pv_options_default(pv_image_option_table, &usual);
-    write_options(stream, pv_image_option_table, &options, &usual);
+    pv__options_lines(stream, pv_image_option_table, &options, &usual);
     pv__print(stream, "the field of view (`field`)=%s\n", field); /* where not given, the data's */
 }
 
@@ -145,7 +116,7 @@ pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_dataset *data, cons
         return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
     }
     pv__print(stream, "version=%s\n%s", PV_VERSION, first);
-    write_options(stream, pv_fit_option_table, options, &usual);
+    pv__options_lines(stream, pv_fit_option_table, options, &usual);
     if (data->images) {
         write_convolutions(ctx, stream);
         write_image(stream, data->image);
@@ -155,7 +126,7 @@ pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_dataset *data, cons
     write_data(stream, state, data, held, options->sample, buffer);
     if (options->command) {
         pv__print(stream, "command=");
-        write_value(stream, options->command);
+        pv__line_end(stream, options->command);
     }
     XXH3_freeState(state);
     pv__free(ctx, buffer);
@@ -188,7 +159,7 @@ pv_status pv__fit_alike(pv_ctx *ctx, const pv_dataset *data, const pv_model *mod
     FILE *stream = open_memstream(&text, &size);
     if (!stream)
         return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
-    write_options(stream, pv_fit_option_table, options, &usual);
+    pv__options_lines(stream, pv_fit_option_table, options, &usual);
     if (model)
         pv__print(stream, "model=%.100s, %zu parameters\n", pv_model_spec(model), pv_model_params(model));
     pv__print(stream, "the data=%zu rows, %016llx\n", data->rows, (unsigned long long)data->hash);

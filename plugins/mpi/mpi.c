@@ -12,20 +12,19 @@
  * ranks that are equally far have met, this looks again and again with growing pauses. */
 static bool gather_now(const void *mine, size_t bytes, void *all) {
     enum { LOOKS = 2000, LONGEST = 100000 }; /* some tenths of a millisecond; in nanoseconds */
-    MPI_Request request;
-    int done = 0;
-    if (MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
-        return false;
+    MPI_Request request = MPI_REQUEST_NULL;
     struct timespec pause = {.tv_nsec = 1000};
-    for (long looks = 0; !done; looks++) {
-        if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return false;
-        if (!done && looks > LOOKS) {
+    int done = 0;
+    bool good =
+        MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD, &request) == MPI_SUCCESS;
+    for (long looks = 0; good && !done; looks++) {
+        good = MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+        if (good && !done && looks > LOOKS) {
             nanosleep(&pause, NULL);
             pause.tv_nsec = pause.tv_nsec < LONGEST / 2 ? 2 * pause.tv_nsec : LONGEST;
         }
     }
-    return true;
+    return MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && good;
 }
 
 /* Counts of MPI are of int: more goes in pieces, by way of a block of memory. */

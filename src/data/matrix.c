@@ -290,7 +290,7 @@ static pv_status hold_own(pv_ctx *ctx, const pv_dataset *data, struct pv_columns
 /* Several ranks read but their own rows: a matrix of all would take longer to make than to do without. A small one is
  * soon made. */
 static bool shared(const pv_ctx *ctx, size_t bytes) {
-    enum { SMALL = 1 << 26 };
+    enum { SMALL = 1 << 20 };
     return pv_ctx_ranks(ctx, NULL) > 1 && bytes > SMALL;
 }
 

@@ -59,12 +59,27 @@ typedef struct job {
     int threads;
     bool ends_at_once; /* instead of a fit, with a failure */
     bool stopped;      /* while it reads its data */
+    const char *file;  /* it reads and learns from itself; NULL: it takes the sample's */
+    pv_roles roles;
     member who;
     pv_status status, ended;
     char message[512];
     unsigned char *bytes;
     size_t size;
 } job;
+
+static pv_status read_and_fit(pv_ctx *own, const job *j, pv_classifier **made) {
+    sample s = {0};
+    pv_status status = pv_table_read(own, j->file, NULL, &s.table);
+    if (status == PV_OK)
+        status = pv_schema_learn(own, s.table, &j->roles, &s.schema, &s.data);
+    if (status == PV_OK)
+        status = pv_fit(own, s.schema, s.data, &j->options, made);
+    pv_dataset_free(own, s.data);
+    pv_schema_free(own, s.schema);
+    pv_table_free(own, s.table);
+    return status;
+}
 
 static void *run_job(void *state) {
     job *j = state;
@@ -81,6 +96,8 @@ static void *run_job(void *state) {
     }
     if (j->status == PV_OK && j->ends_at_once)
         j->status = PV_ERR_MEMORY;
+    else if (j->status == PV_OK && j->file)
+        j->status = read_and_fit(own, j, &made);
     else if (j->status == PV_OK)
         j->status = pv_fit(own, j->from->schema, j->data ? j->data : j->from->data, &j->options, &made);
     if (j->status == PV_OK)
@@ -103,9 +120,10 @@ static void run_all(cluster *all, job *jobs) {
     cluster_run(all, run_job, jobs, sizeof *jobs);
 }
 
-/* The fit alone, and with 2 to 4 ranks of 1 to 3 threads: the same bytes. */
-static void same_for_any_number(const sample *s, const pv_fit_options *options) {
-    job alone = {.from = s, .options = *options, .threads = 1};
+/* A job alone, and with 2 to 4 ranks of 1 to 3 threads: the same bytes. */
+static void same_of_job(job alone) {
+    job like = alone;
+    alone.threads = 1;
     run_job(&alone);
     if (alone.status != PV_OK)
         print_error("%s\n", alone.message);
@@ -113,8 +131,10 @@ static void same_for_any_number(const sample *s, const pv_fit_options *options) 
     for (int size = 2; size <= RANKS_MAX; size++) {
         cluster all = {.size = size, .left = -1};
         job jobs[RANKS_MAX] = {0};
-        for (int r = 0; r < size; r++)
-            jobs[r] = (job){.from = s, .options = *options, .threads = 1 + r % 3};
+        for (int r = 0; r < size; r++) {
+            jobs[r] = like;
+            jobs[r].threads = 1 + r % 3;
+        }
         run_all(&all, jobs);
         assert_true(all.exchanges > 4); /* two for each evaluation at least, beside who they are */
         for (int r = 0; r < size; r++) {
@@ -128,6 +148,10 @@ static void same_for_any_number(const sample *s, const pv_fit_options *options) 
         }
     }
     free(alone.bytes);
+}
+
+static void same_for_any_number(const sample *s, const pv_fit_options *options) {
+    same_of_job((job){.from = s, .options = *options});
 }
 
 static const struct {
@@ -235,6 +259,63 @@ static void the_same_bytes_of_a_packed_table(void **state) {
     clear(&s);
 }
 
+/* Columns of all kinds, of which each rank learns some: numbers, some with missing cells, levels, terms, a constant. */
+static void write_columns(size_t rows) {
+    uint64_t seed = 11;
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("a,holes,site,same,patient,visits,y\n", file);
+    for (size_t i = 0; i < rows; i++) {
+        double a = 3 * uniform(&seed), b = uniform(&seed);
+        char hole[32] = "";
+        if (uniform(&seed) < 0.9)
+            snprintf(hole, sizeof hole, "%.5g", 10 * b);
+        fprintf(file, "%.6g,%s,%s,1,%zu,%d,%d\n", a, hole, (const char *[]){"north", "south", "", "west"}[(int)(4 * b)],
+                i / 3 + 1, (int)(5 * b), uniform(&seed) < 1 / (1 + exp(1 - a + b)));
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+static void the_same_of_what_ranks_learn(void **state) {
+    (void)state;
+    write_columns(SANITIZED ? 3000 : 30000);
+    job like = {.file = path,
+                .options = pv_fit_options_default(),
+                .roles = {.target = "y",
+                          .constant = PV_CONSTANT_DROP,
+                          .missing = PV_MISSING_INDICATOR,
+                          .terms = "log(patient),a,a:site"}};
+    like.options.prevalence = "0.2";
+    same_of_job(like);
+    like.roles = (pv_roles){.target = "y",
+                            .constant = PV_CONSTANT_DROP,
+                            .missing = PV_MISSING_DROP,
+                            .group = "patient",
+                            .categorical = "visits"};
+    same_of_job(like);
+}
+
+/* A packed table that each rank reads: columns stay in the file, and each makes its own rows, once. */
+static void the_same_of_a_packed_table_that_ranks_read(void **state) {
+    (void)state;
+    sample s;
+    make(&s, 50000, 2, false); /* a matrix of more than a megabyte */
+    char file[sizeof path + 4];
+    snprintf(file, sizeof file, "%s.pvt", path);
+    for (int single = 0; single < 2; single++) {
+        ok(pv_table_pack(ctx, s.table, file, single));
+        job like = {.file = file, .options = pv_fit_options_default(), .roles = {.target = "y", .exclude = "w"}};
+        like.options.prevalence = "0.2";
+        same_of_job(like);
+        like.options.infer = PV_INFER_LAPLACE; /* which makes the whole matrix after all */
+        like.options.draws = 10;
+        if (!SANITIZED)
+            same_of_job(like);
+    }
+    assert_int_equal(remove(file), 0);
+    clear(&s);
+}
+
 /* Fewer chunks than ranks: some have no rows. */
 static void ranks_without_rows(void **state) {
     (void)state;
@@ -281,6 +362,21 @@ static void other_work_is_refused(void **state) {
     told_to_all(jobs, 3, PV_ERR_USAGE, "rank 1 has other work than rank 0", "`seed`");
     clear(&s);
     clear(&other);
+}
+
+/* Before anything is learned of the columns, which ranks share. */
+static void other_columns_are_refused(void **state) {
+    (void)state;
+    write_columns(300);
+    cluster all = {.size = 3, .left = -1};
+    job jobs[RANKS_MAX] = {0};
+    set_up(jobs, 3, NULL);
+    for (int r = 0; r < 3; r++) {
+        jobs[r].file = path;
+        jobs[r].roles = (pv_roles){.target = "y", .missing = PV_MISSING_DROP, .exclude = r == 2 ? "a" : NULL};
+    }
+    run_all(&all, jobs);
+    told_to_all(jobs, 3, PV_ERR_USAGE, "rank 2 has other work than rank 0", "`exclude`=a");
 }
 
 static void what_is_not_shared_is_refused(void **state) {
@@ -420,8 +516,11 @@ int main(void) {
                                        cmocka_unit_test(the_same_posterior),
                                        cmocka_unit_test(the_same_bytes_of_many_rows),
                                        cmocka_unit_test(the_same_bytes_of_a_packed_table),
+                                       cmocka_unit_test(the_same_of_what_ranks_learn),
+                                       cmocka_unit_test(the_same_of_a_packed_table_that_ranks_read),
                                        cmocka_unit_test(ranks_without_rows),
                                        cmocka_unit_test(other_work_is_refused),
+                                       cmocka_unit_test(other_columns_are_refused),
                                        cmocka_unit_test(what_is_not_shared_is_refused),
                                        cmocka_unit_test(a_failure_is_told),
                                        cmocka_unit_test(a_stop_is_told),

@@ -401,6 +401,7 @@ typedef struct pv_dataset {
     size_t voteless;            /* of rows, those that pv_dataset_votes found without votes: they count for nothing */
     struct pv_columns *columns; /* of a packed table: what pv_dataset_rows makes rows of, where their matrix would not
                                    fit the memory the context is allowed; NULL: there is x */
+    size_t before;              /* rows of the table before this piece of it; 0 where it is whole */
 } pv_dataset;
 
 void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset);

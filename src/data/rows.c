@@ -146,6 +146,7 @@ pv_status pv__rows_select(pv_ctx *ctx, const pv_table *table, const pv__plan *pl
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, table->rows, 1, &states.state));
     PV_GOTO(done, check_columns(ctx, table, plan, missing, advice, &states));
+    data->before = table->before;
     data->dropped = states.missing;
     data->zero_weight = states.no_weight;
     data->rows = table->rows - states.missing - states.no_weight;

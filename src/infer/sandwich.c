@@ -430,8 +430,14 @@ static pv_status close_up(sandwich *s) {
     return PV_OK;
 }
 
+static pv_status no_covariance(const sandwich *s) {
+    return pv__fail(s->ctx, PV_ERR_NUMERIC,
+                    "robust standard errors: the loss has no positive, finite curvature at the estimate; `prior` "
+                    "normal:2.5, or fewer columns, give it one");
+}
+
 /* The lower factor of the whole covariance into factor [P][P], and that of the rows' part into J. */
-static void take_roots(sandwich *s, double *factor) {
+static pv_status take_roots(sandwich *s, double *factor) {
     size_t P = s->P;
     for (size_t i = 0; i < P; i++)
         for (size_t j = 0; j <= i; j++) {
@@ -440,8 +446,7 @@ static void take_roots(sandwich *s, double *factor) {
                 sum += s->D[y * P + i] * s->D[y * P + j] * s->chance[y];
             factor[i * P + j] = sum;
         }
-    pv__cholesky(P, factor, 1e-12);
-    pv__cholesky(P, s->J, 1e-12);
+    return pv__cholesky(P, factor, 1e-12) && pv__cholesky(P, s->J, 1e-12) ? PV_OK : no_covariance(s);
 }
 
 /* Draws of the parameters and, where the prevalence was counted, of the marginal with them. */
@@ -521,7 +526,8 @@ static pv_status fill(sandwich *s, double **block) {
         fill_cells(s);
     for (size_t i = 0; i < P; i++)
         s->H[i * P + i] += pv__prior_curvature(s->problem, i, s->w[i]);
-    pv__cholesky(P, s->H, 1e-12);
+    if (!pv__cholesky(P, s->H, 1e-12))
+        PV_GOTO(done, no_covariance(s));
     PV_GOTO(done, (clustered ? add_clusters : add_squares)(s));
     status = close_up(s);
 done:
@@ -550,7 +556,7 @@ pv_status pv__sandwich_factor(pv_ctx *ctx, const pv__problem *problem, double t,
     double *block = NULL;
     pv_status status = fill(&s, &block);
     if (status == PV_OK)
-        take_roots(&s, factor);
+        status = take_roots(&s, factor);
     pv__free(ctx, block);
     return status;
 }
@@ -581,7 +587,7 @@ pv_status pv__sandwich(pv_ctx *ctx, const pv__problem *problem, double t, const 
     p->mixture.weight[0] = 1;
     memcpy(p->mixture.mean, w, P * sizeof *w);
     PV_GOTO(done, fill(&s, &block));
-    take_roots(&s, p->mixture.factor);
+    PV_GOTO(done, take_roots(&s, p->mixture.factor));
     PV_GOTO(done, draw(&s, (uint64_t)problem->options->seed, p, c->draw_log_marginal));
     if (problem->stratified)
         status = pv__part_marginals(ctx, p->count, k, width, c);

@@ -101,7 +101,7 @@ pv_status pv__gate_predicted(pv_ctx *ctx, pv__gate gate, const pv_classifier *c,
     size_t row = value ? pv__gate_stops(gate, data->rows, c->schema->classes, value) : data->rows;
     if (row == data->rows)
         return PV_OK;
-    size_t number = (data->table_row ? data->table_row[row] : row) + 1, far;
+    size_t number = data->before + (data->table_row ? data->table_row[row] : row) + 1, far;
     double away = 0;
     PV_TRY(farthest(ctx, data, row, &far, &away));
     const char *const *feature = c->schema ? (const char *const *)c->schema->feature : NULL;

@@ -87,7 +87,8 @@ static void parameters_overflow(void **state) {
         w[1] = 1e308;
         w[2] = -1e308;
         p.data->x[1] = p.data->x[0] = 10; /* infinity less infinity */
-        const char *part = "row 1: the model's probabilities overflow";
+        p.data->before = 500;             /* a piece of a table says which row of the whole it is */
+        const char *part = "row 501: the model's probabilities overflow";
         if (m < 2) {
             refused(pv_predict_loglik(ctx, c, p.data, out), part);
             says("column 'age'");

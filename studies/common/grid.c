@@ -249,6 +249,13 @@ static void list_cells(grid *g) {
                                                           .method = (int)g->methods.index[m],
                                                           .prevalence = p,
                                                           .fold = g->fold.index[f]};
+    size_t k = (size_t)g->training.data->classes;
+    for (size_t i = 0; i < g->cells; i++) {
+        grid_cell *cell = &g->cell[i];
+        cell->loglik = cli_alloc(grid_rows(g, cell->fold) * k, sizeof *cell->loglik);
+        cell->used = cli_alloc(grid_epochs(g, cell) * k, sizeof *cell->used);
+        cell->exact = cli_alloc(grid_epochs(g, cell) * k, sizeof *cell->exact);
+    }
 }
 
 const grid_cell *grid_at(const grid *g, int network, int design, int method, size_t prevalence, size_t fold) {
@@ -328,11 +335,13 @@ bool grid_traced(const grid_cell *cell) {
     return (cell->method == GRID_CONSTANT || cell->method == GRID_LINEAR) && cell->fold == 0;
 }
 
-static void keep_trace(const pv_trace *trace, grid_cell *cell) {
-    size_t n = trace->count * (size_t)trace->classes;
-    cell->epochs = trace->count;
-    cell->used = cli_alloc(n, sizeof *cell->used);
-    cell->exact = cli_alloc(n, sizeof *cell->exact);
+size_t grid_epochs(const grid *g, const grid_cell *cell) {
+    return grid_traced(cell) ? (size_t)pv_fit_options_used(&g->options->fit, true).epochs : 0;
+}
+
+static void keep_trace(const pv_trace *trace, size_t most, grid_cell *cell) {
+    cell->epochs = trace->count < most ? trace->count : most;
+    size_t n = cell->epochs * (size_t)trace->classes;
     memcpy(cell->used, trace->used, n * sizeof *cell->used);
     memcpy(cell->exact, trace->exact, n * sizeof *cell->exact);
 }
@@ -341,6 +350,13 @@ static void find_device(pv_ctx *ctx, const cli_running *running, char device[GRI
     const char *text;
     if (running->device != PV_DEVICE_CPU && pv_ctx_device(ctx, &text))
         snprintf(device, GRID_DEVICE, "%s, %s", text, pv_precision_name((pv_precision)running->precision));
+}
+
+static pv_status write_cell(pv_ctx *ctx, const grid *g, grid_cell *cell) {
+    if (!cell->done || cell->written || !g->options->shared.output)
+        return PV_OK;
+    cell->written = true;
+    return grid_cell_write(ctx, g, cell);
 }
 
 static pv_status fit_cell(pv_ctx *ctx, void *state, size_t index) {
@@ -361,22 +377,46 @@ static pv_status fit_cell(pv_ctx *ctx, void *state, size_t index) {
         status = PV_ERR_INTERRUPTED;
     if (status == PV_OK) {
         size_t k = (size_t)fit->schema->classes;
-        cell->loglik = cli_alloc(grid_rows(g, cell->fold) * k, sizeof *cell->loglik);
         memcpy(cell->log_marginal, fit->log_marginal, k * sizeof *fit->log_marginal);
         cell->stop = fit->stop;
         cell->seconds = fit->seconds;
         find_device(ctx, &g->options->shared.running, cell->device);
         if (fit->trace)
-            keep_trace(fit->trace, cell);
+            keep_trace(fit->trace, grid_epochs(g, cell), cell);
         status = pv_predict_loglik(ctx, fit, g->held_out[cell->fold], cell->loglik);
     }
     pv_classifier_free(ctx, fit);
     cell->done = status == PV_OK;
-    if (status == PV_OK && g->options->shared.output)
-        status = grid_cell_write(ctx, g, cell);
-    if (status == PV_OK && g->options->shared.output)
-        pv_checkpoint_drop(ctx, ""); /* what the fit kept on its way: the file has it all */
-    return status;
+    return status == PV_OK ? write_cell(ctx, g, cell) : status;
+}
+
+static size_t cell_outcome(void *state, size_t index, pv_field *field) {
+    const fit_list *all = state;
+    grid_cell *cell = all->cell[index];
+    size_t k = (size_t)all->g->training.data->classes, trace = grid_epochs(all->g, cell) * k * sizeof(double), n = 0;
+    field[n++] = (pv_field){&cell->done, sizeof cell->done};
+    field[n++] = (pv_field){&cell->stop, sizeof cell->stop};
+    field[n++] = (pv_field){&cell->seconds, sizeof cell->seconds};
+    field[n++] = (pv_field){&cell->epochs, sizeof cell->epochs};
+    field[n++] = (pv_field){cell->device, sizeof cell->device};
+    field[n++] = (pv_field){cell->log_marginal, sizeof cell->log_marginal};
+    field[n++] = (pv_field){cell->loglik, grid_rows(all->g, cell->fold) * k * sizeof(double)};
+    field[n++] = (pv_field){cell->used, trace};
+    field[n++] = (pv_field){cell->exact, trace};
+    return n;
+}
+
+static bool cell_sound(const void *state, size_t index) {
+    const fit_list *all = state;
+    const grid_cell *cell = all->cell[index];
+    size_t k = (size_t)all->g->training.data->classes;
+#define ONE(name, word) +1
+    enum { STOPS = PV_STOP_LIST(ONE) };
+#undef ONE
+    return cell->done == 1 && (int)cell->stop >= 0 && (int)cell->stop < STOPS && cell->seconds >= 0 &&
+           cell->epochs <= grid_epochs(all->g, cell) && memchr(cell->device, 0, sizeof cell->device) &&
+           study_within(cell->log_marginal, k, -HUGE_VAL, 0, false) &&
+           study_within(cell->loglik, grid_rows(all->g, cell->fold) * k, -HUGE_VAL, 0, false);
 }
 
 static int make_cell_folder(const grid *g) {
@@ -401,11 +441,15 @@ int grid_run(grid *g) {
     }
     if (code == CLI_OK && there > 0)
         cli_note(g->call, "%zu of %zu fits are in %s already", there, count, g->options->shared.output);
-    if (code == CLI_OK && there < count) {
-        pv_status status = pv_jobs_run(g->call->ctx, "fits", count, true, fit_cell, &all, &finished);
+    if (code == CLI_OK && (there < count || pv_ctx_ranks(g->call->ctx, NULL) > 1)) { /* ranks may see other folders */
+        pv_status status =
+            pv_jobs_run_kept(g->call->ctx, "fits", count, true, fit_cell, cell_outcome, cell_sound, &all, &finished);
         cli_progress_clear(g->call);
-        for (size_t i = there = 0; i < count; i++)
+        for (size_t i = there = 0; i < count; i++) {
+            pv_status written = write_cell(g->call->ctx, g, all.cell[i]); /* what other ranks have fitted */
+            status = status == PV_OK ? written : status;
             there += all.cell[i]->done ? 1 : 0;
+        }
         if (status == PV_ERR_INTERRUPTED)
             code = cli_error(g->call, status, NULL, "stopped on request: %zu of %zu fits are done%s", there, count,
                              g->options->shared.output && !g->options->shared.checkpoint.path

@@ -56,14 +56,16 @@ typedef struct grid_cell {
     int network, design, method;
     size_t prevalence; /* index; plain and the truth: 0, since one serves all */
     size_t fold;
-    bool done;
+    int done;                              /* 1: all below is there */
+    bool written;                          /* in its file */
     double *loglik;                        /* [rows of the fold][classes], the model's own output */
     double log_marginal[GRID_CLASSES_MAX]; /* p(y|w) of it; plain: the label shares of training */
     pv_stop stop;
     double seconds;
     char device[GRID_DEVICE]; /* what fitted it: "NVIDIA H200, CUDA 13.0, cuDNN 9.14.0, bf16"; empty: the processor */
     size_t epochs;            /* of the trace; 0: none */
-    double *used, *exact;     /* [epochs][classes]: the auxiliary network's q, and p(y|w) of all training rows */
+    double *used, *exact;     /* [epochs][classes]: the auxiliary network's q, and p(y|w) of all training rows; with
+                                 room for grid_epochs */
 } grid_cell;
 
 /* Indices that were asked for, in the order of the words. */
@@ -114,6 +116,7 @@ void grid_predictions(const grid *g, const grid_cell *cell, size_t prevalence, d
 /* Whether its training is traced: the first fold of the auxiliary networks. A trace costs a pass over the rows each
  * epoch. */
 bool grid_traced(const grid_cell *cell);
+size_t grid_epochs(const grid *g, const grid_cell *cell); /* of its trace, at most; 0: it has none */
 
 /* A line that says what fitted the cells, and how many where it was not one; nothing where it was the processor. */
 void grid_print_devices(FILE *out, const grid *g);

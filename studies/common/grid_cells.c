@@ -190,29 +190,28 @@ static bool take_stop(const json_t *word, pv_stop *stop) {
     return false;
 }
 
-/* [n][k], n as there are; the caller frees *values. */
-static bool take_rows(const json_t *array, size_t k, size_t *n, double **values) {
-    *n = json_array_size(array);
-    *values = cli_alloc(*n * k, sizeof **values);
-    bool good = json_is_array(array);
-    for (size_t i = 0; i < *n && good; i++)
-        good = take_numbers(json_array_get(array, i), k, *values + i * k);
+/* [n][k] */
+static bool take_rows(const json_t *array, size_t n, size_t k, double *values) {
+    bool good = json_is_array(array) && json_array_size(array) == n;
+    for (size_t i = 0; i < n && good; i++)
+        good = take_numbers(json_array_get(array, i), k, values + i * k);
     return good;
 }
 
-static bool take_trace(const json_t *object, size_t k, grid_cell *cell) {
-    size_t n;
-    return take_rows(json_object_get(object, "marginal_used"), k, &cell->epochs, &cell->used) &&
-           take_rows(json_object_get(object, "marginal_exact"), k, &n, &cell->exact) && n == cell->epochs;
+static bool take_trace(const json_t *object, size_t k, size_t most, grid_cell *cell) {
+    const json_t *used = json_object_get(object, "marginal_used");
+    cell->epochs = json_array_size(used);
+    return cell->epochs <= most && take_rows(used, cell->epochs, k, cell->used) &&
+           take_rows(json_object_get(object, "marginal_exact"), cell->epochs, k, cell->exact);
 }
 
 static bool take_cell(const grid *g, const json_t *object, grid_cell *cell) {
-    size_t k = (size_t)g->training.data->classes, rows = grid_rows(g, cell->fold), n;
+    size_t k = (size_t)g->training.data->classes, rows = grid_rows(g, cell->fold);
     const json_t *row = json_object_get(object, "rows");
     bool good = take_numbers(json_object_get(object, "log_marginal"), k, cell->log_marginal) &&
                 take_stop(json_object_get(object, "stop"), &cell->stop) &&
-                take_rows(json_object_get(object, "loglik"), k, &n, &cell->loglik) && n == rows &&
-                json_array_size(row) == rows && (!grid_traced(cell) || take_trace(object, k, cell));
+                take_rows(json_object_get(object, "loglik"), rows, k, cell->loglik) && json_array_size(row) == rows &&
+                (!grid_traced(cell) || take_trace(object, k, grid_epochs(g, cell), cell));
     cell->seconds = json_number_value(json_object_get(object, "seconds"));
     const char *device = json_string_value(json_object_get(object, "device")); /* earlier versions have none */
     snprintf(cell->device, sizeof cell->device, "%s", device ? device : "");
@@ -237,7 +236,7 @@ int grid_cell_read(const grid *g, grid_cell *cell) {
     int code = found ? compare(g, path, found, wanted) : CLI_OK;
     if (code == CLI_OK && (!found || !take_cell(g, object, cell)))
         code = cli_error(g->call, PV_ERR_FORMAT, path, "is damaged; remove it, and the same command fits it anew");
-    cell->done = code == CLI_OK;
+    cell->done = cell->written = code == CLI_OK;
     json_decref(wanted);
     json_decref(object);
     return code;

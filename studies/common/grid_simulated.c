@@ -62,7 +62,6 @@ int grid_truth(grid *g, bool grades, grid_cell *cell) {
     pv_status status = truth_columns(g, grades, k, column);
     if (status != PV_OK)
         return cli_fail(g->call, status);
-    cell->loglik = cli_alloc(held_out->rows * k, sizeof *cell->loglik);
     for (size_t i = 0; i < held_out->rows; i++)
         for (size_t y = 0; y < k; y++) {
             double p = column[y][held_out->table_row[i]];

@@ -141,11 +141,8 @@ static int run_reported(cli_call *call, const study_plan *plan, study_options *o
 /* The checkpoint goes when all is written, the report as well. */
 int study_run(cli_call *call, const study_plan *plan) {
     study_options *options = call->options;
-    int rank, ranks = pv_ctx_ranks(call->ctx, &rank), lock = -1, code = CLI_OK;
-    if (ranks > 1 && plan->has_cells)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "study %s keeps its fits in files of one process, and there are %d: run one", plan->title,
-                         ranks);
+    int rank, lock = -1, code = CLI_OK;
+    (void)pv_ctx_ranks(call->ctx, &rank);
     if (options->output)
         code = cli_make_folder(call, options->output);
     if (code == CLI_OK && options->output && rank == 0) /* who writes */

@@ -79,6 +79,16 @@ check "an unknown prevalence" shared 2 cv small.csv --target y --prevalence 0.05
 check "a sweep" shared 2 sweep small.csv --target y --prevalence 0.05,0.01
 check "a study" shared 3 study coverage --replicates 4 --quiet
 
+# A study that keeps its fits in files: all of them are there in the end, whichever rank has fitted them, and some serve again.
+cells() {
+    local quick="study nodules --quick --networks convnet --batches balanced --prevalences 0.1 --quiet"
+    rm -rf results alone
+    "$prevail" $quick --threads 1 -o alone >alone.txt 2>err && mpi -n 2 "$prevail" $quick --threads 1 -o results >shared.txt 2>err &&
+        diff -r -x cells alone results && diff <(ls alone/cells) <(ls results/cells) && rm results/cells/*fold2* &&
+        mpi -n 3 "$prevail" $quick --threads 1 -o results >shared.txt 2>err && diff -r -x cells alone results && cmp alone.txt shared.txt
+}
+check "a study with files of its own" cells
+
 # Interrupted on two ranks, by a signal to one of them, and continued on three.
 continued() {
     local long="study coverage --replicates 400 --threads 1 --quiet"
@@ -103,7 +113,6 @@ check "each for itself" test "$(mpi -n 2 "$prevail" $fit --ranks none 2>/dev/nul
 check "another file" says 2 'rank 1 has other work than rank 0: the data=19999 rows' -n 1 "$prevail" $fit : -n 1 "$prevail" ${fit/data/other}
 check "another option" says 2 'rank 2 has other work than rank 0: --seed=9' -n 2 "$prevail" $fit : -n 1 "$prevail" $fit --seed 9
 check "minibatches" says 2 'minibatches are not shared between ranks, and there are 2' -n 2 "$prevail" $fit --batch 100
-check "a study with files of its own" says 2 'study ratings keeps its fits in files of one process' -n 2 "$prevail" study ratings
 check "other folds" says 2 'rank 1 has other work than rank 0: --seed=9' -n 1 "$prevail" ${fit/fit/cv} : -n 1 "$prevail" ${fit/fit/cv} --seed 9
 check "another study" says 2 'rank 1 has other work than rank 0: --replicates=3' -n 1 "$prevail" study bias --replicates 2 : -n 1 "$prevail" study bias --replicates 3
 echo text >other.state

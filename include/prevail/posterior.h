@@ -26,6 +26,9 @@ extern "C" {
  *             for checkpoints; at most PV_MEMORY_FIELDS. Returns how many. Without, a state must remember nothing.
  *   source_memory, source_recalled
  *             optional: the same of source; what was put back into it is to be checked.
+ *   many      optional: eval at count points w [count][dims] in one call, each with its state, states [count]: values
+ *             [count], gradients [count][dims]. The same bytes at one point or at many. vi asks for all points of a
+ *             step at once, hmc for those of its chains.
  */
 enum { PV_MEMORY_FIELDS = 16 };
 typedef struct pv_density {
@@ -39,6 +42,8 @@ typedef struct pv_density {
     size_t (*memory)(void *state, pv_field *field);
     size_t (*source_memory)(void *source, pv_field *field);
     pv_status (*source_recalled)(pv_ctx *ctx, void *source);
+    pv_status (*many)(pv_ctx *ctx, size_t count, void *const *states, const double *w, double *values,
+                      double *gradients);
 } pv_density;
 
 /* ---- what comes out ---------------------------------------------------------------------------------------------- */

@@ -22,12 +22,15 @@ struct TablePass {
     const uint8_t *label; /* the logistic loss's */
     const double *weight; /* NULL: all 1 */
     double factor[2], shift;
-    double *rows; /* [n][stride]: outputs that are written, or slopes of them that are read */
-    int stride;
+    double
+        *rows; /* outputs that are written, or slopes of them that are read: of a row, then of a vector, so far apart */
+    size_t stride, apart;
     double *partial; /* [groups][count][2 + inputs]: value, and the gradient */
 };
 
 struct Stack;
+struct Tied;
+struct Spreads;
 
 struct pv__passes {
     const pv__matrix *matrix;
@@ -39,8 +42,10 @@ struct pv__passes {
     double *weight;
     double *w, *partial, *result; /* room for `count` vectors: [1 + inputs], and sums [2 + inputs] */
     size_t count;
-    double *rows; /* [n][outputs], made when it is asked for */
-    Stack *stack; /* layers after the first; NULL: none */
+    double *rows;     /* [n][outputs], made when it is asked for */
+    Stack *stack;     /* layers after the first; NULL: none */
+    Tied *tied;       /* rows that the marginal ties together (tied.cu); NULL: not wanted */
+    Spreads *spreads; /* of draws (spread.cu), made when they are asked for */
 };
 
 /* The first layer (table_pass.cu): its vectors [count][1 + inputs] into place; their outputs out [n][count] of n rows
@@ -48,6 +53,26 @@ struct pv__passes {
 pv__plugin_code table_vectors(pv__passes *passes, size_t count, const double *w, char *why);
 pv__plugin_code table_outputs(pv__passes *passes, size_t tile, size_t n, size_t count, double *out, char *why);
 pv__plugin_code table_sums(pv__passes *passes, size_t tile, size_t n, size_t count, double *dout, char *why);
+
+/* The same of all rows, with the vectors' numbers [count][n] one after the other. */
+pv__plugin_code table_outputs_by_vector(pv__passes *passes, size_t count, double *out, char *why);
+pv__plugin_code table_sums_by_vector(pv__passes *passes, size_t count, double *dout, char *why);
+/* Gradients [count][1 + inputs], and values where they are wanted, out of the results. */
+pv__plugin_code table_bring(pv__passes *passes, size_t count, double *value, double *dw, char *why);
+
+/* Rows of two labels that the marginal ties together (tied.cu). */
+pv__plugin_code tied_open(const pv__passes_spec *spec, pv__passes *passes, char *why);
+void tied_close(Tied *tied);
+pv__plugin_code tied_forward(pv__passes *passes, size_t count, const double *w, double *sums, char *why);
+pv__plugin_code tied_sums(pv__passes *passes, size_t count, const size_t *which, const double *scale, const double *m,
+                          pv__tied_sums *sums, char *why);
+pv__plugin_code tied_backward(pv__passes *passes, size_t count, const pv__tied_slope *slope, double *dw, char *why);
+
+/* What draws make of rows (spread.cu). */
+enum { DRAWS_MOST = 8192 };
+void spreads_close(Spreads *spreads);
+pv__plugin_code spreads_run(pv__passes *passes, const pv__spread_spec *spec, size_t begin, size_t rows,
+                            pv__spread_of_row *of, char *why);
 
 /* Those after it (stack.cu). */
 pv__plugin_code stack_open(const pv__passes_spec *spec, pv__passes *passes, char *why);

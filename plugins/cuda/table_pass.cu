@@ -152,13 +152,13 @@ template <Mode MODE, int V> static __global__ void pass_kernel(const TablePass p
 #pragma unroll
         for (int v = 0; v < V; v++) {
             if (MODE == SLOPES) {
-                slope[v] = inside && v < p.count ? p.rows[row * p.stride + v] : 0;
+                slope[v] = inside && v < p.count ? p.rows[row * p.stride + v * p.apart] : 0;
             } else {
                 z[v] += w[p.inputs * V + v];
                 if (MODE == LOGISTIC)
                     value[v] += row_loss(p, weight, label, z[v], &slope[v]);
                 else if (inside && warp == 0 && v < p.count)
-                    p.rows[row * p.stride + v] = z[v];
+                    p.rows[row * p.stride + v * p.apart] = z[v];
             }
             if (MODE != OUTPUTS) {
                 bias[v] += slope[v];
@@ -261,6 +261,8 @@ static pv__plugin_code prepare(pv__passes *s, const pv__passes_spec *spec, char 
         CODE_TRY(copy_in(spec->n, spec->weight, &s->weight, s->stream, why));
     s->pass.label = s->label;
     s->pass.weight = s->weight;
+    if (spec->each)
+        CODE_TRY(tied_open(spec, s, why));
     return spec->layers > 1 ? stack_open(spec, s, why) : PV_PLUGIN_OK;
 }
 
@@ -297,6 +299,8 @@ void passes_close(pv__passes *s) {
          {(void *)s->label, (void *)s->weight, (void *)s->w, (void *)s->partial, (void *)s->result, (void *)s->rows})
         cudaFree(each);
     stack_close(s->stack);
+    tied_close(s->tied);
+    spreads_close(s->spreads);
     if (s->stream)
         cudaStreamDestroy(s->stream);
     delete s;
@@ -306,21 +310,24 @@ template <Mode MODE, int V> static void launch(const pv__passes *s, const TableP
     pass_kernel<MODE, V><<<(unsigned)groups, s->warps * 32, block_memory(s->warps, p->inputs, V), s->stream>>>(*p);
 }
 
-/* Of `count` vectors in s->w and `n` rows from a tile on: outputs into rows [n][count], or sums into s->result. */
+/* Of `count` vectors in s->w and `n` rows from a tile on: outputs into rows [n][count], or [count][n] by vector; or
+ * sums into s->result. */
 template <Mode MODE>
-static pv__plugin_code run(pv__passes *s, size_t tile, size_t n, size_t count, double *rows, char *why) {
+static pv__plugin_code run(pv__passes *s, size_t tile, size_t n, size_t count, bool by_vector, double *rows,
+                           char *why) {
     const size_t width = 2 + s->matrix->inputs;
     TablePass p = s->pass;
     p.x += tile * 32 * s->matrix->inputs;
     p.n = n;
     p.tiles = (n + 31) / 32;
     p.partial = s->partial;
-    p.stride = (int)count;
+    p.stride = by_vector ? 1 : count;
+    p.apart = by_vector ? n : 1;
     const size_t groups = std::min<size_t>(p.tiles, GROUPS_MAX);
     for (size_t done = 0; done < count; done += p.count) {
         p.count = (int)std::min<size_t>(count - done, AT_ONCE);
         p.w = s->w + done * (width - 1);
-        p.rows = rows + done;
+        p.rows = rows + done * p.apart;
         p.count == 1 ? launch<MODE, 1>(s, &p, groups) : launch<MODE, AT_ONCE>(s, &p, groups);
         CUDA_TRY(cudaGetLastError());
         if (MODE == OUTPUTS)
@@ -333,15 +340,22 @@ static pv__plugin_code run(pv__passes *s, size_t tile, size_t n, size_t count, d
 }
 
 pv__plugin_code table_outputs(pv__passes *s, size_t tile, size_t n, size_t count, double *out, char *why) {
-    return run<OUTPUTS>(s, tile, n, count, out, why);
+    return run<OUTPUTS>(s, tile, n, count, false, out, why);
 }
 
 pv__plugin_code table_sums(pv__passes *s, size_t tile, size_t n, size_t count, double *dout, char *why) {
-    return run<SLOPES>(s, tile, n, count, dout, why);
+    return run<SLOPES>(s, tile, n, count, false, dout, why);
 }
 
-/* Gradients [count][1 + inputs], and values where they are wanted, out of the results. */
-static pv__plugin_code bring(pv__passes *s, size_t count, double *value, double *dw, char *why) {
+pv__plugin_code table_outputs_by_vector(pv__passes *s, size_t count, double *out, char *why) {
+    return run<OUTPUTS>(s, 0, s->pass.n, count, true, out, why);
+}
+
+pv__plugin_code table_sums_by_vector(pv__passes *s, size_t count, double *dout, char *why) {
+    return run<SLOPES>(s, 0, s->pass.n, count, true, dout, why);
+}
+
+pv__plugin_code table_bring(pv__passes *s, size_t count, double *value, double *dw, char *why) {
     const size_t width = 2 + s->matrix->inputs;
     if (value)
         CUDA_TRY(cudaMemcpy2DAsync(value, sizeof(double), s->result, width * sizeof(double), sizeof(double), count,
@@ -361,8 +375,8 @@ pv__plugin_code table_vectors(pv__passes *s, size_t count, const double *w, char
 
 pv__plugin_code passes_logistic(pv__passes *s, size_t count, const double *w, double *value, double *dw, char *why) {
     CODE_TRY(table_vectors(s, count, w, why));
-    CODE_TRY(run<LOGISTIC>(s, 0, s->pass.n, count, nullptr, why));
-    return bring(s, count, value, dw, why);
+    CODE_TRY(run<LOGISTIC>(s, 0, s->pass.n, count, false, nullptr, why));
+    return table_bring(s, count, value, dw, why);
 }
 
 static pv__plugin_code row_room(pv__passes *s, char *why) {
@@ -376,7 +390,7 @@ pv__plugin_code passes_outputs(pv__passes *s, const double *w, double *out, char
         return stack_outputs(s, w, out, why);
     CODE_TRY(row_room(s, why));
     CODE_TRY(table_vectors(s, s->outputs, w, why));
-    CODE_TRY(run<OUTPUTS>(s, 0, s->pass.n, s->outputs, s->rows, why));
+    CODE_TRY(run<OUTPUTS>(s, 0, s->pass.n, s->outputs, false, s->rows, why));
     CUDA_TRY(cudaMemcpyAsync(out, s->rows, s->pass.n * s->outputs * sizeof(double), cudaMemcpyDeviceToHost, s->stream));
     CUDA_TRY(cudaStreamSynchronize(s->stream));
     return PV_PLUGIN_OK;
@@ -389,6 +403,6 @@ pv__plugin_code passes_slopes(pv__passes *s, const double *w, const double *dout
     CODE_TRY(make_room(s, s->outputs, why));
     CUDA_TRY(
         cudaMemcpyAsync(s->rows, dout, s->pass.n * s->outputs * sizeof(double), cudaMemcpyHostToDevice, s->stream));
-    CODE_TRY(run<SLOPES>(s, 0, s->pass.n, s->outputs, s->rows, why));
-    return bring(s, s->outputs, nullptr, dw, why);
+    CODE_TRY(run<SLOPES>(s, 0, s->pass.n, s->outputs, false, s->rows, why));
+    return table_bring(s, s->outputs, nullptr, dw, why);
 }

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { PV_PLUGIN_VERSION = 3, PV_PLUGIN_TEXT = 256 };
+enum { PV_PLUGIN_VERSION = 4, PV_PLUGIN_TEXT = 256 };
 
 typedef enum pv__plugin_code {
     PV_PLUGIN_OK,
@@ -111,7 +111,40 @@ typedef struct pv__passes_spec {
     const double *weight; /* [n]; NULL: all 1 */
     double factor[2];     /* of each label */
     double shift;         /* added to the output */
+    /* For `tied`, likewise. each NULL: not wanted. */
+    const double *each;   /* [n], weights of rows */
+    const double *target; /* [n], the part of them that is of label 1 */
+    const double *rho;    /* [n], weights of the plug-in marginal; NULL: all 0 */
 } pv__passes_spec;
+
+/* Sums over rows of the profile's inner problem, with r = scale p1 - 1 and q = 1 + m r, as core/vector.h has them; rows
+ * of weight 0 do not count. */
+typedef struct pv__tied_sums {
+    double weight, r, rr, rq; /* of v/q, v r/q, v r^2/q^2, v r/q^2 */
+    double logs;              /* of v log q */
+    double smallest;          /* q */
+} pv__tied_sums;
+
+/* The slope of a row's loss by its output: v p1 - t + e p0 p1, with e = factor rho, or of a profile factor v/q. */
+typedef struct pv__tied_slope {
+    bool profile;
+    double factor, scale, m;
+} pv__tied_slope;
+
+/* What draws of w make of rows of two labels: log odds that are the output and the draw's shift. */
+typedef struct pv__spread_spec {
+    size_t draws;
+    const double *w; /* [draws][1 + inputs], the bias first */
+    size_t outputs;
+    const double *shift; /* [outputs][draws] */
+    const bool *ends;    /* [outputs], whether the ends of an interval are wanted */
+    double low, high;    /* where they are among the sorted draws, counted from 0, with what is between two of them */
+} pv__spread_spec;
+
+/* Of one label: the draws' mean, its logarithm without underflow, the ends. */
+typedef struct pv__spread_of_row {
+    double mean, log_mean, low, high;
+} pv__spread_of_row;
 
 typedef struct pv__plugin {
     uint32_t version; /* PV_PLUGIN_VERSION, the first field for ever */
@@ -174,6 +207,18 @@ typedef struct pv__plugin {
     /* Outputs of all rows, out [n][outputs]; the gradient dw for slopes dout of them. */
     pv__plugin_code (*outputs)(pv__passes *passes, const double *w, double *out, char *why);
     pv__plugin_code (*slopes)(pv__passes *passes, const double *w, const double *dout, double *dw, char *why);
+    /* Rows of two labels that the marginal ties together. The outputs of all rows at each of w stay on the device;
+     * sums [count][3] of v softplus(z) - t z, rho p0, rho p1. Then sums at some of them, which [count]; at last the
+     * gradients, which use them up. */
+    pv__plugin_code (*tied_forward)(pv__passes *passes, size_t count, const double *w, double *sums, char *why);
+    pv__plugin_code (*tied_sums)(pv__passes *passes, size_t count, const size_t *which, const double *scale,
+                                 const double *m, pv__tied_sums *sums, char *why);
+    pv__plugin_code (*tied_backward)(pv__passes *passes, size_t count, const pv__tied_slope *slope, double *dw,
+                                     char *why);
+    /* Of rows from `begin` on, a multiple of 32: of [outputs][rows][2]. */
+    size_t draws_most;
+    pv__plugin_code (*spreads)(pv__passes *passes, const pv__spread_spec *spec, size_t begin, size_t rows,
+                               pv__spread_of_row *of, char *why);
 } pv__plugin;
 
 /* The plug-in's one symbol. */

@@ -17,10 +17,12 @@ typedef struct state {
     pv__objective *objective;
     bool fast;
     bool joint; /* the marginal is part of the loss */
-    pv__rows rows;
-    bool own_rows;           /* clones share them */
-    double *p1, *p0, *extra; /* [padded] */
-    double log_lambda;       /* profile: of the last solve */
+    pv__density_rows rows;
+    bool own_rows;              /* clones share them */
+    double *p1, *p0, *extra;    /* [padded] */
+    double log_lambda;          /* profile: of the last solve */
+    pv__density_aboard *aboard; /* rows on a device: all else is not there; NULL: they are here */
+    bool own_aboard;
 } state;
 
 extern const pv__density_kernels pv__density_kernels_baseline, pv__density_kernels_avx2, pv__density_kernels_avx512;
@@ -33,16 +35,37 @@ const pv__density_kernels *pv__density_kernels_get(void) {
 
 /* ---- making one -------------------------------------------------------------------------------------------------- */
 
-static bool can_be_fast(const pv__problem *problem) {
-    size_t bytes = problem->n * ((size_t)pv_model_inputs(problem->model) + 6) * sizeof(double);
-    if (problem->loaded && pv__problem_form(problem) != PV_FORM_JOINT)
-        return false; /* the device is faster still */
+static bool is_logistic(const pv__problem *problem) {
     return pv_model_has_coefficients(problem->model) && !problem->model->offset && problem->targets.classes == 2 &&
-           !problem->unlabelled && !problem->stratified && !pv_loss_is_relative(pv__problem_loss(problem)) &&
-           bytes <= FAST_BYTES;
+           !problem->unlabelled && !problem->stratified && !pv_loss_is_relative(pv__problem_loss(problem));
 }
 
-static pv_status fill_rows(pv_ctx *ctx, const pv__problem *problem, pv__rows *rows) {
+bool pv__density_fits(const pv__problem *problem) {
+    pv__form form = pv__problem_form(problem);
+    bool profile = form == PV_FORM_JOINT && problem->options->marginal == PV_MARGINAL_PROFILE;
+    return form != PV_FORM_SELECTION && is_logistic(problem) && !(profile && problem->population.prevalence[1] > 0.5);
+}
+
+static bool can_be_fast(const pv__problem *problem) {
+    size_t bytes = problem->n * ((size_t)pv_model_inputs(problem->model) + 6) * sizeof(double);
+    return is_logistic(problem) && bytes <= FAST_BYTES;
+}
+
+bool pv__density_masses(const pv__problem *problem, double *weight, double *target, double *rho) {
+    const double *factor = problem->factor;
+    bool unit = true;
+    for (size_t i = 0; i < problem->n; i++) {
+        double v = pv__weight(&problem->targets, i), share = pv__share(&problem->targets, i, 1);
+        weight[i] = v * (factor[1] * share + factor[0] * (1 - share));
+        target[i] = v * factor[1] * share;
+        unit &= weight[i] == 1;
+    }
+    if (problem->has_prevalence)
+        pv__plugin_weights(&problem->targets, problem->population.prevalence, problem->mass, rho);
+    return unit;
+}
+
+static pv_status fill_rows(pv_ctx *ctx, const pv__problem *problem, pv__density_rows *rows) {
     size_t n = problem->n, d = (size_t)pv_model_inputs(problem->model);
     rows->n = n;
     rows->inputs = d;
@@ -51,36 +74,34 @@ static pv_status fill_rows(pv_ctx *ctx, const pv__problem *problem, pv__rows *ro
     rows->weight = rows->x + d * rows->padded;
     rows->target = rows->weight + rows->padded;
     rows->rho = rows->target + rows->padded;
-    rows->unit = true;
-    const double *factor = problem->factor;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++)
             rows->x[j * rows->padded + i] = problem->x[i * d + j];
-        double v = pv__weight(&problem->targets, i), share = pv__share(&problem->targets, i, 1);
-        rows->weight[i] = v * (factor[1] * share + factor[0] * (1 - share));
-        rows->target[i] = v * factor[1] * share;
-        rows->unit &= rows->weight[i] == 1;
-    }
-    if (problem->has_prevalence)
-        pv__plugin_weights(&problem->targets, problem->population.prevalence, problem->mass, rows->rho);
+    rows->unit = pv__density_masses(problem, rows->weight, rows->target, rows->rho);
     return PV_OK;
 }
 
-static pv_status make_state(pv_ctx *ctx, const pv__problem *problem, const pv__rows *shared, state **made) {
+/* from: what it is a clone of; NULL: none. */
+static pv_status make_state(pv_ctx *ctx, const pv__problem *problem, const state *from, state **made) {
     PV_TRY(pv__alloc(ctx, 1, sizeof **made, made));
     state *s = *made;
     s->ctx = ctx;
     s->problem = problem;
+    if (pv__density_goes(problem)) {
+        s->own_aboard = !from;
+        s->aboard = from ? from->aboard : NULL;
+        return from ? PV_OK : pv__density_aboard_new(ctx, problem, &s->aboard);
+    }
     s->fast = can_be_fast(problem);
     s->joint = pv__problem_form(problem) == PV_FORM_JOINT;
     PV_TRY(pv__objective_new(ctx, problem, pv__problem_form(problem), &s->objective));
     if (!s->fast)
         return PV_OK;
-    if (shared)
-        s->rows = *shared;
+    if (from)
+        s->rows = from->rows;
     else
         PV_TRY(fill_rows(ctx, problem, &s->rows));
-    s->own_rows = !shared;
+    s->own_rows = !from;
     s->log_lambda = problem->has_prevalence ? log(problem->population.prevalence[1]) : 0;
     PV_TRY(pv__alloc(ctx, s->rows.padded, 3 * sizeof(double), &s->p1));
     s->p0 = s->p1 + s->rows.padded;
@@ -92,6 +113,8 @@ static void release(pv_ctx *ctx, void *copy) {
     state *s = copy;
     if (!s)
         return;
+    if (s->own_aboard)
+        pv__density_aboard_free(ctx, s->aboard);
     pv__objective_free(ctx, s->objective);
     if (s->own_rows)
         pv__free(ctx, s->rows.x);
@@ -102,7 +125,7 @@ static void release(pv_ctx *ctx, void *copy) {
 static pv_status clone(pv_ctx *ctx, void *from, void **copy) {
     const state *s = from;
     state *made = NULL;
-    pv_status status = make_state(ctx, s->problem, s->fast ? &s->rows : NULL, &made);
+    pv_status status = make_state(ctx, s->problem, s, &made);
     if (status != PV_OK) {
         release(ctx, made);
         made = NULL;
@@ -113,68 +136,26 @@ static pv_status clone(pv_ctx *ctx, void *from, void **copy) {
 
 /* ---- the fast path ----------------------------------------------------------------------------------------------- */
 
-/* The profile for two classes, reference 0: Newton in log lambda (core/profile.c). p1 stands for the ratios, scaled by
- * 1/lambda. Writes extra_n = v_n / q_n and the value; false where it does not settle. */
-static bool profile_fast(state *s, double start, double *value, double *scale) {
-    const pv__problem *problem = s->problem;
+/* The profile: p1 stands for the ratios, scaled by 1/lambda. Writes extra_n = v_n / q_n and the value; false where it
+ * does not settle. */
+static bool profile_fast(state *s, double mean1, double *value, double *scale) {
     const pv__core_kernels *kernels = pv__core_kernels_get();
+    const double *v = s->problem->targets.weight ? s->rows.weight : NULL;
     size_t n = s->rows.n;
-    const double *v = problem->targets.weight ? s->rows.weight : NULL;
-    double total = problem->mass[0] + problem->mass[1], strength = problem->population.prevalence_n;
-    double c0 = problem->mass[0] - strength * problem->population.prevalence[0];
-    double c1 = problem->mass[1] - strength * problem->population.prevalence[1];
-    double log_lambda = log(start);
-    for (int iteration = 0; iteration < 25; iteration++) {
-        double lambda = exp(log_lambda), ratio = lambda / (1 - lambda), m = (c1 - c0 * ratio) / total;
-        if (!(lambda < 0.9))
+    pv__inner inner = pv__inner_new(s->problem, mean1);
+    for (double at, m; pv__inner_next(&inner, &at, &m);) {
+        pv__profile_sums sums = kernels->profile_sums(n, s->p1, v, at, m);
+        if (!pv__inner_step(&inner, &sums))
             return false;
-        pv__profile_sums sums = kernels->profile_sums(n, s->p1, v, 1 / lambda, m);
-        if (!(sums.smallest > 0))
-            return false;
-        double slope = -(c0 / total) * (ratio + ratio * ratio);
-        double d = -(sums.r + sums.weight) + m * (sums.rr + sums.rq) - sums.rr * slope;
-        if (!(d < 0))
-            return false;
-        double step = -sums.r / d, miss = fabs(sums.r) / total;
-        log_lambda += step > 1 ? 1 : step < -1 ? -1 : step;
-        /* Close by, one more step squares the error: its sums need not be looked at. */
-        if (miss <= 1e-10 || (miss <= 1e-5 && fabs(step) <= 1e-4 && sums.smallest > 0.01)) {
-            lambda = exp(log_lambda);
-            m = (c1 - c0 * lambda / (1 - lambda)) / total;
-            s->log_lambda = log_lambda;
-            *scale = m / lambda;
-            *value = pv__density_kernels_get()->profile_rows(n, s->p1, v, 1 / lambda, m, 0.5 * sums.smallest, s->extra);
-            *value += c1 * log_lambda + c0 * log1p(-lambda);
-            return true;
-        }
     }
-    return false;
-}
-
-/* The same with the prevalence known: lambda stays there, and m is found by Newton's method from where the optimum has
- * it. sum v log q is concave in m; a step that leaves the domain, or more than a few, are left to the objective. */
-static bool known_fast(state *s, double *value, double *scale) {
-    const pv__problem *problem = s->problem;
-    const pv__core_kernels *kernels = pv__core_kernels_get();
-    size_t n = s->rows.n;
-    const double *v = problem->targets.weight ? s->rows.weight : NULL, *mass = problem->mass;
-    double lambda = problem->population.prevalence[1], total = mass[0] + mass[1];
-    double m = (mass[1] - mass[0] * lambda / (1 - lambda)) / total;
-    for (int iteration = 0; iteration < 25; iteration++) {
-        pv__profile_sums sums = kernels->profile_sums(n, s->p1, v, 1 / lambda, m);
-        if (!(sums.smallest > 0 && sums.rr > 0))
-            return false;
-        double step = sums.r / sums.rr, miss = fabs(sums.r) / total;
-        m += step;
-        /* As above: the error of the last step is the square of what it mends. */
-        if (miss <= 1e-10 || (miss <= 1e-5 && fabs(step) <= 1e-4 * fabs(m) && sums.smallest > 0.01)) {
-            *scale = m / lambda;
-            *value = pv__density_kernels_get()->profile_rows(n, s->p1, v, 1 / lambda, m, 0.5 * sums.smallest, s->extra);
-            *value += mass[1] * log(lambda) + mass[0] * log1p(-lambda);
-            return isfinite(*value);
-        }
-    }
-    return false;
+    if (!inner.settled)
+        return false;
+    if (!inner.known)
+        s->log_lambda = inner.log_lambda;
+    *scale = inner.m / inner.lambda;
+    *value = pv__density_kernels_get()->profile_rows(n, s->p1, v, 1 / inner.lambda, inner.m, inner.least, s->extra);
+    *value += pv__inner_term(&inner);
+    return !inner.known || isfinite(*value);
 }
 
 static bool likelihood_fast(state *s, const double *w, double *value, double *gradient) {
@@ -198,16 +179,15 @@ static bool likelihood_fast(state *s, const double *w, double *value, double *gr
         return true;
     }
     double term, scale;
-    if (population->prevalence[1] > 0.5 || !(sums.mean1 > 1e-280) ||
-        !(known ? known_fast(s, &term, &scale) : profile_fast(s, sums.mean1, &term, &scale)))
+    if (population->prevalence[1] > 0.5 || !(sums.mean1 > 1e-280) || !profile_fast(s, sums.mean1, &term, &scale))
         return false;
     *value += term;
     kernels->backward(&s->rows, s->p1, s->p0, s->extra, scale, gradient);
     return true;
 }
 
-/* The prior's loss, its gradient added. Student's on slopes: one logarithm for all, of the product. */
-static double prior_all(const pv__problem *problem, const double *w, double *gradient) {
+/* Student's on slopes: one logarithm for all, of the product. */
+double pv__density_prior(const pv__problem *problem, const double *w, double *gradient) {
     const pv_prior *prior = &problem->prior;
     bool student = problem->map && prior->kind == PV_PRIOR_STUDENT;
     double value = 0, product = 1, nu = prior->df;
@@ -233,10 +213,11 @@ static double prior_all(const pv__problem *problem, const double *w, double *gra
 /* ---- evaluating -------------------------------------------------------------------------------------------------- */
 
 static pv_status eval(pv_ctx *ctx, void *from, const double *w, double *value, double *gradient) {
-    (void)ctx;
     state *s = from;
+    if (s->aboard)
+        return pv__density_aboard_eval(ctx, s->aboard, 1, w, value, gradient);
     if (s->fast && likelihood_fast(s, w, value, gradient)) {
-        *value += prior_all(s->problem, w, gradient);
+        *value += pv__density_prior(s->problem, w, gradient);
         return PV_OK;
     }
     pv_status status = pv__objective_eval(s->objective, w, false, value, gradient);
@@ -245,6 +226,13 @@ static pv_status eval(pv_ctx *ctx, void *from, const double *w, double *value, d
         return PV_OK;
     }
     return status;
+}
+
+/* On a device a state has nothing of its own. */
+static pv_status eval_many(pv_ctx *ctx, size_t count, void *const *states, const double *w, double *values,
+                           double *gradients) {
+    const state *s = states[0];
+    return pv__density_aboard_eval(ctx, s->aboard, count, w, values, gradients);
 }
 
 /* The marginal from the fast path's sums; false where they do not serve. */
@@ -271,6 +259,8 @@ pv_status pv__density_marginal(pv_ctx *ctx, const pv_density *density, const dou
     state *s = density->state;
     const pv__problem *problem = s->problem;
     double value;
+    if (s->aboard)
+        return pv__density_aboard_marginals(ctx, s->aboard, 1, w, log_marginal);
     if (s->joint && problem->options->marginal == PV_MARGINAL_PROFILE && isinf(problem->population.prevalence_n)) {
         pv__stated_marginal(problem, log_marginal);
         return PV_OK;
@@ -282,11 +272,27 @@ pv_status pv__density_marginal(pv_ctx *ctx, const pv_density *density, const dou
     return pv__log_marginal(ctx, problem, s->objective, w, NULL, log_marginal);
 }
 
+pv_status pv__density_marginals(pv_ctx *ctx, const pv_density *density, size_t count, const double *w,
+                                double *log_marginal) {
+    state *s = density->state;
+    size_t k = (size_t)s->problem->targets.classes,
+           width = (s->problem->stratified ? 1 + pv__ratio_sets(s->problem) : 1) * k;
+    if (s->aboard)
+        return pv__density_aboard_marginals(ctx, s->aboard, count, w, log_marginal);
+    for (size_t i = 0; i < count; i++)
+        PV_TRY(pv__density_marginal(ctx, density, w + i * density->dims, log_marginal + i * width));
+    return PV_OK;
+}
+
+size_t pv__density_together(const pv_density *density) {
+    return density->many ? 16 : 1;
+}
+
 /* Where the profile's inner problem starts the next time. */
 static size_t memory(void *from, pv_field *field) {
     state *s = from;
     field[0] = (pv_field){&s->log_lambda, sizeof s->log_lambda};
-    pv_full_loss *full = pv__objective_loss(s->objective);
+    pv_full_loss *full = s->objective ? pv__objective_loss(s->objective) : NULL;
     return 1 + (full ? pv_full_loss_memory(full, field + 1) : 0);
 }
 
@@ -302,7 +308,8 @@ pv_status pv__density_new(pv_ctx *ctx, const pv__problem *problem, pv_density *d
                             .eval = eval,
                             .clone = clone,
                             .release = release,
-                            .memory = memory};
+                            .memory = memory,
+                            .many = made && made->aboard ? eval_many : NULL};
     return status;
 }
 

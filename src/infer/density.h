@@ -7,14 +7,14 @@
 
 /* Logistic rows, column by column so that a vector holds as many rows as it can; padded to whole vectors with rows of
  * weight 0. */
-typedef struct pv__rows {
+typedef struct pv__density_rows {
     size_t n, padded, inputs;
     double *x;      /* [inputs][padded] */
     double *weight; /* [padded], v times the class factor of iw; 0 in the padding */
     double *target; /* [padded], the positive class's share times that weight */
     double *rho;    /* [padded], weights of the plug-in marginal; 0 in the padding */
     bool unit;      /* every weight is 1 (0 in the padding): logarithms of rows can be taken together */
-} pv__rows;
+} pv__density_rows;
 
 typedef struct pv__row_sums {
     double loss;         /* - sum of log-likelihoods */
@@ -23,11 +23,11 @@ typedef struct pv__row_sums {
 
 typedef struct pv__density_kernels {
     /* p1 and p0 of each row, and sums. w: intercept, slopes. */
-    pv__row_sums (*forward)(const pv__rows *rows, const double *w, double *p1, double *p0);
+    pv__row_sums (*forward)(const pv__density_rows *rows, const double *w, double *p1, double *p0);
     /* dw [1 + inputs] = sum_n ((v p1 - t) + e p0 p1) x~; e_n = scale extra_n, or scale where extra is NULL (0: none).
      */
-    void (*backward)(const pv__rows *rows, const double *p1, const double *p0, const double *extra, double scale,
-                     double *dw);
+    void (*backward)(const pv__density_rows *rows, const double *p1, const double *p0, const double *extra,
+                     double scale, double *dw);
     /* extra_n = v_n/q_n with q_n = 1 + m (scale p1_n - 1), none below least; returns sum_n v_n log q_n. v NULL: all 1
      */
     double (*profile_rows)(size_t n, const double *p1, const double *v, double scale, double m, double least,
@@ -41,6 +41,50 @@ pv_status pv__density_new(pv_ctx *ctx, const pv__problem *problem, pv_density *d
 void pv__density_free(pv_ctx *ctx, pv_density *density);
 /* log p(y|w) at w, [classes]. */
 pv_status pv__density_marginal(pv_ctx *ctx, const pv_density *density, const double *w, double *log_marginal);
+
+/* At w [count][params]: log_marginal [count][classes]. How many at a time are worth while: 1 where rows are here. */
+pv_status pv__density_marginals(pv_ctx *ctx, const pv_density *density, size_t count, const double *w,
+                                double *log_marginal);
+size_t pv__density_together(const pv_density *density);
+/* The weight of each row with the class factor of iw, the part of it that is of label 1, and the weights of the plug-in
+ * marginal; [n] each. Returns whether all weights are 1. */
+bool pv__density_masses(const pv__problem *problem, double *weight, double *target, double *rho);
+/* Prior's loss at w, its gradient added. */
+double pv__density_prior(const pv__problem *problem, const double *w, double *gradient);
+
+/* ---- the profile's inner problem, two classes (density_inner.c) -------------------------------------------------- */
+
+typedef struct pv__inner {
+    bool known; /* the prevalence */
+    double c0, c1, total;
+    double log_lambda, lambda, ratio, m;
+    int steps;
+    bool settled; /* lambda and m are the solution */
+    double least; /* no q is below it then */
+} pv__inner;
+pv__inner pv__inner_new(const pv__problem *problem, double mean1);
+/* Where sums over rows are wanted next; false: settled, or lost. */
+bool pv__inner_next(pv__inner *inner, double *scale, double *m);
+/* With these sums; false: lost. */
+bool pv__inner_step(pv__inner *inner, const pv__profile_sums *sums);
+/* What the loss has beside sum v log q. */
+double pv__inner_term(const pv__inner *inner);
+
+/* ---- rows on a device (density_aboard.c) ------------------------------------------------------------------------- */
+
+/* Two labels and a model with coefficients: the loss and its marginal at several w in one call. Calls may come from
+ * several threads. */
+typedef struct pv__density_aboard pv__density_aboard;
+bool pv__density_fits(const pv__problem *problem); /* (density.c) whether a device can have it so */
+bool pv__density_goes(const pv__problem *problem); /* and one has its rows */
+PV_MUST_USE pv_status pv__density_aboard_new(pv_ctx *ctx, const pv__problem *problem, pv__density_aboard **made);
+void pv__density_aboard_free(pv_ctx *ctx, pv__density_aboard *aboard);
+/* Negative log posterior, +INFINITY where doubles cannot tell its density from 0, and gradient, at w [count][params].
+ * The same bytes at one w or at many. */
+PV_MUST_USE pv_status pv__density_aboard_eval(pv_ctx *ctx, pv__density_aboard *aboard, size_t count, const double *w,
+                                              double *values, double *gradients);
+PV_MUST_USE pv_status pv__density_aboard_marginals(pv_ctx *ctx, pv__density_aboard *aboard, size_t count,
+                                                   const double *w, double *log_marginal);
 
 /* (laplace_prevalence.c) Whether the posterior has the prevalence of finite strength as stated; then Laplace's draws
  * get it, and log_marginal [count][classes], what they had, becomes what they have. */

@@ -9,7 +9,7 @@
 enum { MANY_COLUMNS = 32, TILE = 512 };
 
 /* The linear predictors of a tile of rows, into z. Sums are in the order of the columns, as they are row by row. */
-static void predictors(const pv__rows *rows, const double *w, size_t first, size_t end, double *z) {
+static void predictors(const pv__density_rows *rows, const double *w, size_t first, size_t end, double *z) {
     for (size_t i = first; i < end; i += VL)
         v_store(z + i, v_set(w[0]));
     for (size_t j = 0; j < rows->inputs; j++) {
@@ -20,7 +20,7 @@ static void predictors(const pv__rows *rows, const double *w, size_t first, size
     }
 }
 
-static pv__row_sums forward(const pv__rows *rows, const double *w, double *p1, double *p0) {
+static pv__row_sums forward(const pv__density_rows *rows, const double *w, double *p1, double *p0) {
     enum { TOGETHER = 512 }; /* factors between 1 and 2: their product stays finite */
     vd product = v_set(1), loss = v_set(0), mean0 = v_set(0), mean1 = v_set(0), zero = v_set(0), one = v_set(1);
     bool tiled = rows->inputs > MANY_COLUMNS;
@@ -55,8 +55,8 @@ static pv__row_sums forward(const pv__rows *rows, const double *w, double *p1, d
     return (pv__row_sums){v_sum(loss + v_log(product)), v_sum(mean0), v_sum(mean1)};
 }
 
-static void backward(const pv__rows *rows, const double *p1, const double *p0, const double *extra, double scale,
-                     double *dw) {
+static void backward(const pv__density_rows *rows, const double *p1, const double *p0, const double *extra,
+                     double scale, double *dw) {
     enum { COLUMNS = 8 };
     vd factor = v_set(scale);
     /* The residuals are made again for each eight columns: cheaper than a pass through memory. */

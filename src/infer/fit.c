@@ -5,6 +5,7 @@
 
 #include "data/encode.h"
 #include "infer/infer.h"
+#include "infer/density.h"
 #include "model/loaded.h"
 
 /* ---- understanding the options ----------------------------------------------------------------------------------- */
@@ -481,8 +482,9 @@ static pv_status refuse_shared(pv_ctx *ctx, const pv__problem *problem) {
  * takes a few, less than it costs to load them. */
 static pv_status load_rows(pv_ctx *ctx, const pv__problem *problem, pv__loaded **loaded) {
     pv_inference infer = (pv_inference)problem->options->infer;
-    bool rows_alone = pv__problem_form(problem) != PV_FORM_JOINT;
-    bool many = !pv_model_is_convex(problem->model) || ((infer == PV_INFER_VI || infer == PV_INFER_HMC) && rows_alone);
+    bool draws = infer == PV_INFER_LAPLACE || infer == PV_INFER_VI || infer == PV_INFER_HMC;
+    bool rows_alone = pv__problem_form(problem) != PV_FORM_JOINT && infer != PV_INFER_LAPLACE;
+    bool many = !pv_model_is_convex(problem->model) || (draws && (rows_alone || pv__density_fits(problem)));
     return pv__loaded_new(ctx, problem->model, problem->n, problem->x, many, loaded);
 }
 

@@ -51,12 +51,14 @@ pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
 static pv_status find_marginals(pv_ctx *ctx, const pv_density *density, size_t k, pv_posterior *p, double *marginal) {
     enum { FEWEST = 16 };
     size_t chains = p->chains ? p->chains : 1, each = p->count / chains, done = 0;
-    for (; done < each; done++) {
+    size_t together = pv__density_together(density);
+    for (size_t some = 0; done < each; done += some) {
         if (done >= FEWEST && pv__interrupted(ctx))
             break;
+        some = each - done < together ? each - done : together;
         for (size_t c = 0; c < chains; c++)
-            PV_TRY(pv__density_marginal(ctx, density, p->draws + (c * each + done) * p->dims,
-                                        marginal + (c * each + done) * k));
+            PV_TRY(pv__density_marginals(ctx, density, some, p->draws + (c * each + done) * p->dims,
+                                         marginal + (c * each + done) * k));
     }
     if (done == each)
         return PV_OK;

@@ -82,13 +82,13 @@ struct pv__loaded_passes {
     const pv__plugin *plugin;
     const pv_model *model;
     pv__passes *passes;
-    size_t outputs;
+    size_t outputs, n;
     double *dense, *ddense; /* parameters of the dense layers, and their gradient */
     char why[PV_PLUGIN_TEXT];
 };
 
 pv_status pv__loaded_passes_new(pv_ctx *ctx, const pv__loaded *loaded, const pv_model *model, size_t n,
-                                const pv__logistic *loss, pv__loaded_passes **passes) {
+                                const pv__logistic *loss, const pv__tied *tied, pv__loaded_passes **passes) {
     *passes = NULL;
     size_t width[PV_LAYERS_MAX + 1], room = 0;
     pv__passes_spec spec = {.matrix = loaded->matrix, .n = n, .layers = model->architecture->dense(model, width)};
@@ -102,9 +102,14 @@ pv_status pv__loaded_passes_new(pv_ctx *ctx, const pv__loaded *loaded, const pv_
         spec.factor[1] = loss->factor[1];
         spec.shift = loss->shift;
     }
+    if (tied) {
+        spec.each = tied->weight;
+        spec.target = tied->target;
+        spec.rho = tied->rho;
+    }
     pv__loaded_passes *made;
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
-    *made = (pv__loaded_passes){.plugin = loaded->plugin, .model = model, .outputs = width[spec.layers]};
+    *made = (pv__loaded_passes){.plugin = loaded->plugin, .model = model, .outputs = width[spec.layers], .n = n};
     pv_status status;
     PV_GOTO(fail, pv__alloc(ctx, 2 * room, sizeof(double), &made->dense));
     made->ddense = made->dense + room;
@@ -143,4 +148,31 @@ pv_status pv__loaded_backward(pv_ctx *ctx, pv__loaded_passes *p, const double *w
     PV_TRY(pv__device_checked(ctx, p->plugin->slopes(p->passes, p->dense, dout, p->ddense, p->why), p->why));
     p->model->architecture->from_dense(p->model, p->ddense, dw);
     return PV_OK;
+}
+
+/* ---- two labels -------------------------------------------------------------------------------------------------- */
+
+size_t pv__loaded_most(const pv__loaded_passes *p) {
+    enum { VECTORS = 64 };
+    const size_t numbers = (size_t)1 << 28, fit = numbers / (p->n ? p->n : 1);
+    return fit < 1 ? 1 : fit > VECTORS ? VECTORS : fit;
+}
+
+pv_status pv__loaded_tied(pv_ctx *ctx, pv__loaded_passes *p, size_t count, const double *w, double *sums) {
+    return pv__device_checked(ctx, p->plugin->tied_forward(p->passes, count, w, sums, p->why), p->why);
+}
+
+pv_status pv__loaded_tied_sums(pv_ctx *ctx, pv__loaded_passes *p, size_t count, const size_t *which,
+                               const double *scale, const double *m, pv__tied_sums *sums) {
+    return pv__device_checked(ctx, p->plugin->tied_sums(p->passes, count, which, scale, m, sums, p->why), p->why);
+}
+
+pv_status pv__loaded_tied_slopes(pv_ctx *ctx, pv__loaded_passes *p, size_t count, const pv__tied_slope *slope,
+                                 double *dw) {
+    return pv__device_checked(ctx, p->plugin->tied_backward(p->passes, count, slope, dw, p->why), p->why);
+}
+
+pv_status pv__loaded_spreads(pv_ctx *ctx, pv__loaded_passes *p, const pv__spread_spec *spec, size_t begin, size_t rows,
+                             pv__spread_of_row *of) {
+    return pv__device_checked(ctx, p->plugin->spreads(p->passes, spec, begin, rows, of, p->why), p->why);
 }

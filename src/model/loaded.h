@@ -33,10 +33,16 @@ typedef struct pv__logistic {
     double shift;
 } pv__logistic;
 
+/* Rows of two labels that the marginal ties together, as infer/density.h has them; [n] each. */
+typedef struct pv__tied {
+    const double *weight, *target;
+    const double *rho; /* NULL: all 0 */
+} pv__tied;
+
 typedef struct pv__loaded_passes pv__loaded_passes;
-/* Over the first n rows; loss NULL: not asked for. Rows and model must outlive it. */
+/* Over the first n rows; loss and tied NULL: not asked for; both are copied. Rows and model must outlive it. */
 PV_MUST_USE pv_status pv__loaded_passes_new(pv_ctx *ctx, const pv__loaded *loaded, const pv_model *model, size_t n,
-                                            const pv__logistic *loss, pv__loaded_passes **passes);
+                                            const pv__logistic *loss, const pv__tied *tied, pv__loaded_passes **passes);
 void pv__loaded_passes_free(pv_ctx *ctx, pv__loaded_passes *passes);
 size_t pv__loaded_outputs(const pv__loaded_passes *passes); /* of a row */
 /* At each of w [count][params]: value [count] and gradient dw [count][params] of the logistic loss. */
@@ -46,5 +52,19 @@ PV_MUST_USE pv_status pv__loaded_logistic(pv_ctx *ctx, pv__loaded_passes *passes
 PV_MUST_USE pv_status pv__loaded_forward(pv_ctx *ctx, pv__loaded_passes *passes, const double *w, double *out);
 PV_MUST_USE pv_status pv__loaded_backward(pv_ctx *ctx, pv__loaded_passes *passes, const double *w, const double *dout,
                                           double *dw);
+
+/* Tied rows, of a model with coefficients: their outputs at each of w [count][params] stay there, for as many vectors
+ * as pv__loaded_most says, and the sums and gradients that compute/plugin.h has. */
+size_t pv__loaded_most(const pv__loaded_passes *passes);
+PV_MUST_USE pv_status pv__loaded_tied(pv_ctx *ctx, pv__loaded_passes *passes, size_t count, const double *w,
+                                      double *sums);
+PV_MUST_USE pv_status pv__loaded_tied_sums(pv_ctx *ctx, pv__loaded_passes *passes, size_t count, const size_t *which,
+                                           const double *scale, const double *m, pv__tied_sums *sums);
+PV_MUST_USE pv_status pv__loaded_tied_slopes(pv_ctx *ctx, pv__loaded_passes *passes, size_t count,
+                                             const pv__tied_slope *slope, double *dw);
+
+/* What draws make of rows begin .., a multiple of 32, of such a model: of [outputs][rows][2]. */
+PV_MUST_USE pv_status pv__loaded_spreads(pv_ctx *ctx, pv__loaded_passes *passes, const pv__spread_spec *spec,
+                                         size_t begin, size_t rows, pv__spread_of_row *of);
 
 #endif

@@ -11,7 +11,8 @@
  *
  * Chains are of their own: each has its random streams, keyed by (seed, chain, iteration), and its copy of the density,
  * so that neither the number of threads nor their timing changes a draw. They advance together, some iterations at a
- * time: a run that is interrupted has draws of all of them.
+ * time: a run that is interrupted has draws of all of them. A density that takes many points at once is asked for those
+ * of all chains that run together (meeting.h).
  */
 #include "base/reduce.h"
 #include "posterior/draws.h"
@@ -196,8 +197,10 @@ static pv_status iterate(chain *c) {
 }
 
 static void advance(chain *c, int64_t until) {
+    pv__meeting_enter(c->nuts.meeting);
     while (c->status == PV_OK && c->iteration < until && !pv__interrupted(c->parent))
         c->status = iterate(c);
+    pv__meeting_leave(c->nuts.meeting);
     if (c->status == PV_ERR_INTERRUPTED && pv__interrupted(c->parent))
         c->status = PV_OK;
 }
@@ -481,13 +484,17 @@ pv_status pv_hmc(pv_ctx *ctx, const pv_density *density, const double *w, const 
     pv__whiten whiten = {0};
     chain *chains = NULL;
     pv_posterior *p = NULL;
+    pv__meeting *meeting = NULL;
     pv_status status;
     PV_GOTO(done, new_posterior(ctx, density->dims, &chosen, &p));
     PV_GOTO(done, pv__whiten_new(ctx, density, w, &whiten));
     PV_GOTO(done, pv__alloc(ctx, count, sizeof *chains, &chains));
+    if (density->many && density->clone)
+        PV_GOTO(done, pv__meeting_new(ctx, density, count, &meeting));
     for (size_t i = 0; i < count; i++) {
         PV_GOTO(done, hand_up(ctx, &chains[i], open_chain(ctx, density, &whiten, &chosen, &chains[i])));
         chains[i].index = i;
+        chains[i].nuts.meeting = meeting;
         chains[i].draws = p->draws + i * (size_t)chosen.draws * p->dims;
     }
     PV_GOTO(done, run(ctx, &chosen, density->clone != NULL, chains));
@@ -499,6 +506,7 @@ done:
     for (size_t i = 0; chains && i < count; i++)
         close_chain(ctx, density, &chains[i]);
     pv__free(ctx, chains);
+    pv__meeting_free(ctx, meeting);
     pv__whiten_free(ctx, &whiten);
     pv_posterior_free(ctx, p);
     return status;

@@ -79,7 +79,10 @@ static void copy_phase(size_t d, pv__phase *to, const pv__phase *from) {
 
 pv_status pv__nuts_evaluate(pv__nuts *nuts, pv__phase *place) {
     pv__whiten_to_w(nuts->whiten, place->u, nuts->w);
-    PV_TRY(nuts->density->eval(nuts->ctx, nuts->state, nuts->w, &place->value, nuts->dw));
+    if (nuts->meeting)
+        PV_TRY(pv__meeting_eval(nuts->ctx, nuts->meeting, nuts->state, nuts->w, &place->value, nuts->dw));
+    else
+        PV_TRY(nuts->density->eval(nuts->ctx, nuts->state, nuts->w, &place->value, nuts->dw));
     bool finite = isfinite(place->value);
     for (size_t i = 0; i < nuts->dims; i++)
         finite = finite && isfinite(nuts->dw[i]);

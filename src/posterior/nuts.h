@@ -2,6 +2,7 @@
 #ifndef PV_SRC_NUTS_H
 #define PV_SRC_NUTS_H
 
+#include "posterior/meeting.h"
 #include "posterior/whiten.h"
 
 /* A place in phase space. */
@@ -21,7 +22,8 @@ typedef struct pv__tree {
 typedef struct pv__nuts {
     pv_ctx *ctx;
     const pv_density *density;
-    void *state; /* of the density, this sampler's own */
+    void *state;          /* of the density, this sampler's own */
+    pv__meeting *meeting; /* where it is evaluated with others; NULL: alone */
     const pv_ctx
         *watched; /* whose interruption ends a transition with PV_ERR_INTERRUPTED, `at` as it was; NULL: none */
     const pv__whiten *whiten;

@@ -48,6 +48,7 @@ struct pv__vi_target {
     double *columns; /* [dims][most]; the arrays below are for points one after the other */
     double *w, *dw;  /* [most][dims] */
     double *values;  /* [most] */
+    void **states;   /* [most], each point's part, where the density takes many at once */
     part parts[PARTS];
     size_t clones, points; /* points: that are evaluated now */
 };
@@ -132,6 +133,7 @@ pv_status pv__vi_target_new(pv_ctx *ctx, const pv_density *density, const double
     PV_GOTO(fail, pv__alloc(ctx, t->most, d * sizeof(double), &t->w));
     PV_GOTO(fail, pv__alloc(ctx, t->most, d * sizeof(double), &t->dw));
     PV_GOTO(fail, pv__alloc(ctx, t->most, sizeof(double), &t->values));
+    PV_GOTO(fail, pv__alloc(ctx, density->many ? t->most : 0, sizeof *t->states, &t->states));
     memcpy(t->centre, w, d * sizeof *w);
     PV_GOTO(fail, check_start(ctx, density, w, &value, t->dw));
     PV_GOTO(fail, find_scale(ctx, t, w, value));
@@ -158,6 +160,7 @@ void pv__vi_target_free(pv_ctx *ctx, pv__vi_target *t) {
     pv__free(ctx, t->w);
     pv__free(ctx, t->dw);
     pv__free(ctx, t->values);
+    pv__free(ctx, t->states);
     pv__free(ctx, t->slice.v);
     pv__free(ctx, t);
 }
@@ -265,8 +268,20 @@ static size_t part_fields(void *state, size_t i, pv_field *field) {
     return 2 + (t->density->memory ? t->density->memory(t->parts[i].state, field + 2) : 0);
 }
 
+/* All of them in one call, each with the state that it would have had alone. */
+static pv_status eval_many(pv_ctx *ctx, pv__vi_target *t, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        t->states[i] = t->density->state;
+    for (size_t i = 0; t->clones && i < PARTS; i++)
+        for (size_t at = n * i / PARTS; at < n * (i + 1) / PARTS; at++)
+            t->states[at] = t->parts[i].state;
+    return t->density->many(ctx, n, t->states, t->w, t->values, t->dw);
+}
+
 /* t->values and t->dw at the first n points of t->w. */
 static pv_status eval_points(pv_ctx *ctx, pv__vi_target *t, size_t n) {
+    if (t->density->many && !pv__shares(ctx))
+        return eval_many(ctx, t, n);
     if (!t->clones)
         return eval_range(ctx, t, t->density->state, 0, n);
     /* Threads are woken only where there is enough to do; the result is the same either way. */

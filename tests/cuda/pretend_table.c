@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAYERS_MAX = 16, INPUTS_MOST = 40 };
+enum { LAYERS_MAX = 16, INPUTS_MOST = 40, DRAWS_MOST = 500 };
 
 struct pv__matrix {
     size_t n, inputs;
@@ -17,7 +17,10 @@ struct pv__passes {
     pv__passes_spec spec;
     size_t width[LAYERS_MAX + 1];
     size_t widest;
-    double *value, *slope; /* [layers + 1][widest], of a row */
+    double *each, *target, *rho; /* [n], copied; NULL: not given */
+    double *value, *slope;       /* [layers + 1][widest], of a row */
+    double *kept;                /* [count][n], outputs of the last tied_forward */
+    size_t count;
     int passes;
 };
 
@@ -46,6 +49,13 @@ static void matrix_close(pv__matrix *matrix) {
     free(matrix);
 }
 
+static double *copy_of(size_t n, const double *from) {
+    double *made = from ? calloc(n + 1, sizeof *made) : NULL;
+    if (made)
+        memcpy(made, from, n * sizeof *made);
+    return made;
+}
+
 static pv__plugin_code passes_open(const pv__passes_spec *spec, pv__passes **passes, char *why) {
     snprintf(why, PV_PLUGIN_TEXT, "pretended");
     pv__passes *made = calloc(1, sizeof *made);
@@ -57,6 +67,9 @@ static pv__plugin_code passes_open(const pv__passes_spec *spec, pv__passes **pas
         made->width[l] = spec->width[l];
         made->widest = made->width[l] > made->widest ? made->width[l] : made->widest;
     }
+    made->each = copy_of(spec->n, spec->each);
+    made->target = copy_of(spec->n, spec->target);
+    made->rho = copy_of(spec->n, spec->rho);
     size_t size = ((size_t)spec->layers + 1) * made->widest;
     made->value = calloc(2 * size, sizeof *made->value);
     made->slope = made->value + size;
@@ -64,8 +77,13 @@ static pv__plugin_code passes_open(const pv__passes_spec *spec, pv__passes **pas
 }
 
 static void passes_close(pv__passes *passes) {
-    if (passes)
+    if (passes) {
         free(passes->value);
+        free(passes->kept);
+        free(passes->each);
+        free(passes->target);
+        free(passes->rho);
+    }
     free(passes);
 }
 
@@ -156,6 +174,122 @@ static pv__plugin_code slopes(pv__passes *s, const double *w, const double *dout
     return lost(s, why);
 }
 
+/* ---- rows that the marginal ties together ------------------------------------------------------------------------ */
+
+static double one_of(double z) {
+    return 1 / (1 + exp(-z));
+}
+
+static pv__plugin_code tied_forward(pv__passes *s, size_t count, const double *w, double *sums, char *why) {
+    const size_t n = s->spec.n, width = 1 + s->width[0];
+    free(s->kept);
+    s->kept = calloc(count * n + 1, sizeof *s->kept);
+    s->count = count;
+    if (!s->kept)
+        return PV_PLUGIN_MEMORY;
+    memset(sums, 0, 3 * count * sizeof *sums);
+    for (size_t c = 0; c < count; c++)
+        for (size_t i = 0; i < n; i++) {
+            row_forward(s, w + c * width, i);
+            double z = s->kept[c * n + i] = s->value[s->widest], rho = s->rho ? s->rho[i] : 0;
+            sums[3 * c] += s->each[i] * (fmax(z, 0) + log1p(exp(-fabs(z)))) - s->target[i] * z;
+            sums[3 * c + 1] += rho * one_of(-z);
+            sums[3 * c + 2] += rho * one_of(z);
+        }
+    return lost(s, why);
+}
+
+static pv__plugin_code tied_sums(pv__passes *s, size_t count, const size_t *which, const double *scale, const double *m,
+                                 pv__tied_sums *sums, char *why) {
+    for (size_t c = 0; c < count; c++) {
+        pv__tied_sums sum = {.smallest = HUGE_VAL};
+        for (size_t i = 0; i < s->spec.n; i++) {
+            double v = s->each[i], r = scale[c] * one_of(s->kept[which[c] * s->spec.n + i]) - 1, q = 1 + m[c] * r;
+            if (!(v > 0))
+                continue;
+            sum.weight += v / q;
+            sum.r += v * r / q;
+            sum.rr += v * r * r / (q * q);
+            sum.rq += v * r / (q * q);
+            sum.logs += v * log(q);
+            sum.smallest = fmin(sum.smallest, q);
+        }
+        sums[c] = sum;
+    }
+    return lost(s, why);
+}
+
+static pv__plugin_code tied_backward(pv__passes *s, size_t count, const pv__tied_slope *slope, double *dw, char *why) {
+    const size_t n = s->spec.n, inputs = s->width[0];
+    memset(dw, 0, count * (1 + inputs) * sizeof *dw);
+    for (size_t c = 0; c < count && c < s->count; c++)
+        for (size_t i = 0; i < n; i++) {
+            double z = s->kept[c * n + i], p1 = one_of(z), p0 = one_of(-z), v = s->each[i];
+            double e = s->rho ? s->rho[i] : 0, *to = dw + c * (1 + inputs);
+            if (slope[c].profile)
+                e = v / (1 + slope[c].m * (slope[c].scale * p1 - 1));
+            double dz = v * p1 - s->target[i] + slope[c].factor * e * p0 * p1;
+            to[0] += dz;
+            for (size_t j = 0; j < inputs; j++)
+                to[1 + j] += dz * (double)s->spec.matrix->x[i * inputs + j];
+        }
+    return lost(s, why);
+}
+
+/* ---- draws ------------------------------------------------------------------------------------------------------- */
+
+static int by_size(const void *left, const void *right) {
+    double a, b;
+    memcpy(&a, left, sizeof a);
+    memcpy(&b, right, sizeof b);
+    return (a > b) - (a < b);
+}
+
+static double at_place(const double *sorted, size_t draws, double at) {
+    size_t below = (size_t)floor(at), next = below + 1 < draws ? below + 1 : below;
+    return sorted[below] + (at - floor(at)) * (sorted[next] - sorted[below]);
+}
+
+/* Of one row and label, whose log odds at the draws these are; room [draws]. */
+static pv__spread_of_row spread_of(const pv__spread_spec *spec, bool ends, const double *odds, double sign,
+                                   double *room) {
+    double top = -HUGE_VAL, sum = 0, rest = 0;
+    for (size_t d = 0; d < spec->draws; d++) {
+        double z = sign * odds[d], log_p = fmin(z, 0) - log1p(exp(-fabs(z)));
+        sum += room[d] = exp(log_p);
+        top = fmax(top, log_p);
+    }
+    for (size_t d = 0; d < spec->draws; d++) {
+        double z = sign * odds[d];
+        rest += exp(fmin(z, 0) - log1p(exp(-fabs(z))) - top);
+    }
+    pv__spread_of_row of = {.mean = sum / (double)spec->draws, .log_mean = top + log(rest / (double)spec->draws)};
+    if (!ends)
+        return of;
+    qsort(room, spec->draws, sizeof *room, by_size);
+    of.low = at_place(room, spec->draws, spec->low);
+    of.high = at_place(room, spec->draws, spec->high);
+    return of;
+}
+
+static pv__plugin_code spreads(pv__passes *s, const pv__spread_spec *spec, size_t begin, size_t rows,
+                               pv__spread_of_row *of, char *why) {
+    double *odds = calloc(2 * spec->draws, sizeof *odds), *room = odds + spec->draws;
+    if (!odds)
+        return PV_PLUGIN_MEMORY;
+    for (size_t o = 0; o < spec->outputs; o++)
+        for (size_t i = 0; i < rows; i++) {
+            for (size_t d = 0; d < spec->draws; d++) {
+                row_forward(s, spec->w + d * (1 + s->width[0]), begin + i);
+                odds[d] = s->value[s->widest] + spec->shift[o * spec->draws + d];
+            }
+            of[(o * rows + i) * 2] = spread_of(spec, spec->ends[o], odds, -1, room);
+            of[(o * rows + i) * 2 + 1] = spread_of(spec, spec->ends[o], odds, 1, room);
+        }
+    free(odds);
+    return lost(s, why);
+}
+
 void pretend_tables(pv__plugin *plugin) {
     plugin->inputs_most = INPUTS_MOST;
     plugin->matrix_open = matrix_open;
@@ -166,4 +300,9 @@ void pretend_tables(pv__plugin *plugin) {
     plugin->logistic = logistic;
     plugin->outputs = outputs;
     plugin->slopes = slopes;
+    plugin->tied_forward = tied_forward;
+    plugin->tied_sums = tied_sums;
+    plugin->tied_backward = tied_backward;
+    plugin->draws_most = DRAWS_MOST;
+    plugin->spreads = spreads;
 }

@@ -76,7 +76,7 @@ static void check_logistic(pv_ctx *ctx, size_t n, size_t inputs, bool weighted, 
     assert_non_null(loaded);
     const double factor[2] = {0.7, 2.5};
     const pv__logistic loss = {r.label, r.weight, factor, 0.4};
-    CHECK_OK(ctx, pv__loaded_passes_new(ctx, loaded, model, n, &loss, &passes));
+    CHECK_OK(ctx, pv__loaded_passes_new(ctx, loaded, model, n, &loss, NULL, &passes));
     size_t params = inputs + 1;
     pv_rng rng = pv_rng_stream(5, PV_STREAM_BENCH_WEIGHTS, count);
     double *w = normals(count * params, 2 / sqrt((double)params), &rng), *z = calloc(n, sizeof *z);
@@ -128,6 +128,138 @@ static void test_logistic(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* The sums and slopes of tied rows at w, row by row: what compute/plugin.h says of them. */
+static void tied_here(const rows *r, const double *target, const double *rho, const double *w,
+                      const pv__tied_slope *slope, double *sums, pv__tied_sums *inner, double *dw) {
+    *inner = (pv__tied_sums){.smallest = HUGE_VAL};
+    memset(sums, 0, 3 * sizeof *sums);
+    memset(dw, 0, (1 + r->inputs) * sizeof *dw);
+    for (size_t i = 0; i < r->n; i++) {
+        double z = w[0], v = r->weight[i];
+        for (size_t j = 0; j < r->inputs; j++)
+            z += w[1 + j] * r->x[i * r->inputs + j];
+        double p1 = 1 / (1 + exp(-z)), p0 = 1 / (1 + exp(z)), away = slope->scale * p1 - 1, q = 1 + slope->m * away;
+        sums[0] += v * (fmax(z, 0) + log1p(exp(-fabs(z)))) - target[i] * z;
+        sums[1] += rho[i] * p0;
+        sums[2] += rho[i] * p1;
+        if (v > 0) {
+            inner->weight += v / q;
+            inner->r += v * away / q;
+            inner->rr += v * away * away / (q * q);
+            inner->rq += v * away / (q * q);
+            inner->logs += v * log(q);
+            inner->smallest = fmin(inner->smallest, q);
+        }
+        double e = slope->profile ? v / q : rho[i], dz = v * p1 - target[i] + slope->factor * e * p0 * p1;
+        dw[0] += dz;
+        for (size_t j = 0; j < r->inputs; j++)
+            dw[1 + j] += dz * r->x[i * r->inputs + j];
+    }
+}
+
+typedef struct tied_results {
+    double *sums, *dw; /* [count][3], [count][params] */
+    pv__tied_sums *inner;
+} tied_results;
+
+static tied_results tied_room(size_t count, size_t params) {
+    return (tied_results){calloc(3 * count, sizeof(double)), calloc(count * params, sizeof(double)),
+                          calloc(count, sizeof(pv__tied_sums))};
+}
+
+static void tied_free(tied_results *t) {
+    free(t->sums);
+    free(t->dw);
+    free(t->inner);
+}
+
+/* Sums are asked for from the last to the first: they are of the vectors that were named. */
+static void tied_there(pv_ctx *ctx, pv__loaded_passes *passes, size_t count, const double *w,
+                       const pv__tied_slope *slope, tied_results *to) {
+    size_t *which = calloc(count, sizeof *which);
+    double *scale = calloc(2 * count, sizeof *scale), *m = scale + count;
+    pv__tied_sums *turned = calloc(count, sizeof *turned);
+    for (size_t c = 0; c < count; c++) {
+        which[c] = count - 1 - c;
+        scale[c] = slope[count - 1 - c].scale;
+        m[c] = slope[count - 1 - c].m;
+    }
+    CHECK_OK(ctx, pv__loaded_tied(ctx, passes, count, w, to->sums));
+    CHECK_OK(ctx, pv__loaded_tied_sums(ctx, passes, count, which, scale, m, turned));
+    CHECK_OK(ctx, pv__loaded_tied_slopes(ctx, passes, count, slope, to->dw));
+    for (size_t c = 0; c < count; c++)
+        to->inner[which[c]] = turned[c];
+    free(which);
+    free(scale);
+    free(turned);
+}
+
+static void check_one_tied(const tied_results *got, size_t c, size_t params, const tied_results *here) {
+    for (int i = 0; i < 3; i++)
+        CHECK_NEAR(got->sums[3 * c + (size_t)i], here->sums[i], 1e-11 * fabs(here->sums[i]) + 1e-12);
+    const double *a = &got->inner[c].weight, *b = &here->inner->weight; /* six numbers in a row */
+    for (size_t i = 0; i < sizeof(pv__tied_sums) / sizeof(double); i++)
+        CHECK_NEAR(a[i], b[i], 1e-10 * (fabs(b[i]) + here->inner->weight));
+    CHECK_NEAR(away(params, got->dw + c * params, here->dw), 0, 1e-10);
+}
+
+/* Rows that the marginal ties together: as plain sums have it, twice the same bytes, alone or together. */
+static void check_tied(pv_ctx *ctx, size_t n, size_t inputs, size_t count) {
+    rows r = random_rows(n, inputs, true);
+    size_t params = inputs + 1;
+    pv_rng rng = pv_rng_stream(8, PV_STREAM_BENCH_WEIGHTS, inputs);
+    double *target = calloc(2 * n, sizeof *target), *rho = target + n,
+           *w = normals(count * params, 1.5 / sqrt((double)params), &rng);
+    pv__tied_slope *slope = calloc(count, sizeof *slope);
+    for (size_t i = 0; i < n; i++) {
+        if (i % 17 == 3)
+            r.weight[i] = 0;
+        target[i] = r.weight[i] * (i % 5 == 0 ? 0.25 : r.label[i]);
+        rho[i] = r.weight[i] / (double)n;
+    }
+    for (size_t c = 0; c < count; c++)
+        slope[c] = (pv__tied_slope){c % 2 == 0, 0.7 + 0.1 * (double)c, 1.5 + 0.3 * (double)c, 0.3};
+    pv_model *model;
+    pv__loaded *loaded;
+    pv__loaded_passes *passes;
+    CHECK_OK(ctx, pv_model_new(ctx, "linear", (int)inputs, 2, &model));
+    CHECK_OK(ctx, pv__loaded_new(ctx, model, n, r.x, true, &loaded));
+    const pv__tied tied = {r.weight, target, rho};
+    CHECK_OK(ctx, pv__loaded_passes_new(ctx, loaded, model, n, NULL, &tied, &passes));
+    tied_results all = tied_room(count, params), one = tied_room(1, params);
+    tied_there(ctx, passes, count, w, slope, &all);
+    for (size_t c = 0; c < count; c++) {
+        tied_there(ctx, passes, 1, w + c * params, slope + c, &one);
+        assert_memory_equal(one.sums, all.sums + 3 * c, 3 * sizeof *one.sums);
+        assert_memory_equal(one.inner, all.inner + c, sizeof *one.inner);
+        assert_memory_equal(one.dw, all.dw + c * params, params * sizeof *one.dw);
+        tied_here(&r, target, rho, w + c * params, slope + c, one.sums, one.inner, one.dw);
+        check_one_tied(&all, c, params, &one);
+    }
+    tied_free(&all);
+    tied_free(&one);
+    free(target);
+    free(w);
+    free(slope);
+    pv__loaded_passes_free(ctx, passes);
+    pv__loaded_free(ctx, loaded);
+    pv_model_free(ctx, model);
+    rows_free(&r);
+}
+
+static void test_tied(void **state) {
+    (void)state;
+    static const struct {
+        size_t n, inputs, count;
+    } cases[] = {{40, 1, 1},   {1000, 7, 5},  {4099, 33, 3}, {2500, 64, 2},
+                 {777, 65, 6}, {300, 130, 4}, {20011, 5, 9}, {1000, 512, 2}};
+    pv_ctx *ctx = device_ctx();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (cases[i].inputs <= inputs_most(ctx))
+            check_tied(ctx, cases[i].n, cases[i].inputs, cases[i].count);
+    pv_ctx_free(ctx);
+}
+
 /* Log-likelihoods out of the device's outputs and the gradient by its slopes, against the model's own. */
 static void check_model(pv_ctx *ctx, const char *spec, size_t n, size_t inputs, int classes) {
     rows r = random_rows(n, inputs, false);
@@ -138,7 +270,7 @@ static void check_model(pv_ctx *ctx, const char *spec, size_t n, size_t inputs, 
     CHECK_OK(ctx, pv_model_new(ctx, spec, (int)inputs, classes, &model));
     CHECK_OK(ctx, pv_model_work_new(ctx, model, n, &work));
     CHECK_OK(ctx, pv__loaded_new(ctx, model, n, r.x, true, &loaded));
-    CHECK_OK(ctx, pv__loaded_passes_new(ctx, loaded, model, n, NULL, &passes));
+    CHECK_OK(ctx, pv__loaded_passes_new(ctx, loaded, model, n, NULL, NULL, &passes));
     size_t params = pv_model_params(model), k = (size_t)classes, outputs = pv__loaded_outputs(passes);
     pv_rng rng = pv_rng_stream(6, PV_STREAM_BENCH_WEIGHTS, inputs);
     double *w = normals(params, 2 / sqrt((double)inputs), &rng), *dloglik = normals(n * k, 1, &rng);
@@ -250,6 +382,82 @@ static void test_fits(void **state) {
     pv_ctx_free(device);
 }
 
+/* Posteriors: the losses whose marginals differ, and each engine. */
+static const way posteriors[] = {
+    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_LAPLACE, "linear", "normal:1", "auto", "200", false},
+    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_VI, "linear", "normal:1", "auto", "200", false},
+    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_VI, "linear", "student:3", "auto", "known", false},
+    {PV_LOSS_IG, PV_MARGINAL_PLUGIN, PV_INFER_VI, "linear", "normal:1", "auto", "200", false},
+    {PV_LOSS_IW, PV_MARGINAL_PROFILE, PV_INFER_VI, "linear", "normal:1", "auto", "auto", false},
+    {PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, PV_INFER_LAPLACE, "linear", "normal:1", "auto", "auto", false},
+    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_HMC, "linear", "normal:1", "auto", "200", false},
+    {PV_LOSS_IW, PV_MARGINAL_PROFILE, PV_INFER_HMC, "linear", "normal:1", "auto", "auto", false},
+};
+
+/* Where the draws lie, in units of their spread; chains go their own ways after a while, and are compared by means. */
+static void check_draws(const pv_classifier *d, const pv_classifier *c) {
+    const pv_posterior *a = d->posterior, *b = c->posterior;
+    bool chains = b->kind == PV_POSTERIOR_HMC;
+    assert_int_equal(a->count, b->count);
+    for (size_t j = 0; j < b->dims; j++) {
+        double mean[2] = {0, 0}, square = 0, most = 0, n = (double)b->count;
+        for (size_t s = 0; s < b->count; s++) {
+            double x = a->draws[s * a->dims + j], y = b->draws[s * b->dims + j];
+            mean[0] += x / n;
+            mean[1] += y / n;
+            square += y * y / n;
+            most = fmax(most, fabs(x - y));
+        }
+        double sd = sqrt(square - mean[1] * mean[1]);
+        CHECK_NEAR(mean[0], mean[1], (chains ? 0.3 : 1e-3) * sd);
+        CHECK_NEAR(most, 0, (chains ? 100 : 0.02) * sd);
+    }
+    for (size_t i = 0; i < 2 * b->count && !chains; i++)
+        CHECK_NEAR(d->draw_log_marginal[i], c->draw_log_marginal[i], 1e-3);
+}
+
+static pv_classifier *fit_posterior(pv_ctx *ctx, const problem *p, const way *chosen) {
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.01";
+    options.prevalence_n = chosen->prevalence_n;
+    options.loss = (int)chosen->loss;
+    options.marginal = (int)chosen->marginal;
+    options.infer = (int)chosen->infer;
+    options.prior = chosen->prior;
+    options.draws = 200;
+    options.warmup = 100;
+    options.steps = 60;
+    options.components = 2;
+    options.seed = 1;
+    return fit(ctx, p, &options);
+}
+
+static void test_posteriors(void **state) {
+    (void)state;
+    pv_ctx *device = device_ctx(), *processor = check_ctx(2), *alone = device_ctx();
+    CHECK_OK(processor, pv_ctx_set_device(processor, PV_DEVICE_CPU, PV_PRECISION_TF32));
+    pv_ctx_set_threads(alone, 1);
+    problem p = nodules(processor, 100, 5);
+    for (size_t i = 0; i < sizeof posteriors / sizeof *posteriors; i++) {
+        pv_classifier *c = fit_posterior(processor, &p, &posteriors[i]), *d = fit_posterior(device, &p, &posteriors[i]);
+        pv_classifier *again = fit_posterior(alone, &p, &posteriors[i]); /* chains do not meet then */
+        const pv_posterior *a = d->posterior, *b = again->posterior;
+        print_message("posterior %zu\n", i);
+        check_draws(d, c);
+        assert_int_equal(a->count, b->count);
+        assert_memory_equal(a->draws, b->draws, a->count * a->dims * sizeof *a->draws);
+        assert_memory_equal(d->draw_log_marginal, again->draw_log_marginal,
+                            2 * a->count * sizeof *d->draw_log_marginal);
+        pv_classifier_free(processor, c);
+        pv_classifier_free(device, d);
+        pv_classifier_free(alone, again);
+    }
+    problem_free(processor, &p);
+    pv_ctx_free(processor);
+    pv_ctx_free(device);
+    pv_ctx_free(alone);
+}
+
 /* What cannot be had is refused where a device was asked for. */
 static void test_refused(void **state) {
     (void)state;
@@ -272,6 +480,7 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_logistic), cmocka_unit_test(test_models),
-                                       cmocka_unit_test(test_fits), cmocka_unit_test(test_refused)};
+                                       cmocka_unit_test(test_tied),     cmocka_unit_test(test_posteriors),
+                                       cmocka_unit_test(test_fits),     cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,8 +172,12 @@ void cli_note(cli_call *call, const char *format, ...) {
 
 void cli_note_device(cli_call *call, const pv_classifier *classifier) {
     const int *device = cli_value(call, "device");
-    if (device && *device == PV_DEVICE_CUDA && !classifier->schema->image)
-        cli_note(call, "note: predictions from tables run on the processor; --device cuda is for images, and for fits");
+    bool draws =
+        classifier->posterior && classifier->schema->classes == 2 && pv_model_has_coefficients(classifier->model);
+    if (device && *device == PV_DEVICE_CUDA && !classifier->schema->image && !draws)
+        cli_note(call,
+                 "note: predictions from this model run on the processor; --device cuda is for images, for fits, and "
+                 "for the draws of posteriors (linear, two labels)");
 }
 
 static void add_warning(cli_call *call, const char *message) {

@@ -125,6 +125,10 @@ pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
     if (data->features != pv_model_inputs(c->model))
         return pv__fail(ctx, PV_ERR_USAGE, "the data have %d features, the model %d", data->features,
                         pv_model_inputs(c->model));
+    bool done;
+    PV_TRY(pv__predict_draws_aboard(ctx, c, data, level, weight, j.output, j.outputs, &done));
+    if (done)
+        return PV_OK;
     size_t blocks = (data->rows + ROWS - 1) / ROWS;
     int threads = pv_ctx_threads(ctx);
     worker *workers;

@@ -61,6 +61,12 @@ PV_MUST_USE pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *classi
                                         double level, const double *weight, const pv__draws_output *output,
                                         size_t outputs);
 
+/* (draws_aboard.c) The same on a device, where there is one for it and that pays or was asked for; *done false: not so.
+ */
+PV_MUST_USE pv_status pv__predict_draws_aboard(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                               double level, const double *weight, const pv__draws_output *output,
+                                               size_t outputs, bool *done);
+
 /* (each_draw.c) What to do at each draw of w, where that takes all rows: visit has their log p(y|x,w), loglik
  * [rows][classes], and a struct of its thread, of so many bytes, that open makes of zeros and close clears, whatever
  * open returned. */

@@ -458,6 +458,129 @@ static void test_posteriors(void **state) {
     pv_ctx_free(alone);
 }
 
+/* ---- predictions ------------------------------------------------------------------------------------------------- */
+
+/* Log odds of rows at draws, moved by shifts: one far below what a mean of doubles holds. */
+static void check_spreads(pv_ctx *ctx, size_t n, size_t inputs, size_t draws) {
+    rows r = random_rows(n, inputs, false);
+    size_t params = inputs + 1;
+    pv_rng rng = pv_rng_stream(9, PV_STREAM_BENCH_WEIGHTS, draws);
+    double *w = normals(draws * params, 1 / sqrt((double)params), &rng), *shift = normals(2 * draws, 1, &rng);
+    double *p1 = calloc(draws, sizeof *p1), last = (double)(draws - 1);
+    for (size_t s = 0; s < draws; s++)
+        shift[draws + s] -= 700;
+    pv_model *model;
+    pv__loaded *loaded;
+    pv__loaded_passes *passes;
+    CHECK_OK(ctx, pv_model_new(ctx, "linear", (int)inputs, 2, &model));
+    CHECK_OK(ctx, pv__loaded_new(ctx, model, n, r.x, true, &loaded));
+    CHECK_OK(ctx, pv__loaded_passes_new(ctx, loaded, model, n, NULL, NULL, &passes));
+    const bool ends[2] = {true, false};
+    const pv__spread_spec spec = {draws, w, 2, shift, ends, 0.05 * last, 0.95 * last};
+    pv__spread_of_row *of = calloc(8 * n, sizeof *of), *again = of + 4 * n;
+    CHECK_OK(ctx, pv__loaded_spreads(ctx, passes, &spec, 0, n, of));
+    CHECK_OK(ctx, pv__loaded_spreads(ctx, passes, &spec, 0, n, again));
+    assert_memory_equal(of, again, 4 * n * sizeof *of);
+    for (size_t i = 0; i < n; i++) {
+        double mean = 0, deep = 0;
+        for (size_t s = 0; s < draws; s++) {
+            double z = w[s * params];
+            for (size_t j = 0; j < inputs; j++)
+                z += w[s * params + 1 + j] * r.x[i * inputs + j];
+            p1[s] = 1 / (1 + exp(-z - shift[s]));
+            mean += p1[s] / (double)draws;
+            deep += exp(z + shift[draws + s] + 700) / (double)draws; /* p0 is 1 to the last digit */
+        }
+        const pv__spread_of_row *zero = of + 2 * i, *one = zero + 1;
+        CHECK_NEAR(one->mean, mean, 1e-12);
+        CHECK_NEAR(zero->mean, 1 - mean, 1e-12);
+        CHECK_NEAR(one->log_mean, log(mean), 1e-11 * (1 + fabs(log(mean))));
+        CHECK_NEAR(of[2 * n + 2 * i + 1].log_mean, log(deep) - 700, 1e-10);
+        double low = pv_quantile(draws, p1, 0.05), high = pv_quantile(draws, p1, 0.95);
+        CHECK_NEAR(one->low, low, 1e-11);
+        CHECK_NEAR(one->high, high, 1e-11);
+        CHECK_NEAR(zero->low, 1 - high, 1e-11);
+        CHECK_NEAR(zero->high, 1 - low, 1e-11);
+    }
+    free(w);
+    free(shift);
+    free(p1);
+    free(of);
+    pv__loaded_passes_free(ctx, passes);
+    pv__loaded_free(ctx, loaded);
+    pv_model_free(ctx, model);
+    rows_free(&r);
+}
+
+static void test_spreads(void **state) {
+    (void)state;
+    static const struct {
+        size_t n, inputs, draws;
+    } cases[] = {{1, 1, 1},       {33, 3, 2},      {100, 10, 200}, {70, 40, 257},
+                 {65, 130, 1000}, {40, 512, 4097}, {3000, 5, 8192}};
+    pv_ctx *ctx = device_ctx();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (cases[i].inputs <= inputs_most(ctx) && cases[i].draws <= pv__device_for_tables(ctx)->draws_most)
+            check_spreads(ctx, cases[i].n, cases[i].inputs, cases[i].draws);
+    pv_ctx_free(ctx);
+}
+
+static pv_prediction *predict(pv_ctx *ctx, const pv_classifier *c, const problem *p, const char *population,
+                              double level) {
+    const pv_predict_options options = {.level = level, .likelihood = true};
+    pv_prediction *made;
+    CHECK_OK(ctx, pv_predict_in(ctx, c, p->data, population, &options, &made));
+    return made;
+}
+
+static void check_alike(size_t n, const double *a, const double *b, double bound) {
+    assert_int_equal(a == NULL, b == NULL);
+    for (size_t i = 0; a && i < n; i++)
+        CHECK_NEAR(a[i], b[i], bound * (1 + fabs(b[i])));
+}
+
+/* Over draws: means, their logarithms and intervals as the processor has them, but for the table's single precision. */
+static void check_population(pv_ctx *device, pv_ctx *processor, const pv_classifier *c, const problem *p,
+                             const char *population, double level) {
+    pv_prediction *a = predict(device, c, p, population, level), *b = predict(processor, c, p, population, level);
+    pv_prediction *again = predict(device, c, p, population, level);
+    size_t n = 2 * b->rows;
+    assert_int_equal(a->rows, b->rows);
+    check_alike(n, a->p, b->p, 1e-6);
+    check_alike(n, a->log_p, b->log_p, 1e-6);
+    check_alike(n, a->loglik, b->loglik, 1e-6);
+    check_alike(n, a->lo, b->lo, 1e-6);
+    check_alike(n, a->hi, b->hi, 1e-6);
+    assert_memory_equal(a->p, again->p, n * sizeof *a->p);
+    assert_memory_equal(a->log_p, again->log_p, n * sizeof *a->log_p);
+    if (level > 0)
+        assert_memory_equal(a->lo, again->lo, n * sizeof *a->lo);
+    pv_prediction_free(device, a);
+    pv_prediction_free(processor, b);
+    pv_prediction_free(device, again);
+}
+
+static void test_predictions(void **state) {
+    (void)state;
+    pv_ctx *device = device_ctx(), *processor = check_ctx(2);
+    CHECK_OK(processor, pv_ctx_set_device(processor, PV_DEVICE_CPU, PV_PRECISION_TF32));
+    problem p = nodules(processor, 100, 5);
+    for (size_t i = 0; i < 2; i++) {
+        pv_classifier *c = fit_posterior(processor, &p, &posteriors[i == 0 ? 0 : 5]);
+        drop_reference(processor, c);
+        check_population(device, processor, c, &p, "true", 0);
+        check_population(device, processor, c, &p, "true", 0.9);
+        check_population(device, processor, c, &p, "known:0.3", 0.5);
+        check_population(device, processor, c, &p, "known:1e-12", 0.9);
+        check_population(device, processor, c, &p, "unknown", 0.9);
+        check_population(device, processor, c, &p, "design", 0.9);
+        pv_classifier_free(processor, c);
+    }
+    problem_free(processor, &p);
+    pv_ctx_free(processor);
+    pv_ctx_free(device);
+}
+
 /* What cannot be had is refused where a device was asked for. */
 static void test_refused(void **state) {
     (void)state;
@@ -481,6 +604,7 @@ static void test_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_logistic), cmocka_unit_test(test_models),
                                        cmocka_unit_test(test_tied),     cmocka_unit_test(test_posteriors),
+                                       cmocka_unit_test(test_spreads),  cmocka_unit_test(test_predictions),
                                        cmocka_unit_test(test_fits),     cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,7 +73,7 @@ import json, sys
 fit = json.load(sys.stdin)
 print("%.10g" % fit["loss"], *("%s %.10g" % (name, c["value"] if isinstance(c, dict) else c) for name, c in fit["coefficients"].items()))'
 }
-for how in "--loss ig" "--loss ig --marginal plugin --prevalence-n 100" "--loss iw" "--loss plain --infer laplace"; do
+for how in "--loss ig" "--loss ig --marginal plugin --prevalence-n 100" "--loss iw" "--loss plain --infer laplace" "--loss ig --infer laplace --draws 100"; do
     # shellcheck disable=SC2086
     "$prevail" "${table[@]}" $how --seed 1 --device cpu --json | answer >"$scratch/here"
     # shellcheck disable=SC2086
@@ -81,8 +81,21 @@ for how in "--loss ig" "--loss ig --marginal plugin --prevalence-n 100" "--loss 
     check "a table, $how" cmp "$scratch/here" "$scratch/there"
 done
 "$prevail" "${table[@]}" -o "$scratch/table.model" >/dev/null
-check "predictions from a table" says 0 'note: predictions from tables run on the processor' "$scratch/pretend" predict "$scratch/table.model" \
+check "predictions from a table" says 0 'note: predictions from this model run on the processor' "$scratch/pretend" predict "$scratch/table.model" \
     builtin:esoph --device cuda -o "$scratch/table.csv"
+"$prevail" "${table[@]}" --infer laplace --draws 100 --device cpu -o "$scratch/draws.model" >/dev/null
+for device in cpu cuda; do
+    PREVAIL_PLUGINS=$scratch/pretend "$prevail" predict "$scratch/draws.model" builtin:esoph --interval 0.9 --device $device \
+        -o "$scratch/draws.$device" 2>"$scratch/err"
+    check "predictions over draws, $device, without a word" test ! -s "$scratch/err"
+done
+check "predictions over draws" python3 - "$scratch/draws.cpu" "$scratch/draws.cuda" <<'EOF_PY'
+import csv, sys
+here, there = (list(csv.reader(open(name))) for name in sys.argv[1:])
+assert here[0] == there[0] and len(here) == len(there)
+off = max(abs(float(a) - float(b)) for x, y in zip(here[1:], there[1:]) for a, b in zip(x[1:], y[1:]) if a.replace(".", "", 1)[:1].isdigit())
+assert 0 <= off < 1e-6, off
+EOF_PY
 check "a table without a plug-in" says 2 "${cannot}there is no libprevail-cuda.so" "$scratch/none" "${table[@]}" --device cuda
 check "a table in minibatches" says 2 '--device cuda takes tables in the full batch' "$scratch/pretend" "${table[@]}" --device cuda --batch 32
 PRETEND=memory check "no memory for a table" says 1 'the device has too little memory: pretended' "$scratch/pretend" "${table[@]}" --device cuda

@@ -1,21 +1,9 @@
-/* Tables on a device against the processor: single passes, and whole fits. Without a device they are skipped, and say
- * so; `make check` runs them on the one that pretends (tests/cuda/pretend_table.c), `make check-cuda` on a GPU. */
-#include "problem.h"
-
+/* A table's rows on a device: passes over them against the processor's. Without a device they are skipped, and say so;
+ * `make check` runs them on the one that pretends (tests/cuda/pretend_table.c), `make check-cuda` on a GPU. */
 #include "compute/device.h"
 #include "model/loaded.h"
 
-static pv_ctx *device_ctx(void) {
-    pv_ctx *made = check_ctx(2);
-    const char *text;
-    if (!pv_ctx_device(made, &text)) {
-        print_message("no device: %s\n", text);
-        pv_ctx_free(made);
-        skip();
-    }
-    CHECK_OK(made, pv_ctx_set_device(made, PV_DEVICE_CUDA, PV_PRECISION_TF32));
-    return made;
-}
+#include "device.h"
 
 /* ---- passes ------------------------------------------------------------------------------------------------------ */
 
@@ -51,16 +39,6 @@ static void rows_free(rows *r) {
     free(r->x);
     free(r->weight);
     free(r->label);
-}
-
-static double away(size_t n, const double *a, const double *b) {
-    double most = 0, size = 0;
-    for (size_t i = 0; i < n; i++) {
-        most = fmax(most, fabs(a[i] - b[i]));
-        size = fmax(size, fabs(b[i]));
-        assert_true(a[i] == a[i]);
-    }
-    return most / size;
 }
 
 /* Several parameter vectors at once, each as the processor has it; the same bytes twice, and alone or together. */
@@ -318,147 +296,7 @@ static void test_models(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* ---- fits -------------------------------------------------------------------------------------------------------- */
-
-typedef struct way {
-    pv_loss loss;
-    pv_marginal marginal;
-    pv_inference infer;
-    const char *model, *prior, *intercept, *prevalence_n;
-    bool bent; /* not convex: how far rounding leads along its valleys nobody knows */
-} way;
-
-static const way ways[] = {
-    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_MAP, "linear", "normal:1", "auto", "auto", false},
-    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_MAP, "linear", "student:3", "normal:2", "200", false},
-    {PV_LOSS_IG, PV_MARGINAL_PLUGIN, PV_INFER_MAP, "linear", "normal:1", "auto", "200", false},
-    {PV_LOSS_IG, PV_MARGINAL_PLUGIN, PV_INFER_MAP, "linear", "normal:1", "auto", "known", false},
-    {PV_LOSS_IW, PV_MARGINAL_PROFILE, PV_INFER_MAP, "linear", "normal:1", "auto", "auto", false},
-    {PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, PV_INFER_ML, "linear", NULL, NULL, "auto", false},
-    {PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, PV_INFER_MAP, "linear", "laplace:0.5", "auto", "auto", false},
-    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_MAP, "ordinal", "normal:1", "auto", "auto", false},
-    {PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, PV_INFER_MAP, "mlp:4", "normal:0.3", "auto", "auto", true},
-    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_LAPLACE, "linear", "normal:1", "auto", "auto", false},
-};
-
-static pv_classifier *fit_way(pv_ctx *ctx, const problem *p, const way *chosen) {
-    pv_fit_options options = pv_fit_options_default();
-    options.model = chosen->model;
-    options.prevalence = "0.01";
-    options.prevalence_n = chosen->prevalence_n;
-    options.loss = (int)chosen->loss;
-    options.marginal = (int)chosen->marginal;
-    options.infer = (int)chosen->infer;
-    options.seed = 1;
-    if (chosen->prior)
-        options.prior = chosen->prior;
-    if (chosen->intercept)
-        options.intercept_prior = chosen->intercept;
-    return fit(ctx, p, &options);
-}
-
-/* Every loss, marginal, prior and model: the processor's parameters, but for what single precision leaves of the table;
- * and the same bytes twice. */
-static void test_fits(void **state) {
-    (void)state;
-    pv_ctx *device = device_ctx(), *processor = check_ctx(2);
-    CHECK_OK(processor, pv_ctx_set_device(processor, PV_DEVICE_CPU, PV_PRECISION_TF32));
-    problem p = nodules(processor, 300, 5);
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        pv_classifier *c = fit_way(processor, &p, &ways[i]), *d = fit_way(device, &p, &ways[i]);
-        pv_classifier *again = fit_way(device, &p, &ways[i]);
-        size_t params = pv_model_params(c->model);
-        print_message("way %zu: away by %.1e\n", i, away(params, d->w, c->w));
-        assert_int_equal(d->stop, c->stop);
-        CHECK_NEAR(away(params, d->w, c->w), 0, ways[i].bent ? 1e-2 : 2e-6);
-        CHECK_NEAR(d->loss_value, c->loss_value, 1e-5 * fabs(c->loss_value));
-        assert_memory_equal(d->w, again->w, params * sizeof *d->w);
-        pv_classifier_free(processor, c);
-        pv_classifier_free(device, d);
-        pv_classifier_free(device, again);
-    }
-    problem_free(processor, &p);
-    pv_ctx_free(processor);
-    pv_ctx_free(device);
-}
-
-/* Posteriors: the losses whose marginals differ, and each engine. */
-static const way posteriors[] = {
-    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_LAPLACE, "linear", "normal:1", "auto", "200", false},
-    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_VI, "linear", "normal:1", "auto", "200", false},
-    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_VI, "linear", "student:3", "auto", "known", false},
-    {PV_LOSS_IG, PV_MARGINAL_PLUGIN, PV_INFER_VI, "linear", "normal:1", "auto", "200", false},
-    {PV_LOSS_IW, PV_MARGINAL_PROFILE, PV_INFER_VI, "linear", "normal:1", "auto", "auto", false},
-    {PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, PV_INFER_LAPLACE, "linear", "normal:1", "auto", "auto", false},
-    {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_HMC, "linear", "normal:1", "auto", "200", false},
-    {PV_LOSS_IW, PV_MARGINAL_PROFILE, PV_INFER_HMC, "linear", "normal:1", "auto", "auto", false},
-};
-
-/* Where the draws lie, in units of their spread; chains go their own ways after a while, and are compared by means. */
-static void check_draws(const pv_classifier *d, const pv_classifier *c) {
-    const pv_posterior *a = d->posterior, *b = c->posterior;
-    bool chains = b->kind == PV_POSTERIOR_HMC;
-    assert_int_equal(a->count, b->count);
-    for (size_t j = 0; j < b->dims; j++) {
-        double mean[2] = {0, 0}, square = 0, most = 0, n = (double)b->count;
-        for (size_t s = 0; s < b->count; s++) {
-            double x = a->draws[s * a->dims + j], y = b->draws[s * b->dims + j];
-            mean[0] += x / n;
-            mean[1] += y / n;
-            square += y * y / n;
-            most = fmax(most, fabs(x - y));
-        }
-        double sd = sqrt(square - mean[1] * mean[1]);
-        CHECK_NEAR(mean[0], mean[1], (chains ? 0.3 : 1e-3) * sd);
-        CHECK_NEAR(most, 0, (chains ? 100 : 0.02) * sd);
-    }
-    for (size_t i = 0; i < 2 * b->count && !chains; i++)
-        CHECK_NEAR(d->draw_log_marginal[i], c->draw_log_marginal[i], 1e-3);
-}
-
-static pv_classifier *fit_posterior(pv_ctx *ctx, const problem *p, const way *chosen) {
-    pv_fit_options options = pv_fit_options_default();
-    options.prevalence = "0.01";
-    options.prevalence_n = chosen->prevalence_n;
-    options.loss = (int)chosen->loss;
-    options.marginal = (int)chosen->marginal;
-    options.infer = (int)chosen->infer;
-    options.prior = chosen->prior;
-    options.draws = 200;
-    options.warmup = 100;
-    options.steps = 60;
-    options.components = 2;
-    options.seed = 1;
-    return fit(ctx, p, &options);
-}
-
-static void test_posteriors(void **state) {
-    (void)state;
-    pv_ctx *device = device_ctx(), *processor = check_ctx(2), *alone = device_ctx();
-    CHECK_OK(processor, pv_ctx_set_device(processor, PV_DEVICE_CPU, PV_PRECISION_TF32));
-    pv_ctx_set_threads(alone, 1);
-    problem p = nodules(processor, 100, 5);
-    for (size_t i = 0; i < sizeof posteriors / sizeof *posteriors; i++) {
-        pv_classifier *c = fit_posterior(processor, &p, &posteriors[i]), *d = fit_posterior(device, &p, &posteriors[i]);
-        pv_classifier *again = fit_posterior(alone, &p, &posteriors[i]); /* chains do not meet then */
-        const pv_posterior *a = d->posterior, *b = again->posterior;
-        print_message("posterior %zu\n", i);
-        check_draws(d, c);
-        assert_int_equal(a->count, b->count);
-        assert_memory_equal(a->draws, b->draws, a->count * a->dims * sizeof *a->draws);
-        assert_memory_equal(d->draw_log_marginal, again->draw_log_marginal,
-                            2 * a->count * sizeof *d->draw_log_marginal);
-        pv_classifier_free(processor, c);
-        pv_classifier_free(device, d);
-        pv_classifier_free(alone, again);
-    }
-    problem_free(processor, &p);
-    pv_ctx_free(processor);
-    pv_ctx_free(device);
-    pv_ctx_free(alone);
-}
-
-/* ---- predictions ------------------------------------------------------------------------------------------------- */
+/* ---- draws ------------------------------------------------------------------------------------------------------- */
 
 /* Log odds of rows at draws, moved by shifts: one far below what a mean of doubles holds. */
 static void check_spreads(pv_ctx *ctx, size_t n, size_t inputs, size_t draws) {
@@ -525,62 +363,6 @@ static void test_spreads(void **state) {
     pv_ctx_free(ctx);
 }
 
-static pv_prediction *predict(pv_ctx *ctx, const pv_classifier *c, const problem *p, const char *population,
-                              double level) {
-    const pv_predict_options options = {.level = level, .likelihood = true};
-    pv_prediction *made;
-    CHECK_OK(ctx, pv_predict_in(ctx, c, p->data, population, &options, &made));
-    return made;
-}
-
-static void check_alike(size_t n, const double *a, const double *b, double bound) {
-    assert_int_equal(a == NULL, b == NULL);
-    for (size_t i = 0; a && i < n; i++)
-        CHECK_NEAR(a[i], b[i], bound * (1 + fabs(b[i])));
-}
-
-/* Over draws: means, their logarithms and intervals as the processor has them, but for the table's single precision. */
-static void check_population(pv_ctx *device, pv_ctx *processor, const pv_classifier *c, const problem *p,
-                             const char *population, double level) {
-    pv_prediction *a = predict(device, c, p, population, level), *b = predict(processor, c, p, population, level);
-    pv_prediction *again = predict(device, c, p, population, level);
-    size_t n = 2 * b->rows;
-    assert_int_equal(a->rows, b->rows);
-    check_alike(n, a->p, b->p, 1e-6);
-    check_alike(n, a->log_p, b->log_p, 1e-6);
-    check_alike(n, a->loglik, b->loglik, 1e-6);
-    check_alike(n, a->lo, b->lo, 1e-6);
-    check_alike(n, a->hi, b->hi, 1e-6);
-    assert_memory_equal(a->p, again->p, n * sizeof *a->p);
-    assert_memory_equal(a->log_p, again->log_p, n * sizeof *a->log_p);
-    if (level > 0)
-        assert_memory_equal(a->lo, again->lo, n * sizeof *a->lo);
-    pv_prediction_free(device, a);
-    pv_prediction_free(processor, b);
-    pv_prediction_free(device, again);
-}
-
-static void test_predictions(void **state) {
-    (void)state;
-    pv_ctx *device = device_ctx(), *processor = check_ctx(2);
-    CHECK_OK(processor, pv_ctx_set_device(processor, PV_DEVICE_CPU, PV_PRECISION_TF32));
-    problem p = nodules(processor, 100, 5);
-    for (size_t i = 0; i < 2; i++) {
-        pv_classifier *c = fit_posterior(processor, &p, &posteriors[i == 0 ? 0 : 5]);
-        drop_reference(processor, c);
-        check_population(device, processor, c, &p, "true", 0);
-        check_population(device, processor, c, &p, "true", 0.9);
-        check_population(device, processor, c, &p, "known:0.3", 0.5);
-        check_population(device, processor, c, &p, "known:1e-12", 0.9);
-        check_population(device, processor, c, &p, "unknown", 0.9);
-        check_population(device, processor, c, &p, "design", 0.9);
-        pv_classifier_free(processor, c);
-    }
-    problem_free(processor, &p);
-    pv_ctx_free(processor);
-    pv_ctx_free(device);
-}
-
 /* What cannot be had is refused where a device was asked for. */
 static void test_refused(void **state) {
     (void)state;
@@ -603,8 +385,7 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_logistic), cmocka_unit_test(test_models),
-                                       cmocka_unit_test(test_tied),     cmocka_unit_test(test_posteriors),
-                                       cmocka_unit_test(test_spreads),  cmocka_unit_test(test_predictions),
-                                       cmocka_unit_test(test_fits),     cmocka_unit_test(test_refused)};
+                                       cmocka_unit_test(test_tied), cmocka_unit_test(test_spreads),
+                                       cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

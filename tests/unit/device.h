@@ -1,0 +1,31 @@
+/* tests/unit/device.h: a context that asks for the device, and what its answers are held against. */
+#ifndef PV_TEST_DEVICE_H
+#define PV_TEST_DEVICE_H
+
+#include "check.h"
+
+/* Where there is none the test is skipped, aloud. */
+static inline pv_ctx *device_ctx(void) {
+    pv_ctx *made = check_ctx(2);
+    const char *text;
+    if (!pv_ctx_device(made, &text)) {
+        print_message("no device: %s\n", text);
+        pv_ctx_free(made);
+        skip();
+    }
+    CHECK_OK(made, pv_ctx_set_device(made, PV_DEVICE_CUDA, PV_PRECISION_TF32));
+    return made;
+}
+
+/* The largest difference, in units of the largest of b. */
+static inline double away(size_t n, const double *a, const double *b) {
+    double most = 0, size = 0;
+    for (size_t i = 0; i < n; i++) {
+        most = fmax(most, fabs(a[i] - b[i]));
+        size = fmax(size, fabs(b[i]));
+        assert_true(a[i] == a[i]);
+    }
+    return most / size;
+}
+
+#endif

@@ -383,7 +383,10 @@ static void test_refused(void **state) {
     pv_ctx_free(ctx);
 }
 
-int main(void) {
+/* usage: test_device_tables [PATTERN]    those whose names fit alone: for tools under which all would take long */
+int main(int argc, char **argv) {
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_logistic), cmocka_unit_test(test_models),
                                        cmocka_unit_test(test_tied), cmocka_unit_test(test_spreads),
                                        cmocka_unit_test(test_refused)};

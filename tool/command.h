@@ -107,7 +107,8 @@ typedef struct cli_running {
      "auto|cpu|cuda",                                                                                                  \
      NULL,                                                                                                             \
      "What networks of images and full batches of tables run on; auto: a GPU, where the plug-in and a driver for it "  \
-     "are there (for tables: of a million numbers or more, by mlp or for vi and hmc), else the processor."},           \
+     "are there (for tables: of a million numbers or more, by mlp or for posteriors; of many draws to predict with), " \
+     "else the processor."},                                                                                           \
     {                                                                                                                  \
         "precision", PV_OPTION_CHOICE, offsetof(type, field.precision), "tf32", 0, 0, "tf32|bf16|fp32", NULL,          \
             "How a GPU computes: tf32, products of 10 bits and sums in single precision; bf16, numbers of 8 bits but " \

@@ -11,7 +11,7 @@
 #include "table.h"
 
 enum { TILE_ROWS = 32, HALF_ROWS = TILE_ROWS / 2, ROWS_TOGETHER = 8, SPREAD_THREADS = 256 };
-static const size_t PIECE_BYTES = (size_t)256 << 20;
+static const size_t PIECE_BYTES = (size_t)64 << 20;
 static const double DEEP = -640; /* as predict/draws.c has it: an exponential of less could underflow in a mean */
 
 struct Spreads {

@@ -12,7 +12,7 @@
 
 #include "table.h"
 
-enum { PITCH = 33, GROUPS_MAX = 16384, SUM_THREADS = 256, AT_ONCE = 4 };
+enum { PITCH = 33, SUM_THREADS = 256, AT_ONCE = 4 };
 
 enum Mode { LOGISTIC, OUTPUTS, SLOPES };
 
@@ -206,6 +206,12 @@ static __global__ void sum_groups(size_t groups, size_t width, const double *par
         result[blockIdx.x] = part[0];
 }
 
+/* Enough to fill the device, with several tiles to each where that leaves enough: every group's sums are read again. */
+static size_t groups_of(size_t tiles) {
+    const size_t few = 4096, most = 16384;
+    return tiles <= few ? tiles : std::min(std::max(few, tiles / 4), most);
+}
+
 /* ---- running them ------------------------------------------------------------------------------------------------ */
 
 static pv__plugin_code make_room(pv__passes *s, size_t count, char *why) {
@@ -283,7 +289,7 @@ pv__plugin_code passes_open(const pv__passes_spec *spec, pv__passes **passes, ch
     s->pass.factor[0] = spec->factor[0];
     s->pass.factor[1] = spec->factor[1];
     s->pass.shift = spec->shift;
-    s->groups = std::min<size_t>(std::max<size_t>(s->pass.tiles, 1), GROUPS_MAX);
+    s->groups = std::max<size_t>(groups_of(s->pass.tiles), 1);
     pv__plugin_code code = prepare(s, spec, why);
     if (code != PV_PLUGIN_OK) {
         passes_close(s);
@@ -323,7 +329,7 @@ static pv__plugin_code run(pv__passes *s, size_t tile, size_t n, size_t count, b
     p.partial = s->partial;
     p.stride = by_vector ? 1 : count;
     p.apart = by_vector ? n : 1;
-    const size_t groups = std::min<size_t>(p.tiles, GROUPS_MAX);
+    const size_t groups = groups_of(p.tiles);
     for (size_t done = 0; done < count; done += p.count) {
         p.count = (int)std::min<size_t>(count - done, AT_ONCE);
         p.w = s->w + done * (width - 1);

@@ -157,7 +157,7 @@ static pv_prediction *predict(pv_ctx *ctx, const pv_classifier *c, const problem
 
 static void check_alike(size_t n, const double *a, const double *b, double bound) {
     assert_int_equal(a == NULL, b == NULL);
-    for (size_t i = 0; a && i < n; i++)
+    for (size_t i = 0; a && b && i < n; i++)
         CHECK_NEAR(a[i], b[i], bound * (1 + fabs(b[i])));
 }
 

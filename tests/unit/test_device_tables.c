@@ -350,17 +350,29 @@ static void check_spreads(pv_ctx *ctx, size_t n, size_t inputs, size_t draws) {
     rows_free(&r);
 }
 
-static void test_spreads(void **state) {
-    (void)state;
-    static const struct {
-        size_t n, inputs, draws;
-    } cases[] = {{1, 1, 1},       {33, 3, 2},      {100, 10, 200}, {70, 40, 257},
-                 {65, 130, 1000}, {40, 512, 4097}, {3000, 5, 8192}};
+typedef struct spread_case {
+    size_t n, inputs, draws;
+} spread_case;
+
+static void check_cases(size_t count, const spread_case *cases) {
     pv_ctx *ctx = device_ctx();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < count; i++)
         if (cases[i].inputs <= inputs_most(ctx) && cases[i].draws <= pv__device_for_tables(ctx)->draws_most)
             check_spreads(ctx, cases[i].n, cases[i].inputs, cases[i].draws);
     pv_ctx_free(ctx);
+}
+
+static void test_spreads(void **state) {
+    (void)state;
+    static const spread_case cases[] = {{1, 1, 1}, {33, 3, 2}, {100, 10, 200}, {70, 40, 257}, {65, 130, 1000}};
+    check_cases(sizeof cases / sizeof *cases, cases);
+}
+
+/* In several pieces, and as many draws and columns as there may be. */
+static void test_many_draws(void **state) {
+    (void)state;
+    static const spread_case cases[] = {{40, 512, 4097}, {1100, 5, 8192}};
+    check_cases(sizeof cases / sizeof *cases, cases);
 }
 
 /* What cannot be had is refused where a device was asked for. */
@@ -387,8 +399,8 @@ static void test_refused(void **state) {
 int main(int argc, char **argv) {
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_logistic), cmocka_unit_test(test_models),
-                                       cmocka_unit_test(test_tied), cmocka_unit_test(test_spreads),
-                                       cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_logistic),   cmocka_unit_test(test_models),
+                                       cmocka_unit_test(test_tied),       cmocka_unit_test(test_spreads),
+                                       cmocka_unit_test(test_many_draws), cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,8 +108,8 @@ static pv_status go_aboard(pv__objective *o) {
     if (!problem->loaded || problem->loaded->x != problem->x)
         return PV_OK;
     const pv__logistic loss = {t->label, t->weight, problem->factor, o->log_ratio[1] - o->log_ratio[0]};
-    PV_TRY(pv__loaded_passes_new(o->ctx, problem->loaded, problem->model, problem->n, o->logistic ? &loss : NULL,
-                                 NULL, &o->aboard));
+    PV_TRY(pv__loaded_passes_new(o->ctx, problem->loaded, problem->model, problem->n, o->logistic ? &loss : NULL, NULL,
+                                 &o->aboard));
     if (o->logistic)
         return PV_OK;
     PV_TRY(pv__alloc(o->ctx, problem->n, pv__loaded_outputs(o->aboard) * sizeof(double), &o->out));

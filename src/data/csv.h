@@ -39,7 +39,9 @@ typedef struct pv__input {
     size_t at, end;
     size_t line;       /* of the byte at `at`, from 1 */
     bool final;        /* nothing is left to read */
-    uint64_t read;     /* bytes so far, unpacked */
+    bool mended;       /* the last line break was added */
+    uint64_t from;     /* where reading began */
+    uint64_t read;     /* bytes since, unpacked */
     uint64_t expected; /* bytes in a regular file, else 0 */
     XXH3_state_t hash;
 } pv__input;
@@ -106,10 +108,24 @@ typedef struct pv__reader {
     pv__dictionary *dictionary; /* [columns] */
     size_t capacity;            /* rows that the arrays hold */
     size_t header;              /* its line */
+    uint64_t until;             /* rows that begin at this byte of the file, or behind it, are another rank's */
 } pv__reader;
+
+/* Rows into the table, up to the end or to r->until. */
+PV_MUST_USE pv_status pv__csv_rows(pv__reader *r);
+/* Capacity for the rows that the input seems to have. */
+void pv__csv_room(pv__reader *r);
 
 /* A number in the form of the file: with its decimal mark. */
 bool pv__csv_number(const pv__csv_form *form, const char *text, size_t length, double *value);
+
+/* ---- several ranks (csv_ranks.c) --------------------------------------------------------------------------------- */
+
+/* The byte of the file that is next. */
+uint64_t pv__input_place(const pv__input *input);
+/* Where ranks read together, and the file is one that they can share: all rows, of which each parses some. *shared:
+ * that was done. The input is at the first row. */
+PV_MUST_USE pv_status pv__csv_share(pv__reader *r, bool *shared);
 
 /* ---- the header (csv_header.c) ----------------------------------------------------------------------------------- */
 

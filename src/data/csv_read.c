@@ -29,6 +29,10 @@ static size_t estimate_rows(const pv__input *input, size_t columns) {
     return (size_t)fmin(rows, most) + spare_rows(columns);
 }
 
+void pv__csv_room(pv__reader *r) {
+    r->capacity = estimate_rows(&r->input, r->table->columns);
+}
+
 static bool may_be_number(const pv_csv_options *options, const char *name) {
     if (options->number_prefix[0] && strncmp(name, options->number_prefix, strlen(options->number_prefix)) == 0)
         return true;
@@ -67,7 +71,7 @@ static pv_status begin_table(pv__reader *r) {
     PV_GOTO(done, pv__alloc(r->ctx, n, sizeof *r->question, &r->question));
     PV_GOTO(done, pv__alloc(r->ctx, n, sizeof *r->dictionary, &r->dictionary));
     choose_columns(r);
-    r->capacity = estimate_rows(&r->input, n);
+    pv__csv_room(r);
 done:
     pv_string_list_free(r->ctx, names, n);
     return status;
@@ -307,9 +311,11 @@ static pv_status read_row(pv__reader *r, const char *text, const char **next) {
     return PV_OK;
 }
 
-static pv_status read_rows(pv__reader *r) {
+pv_status pv__csv_rows(pv__reader *r) {
     pv__input *input = &r->input;
     for (;;) {
+        if (r->until != UINT64_MAX && pv__input_place(input) >= r->until)
+            return PV_OK;
         const char *text = input->buffer + input->at, *next = NULL;
         if (input->at == input->end) {
             if (input->final)
@@ -370,14 +376,17 @@ static pv_status skip_mark(pv__reader *r) {
 }
 
 static pv_status read_csv(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table) {
-    pv__reader r = {.ctx = ctx, .options = options};
+    pv__reader r = {.ctx = ctx, .options = options, .until = UINT64_MAX};
+    bool shared;
     r.scanner = (pv__scanner){.ctx = ctx, .input = &r.input};
     pv_status status;
     PV_GOTO(done, pv__csv_form_parse(ctx, options, &r.form));
     PV_GOTO(done, pv__input_open(ctx, path, &r.input));
     PV_GOTO(done, skip_mark(&r));
     PV_GOTO(done, begin_table(&r));
-    PV_GOTO(done, read_rows(&r));
+    PV_GOTO(done, pv__csv_share(&r, &shared));
+    if (!shared)
+        PV_GOTO(done, pv__csv_rows(&r));
     PV_GOTO(done, finish_table(&r));
     if (options)
         PV_GOTO(done, pv__written_of(ctx, options, &r.table->written));

@@ -76,7 +76,7 @@ static pv_status begin_reading(pv_ctx *ctx, pv__input *input) {
 /* Up to the whole of the window's free part; less only at the end of the file. */
 static pv_status read_block(pv_ctx *ctx, pv__input *input) {
     size_t begin = input->end;
-    if (input->read == 0 && begin == 0)
+    if (input->read == 0 && input->from == 0 && begin == 0)
         PV_TRY(begin_reading(ctx, input));
     while (input->end < input->room && !input->final) {
         char *to = input->buffer + input->end;
@@ -93,7 +93,7 @@ static pv_status read_block(pv_ctx *ctx, pv__input *input) {
     input->read += size;
     XXH3_64bits_update(&input->hash, from, size);
     const char *zero = memchr(from, '\0', size);
-    if (zero && begin == 0 && strncmp(from, "prevail-model ", 14) == 0)
+    if (zero && begin == 0 && input->from == 0 && strncmp(from, "prevail-model ", 14) == 0)
         return pv__fail_at(ctx, PV_ERR_INPUT, input->name, 0, 0,
                            "is a prevail model, not data; the order is MODEL, then DATA");
     if (zero)
@@ -114,8 +114,10 @@ pv_status pv__input_fill(pv_ctx *ctx, pv__input *input) {
     }
     PV_TRY(read_block(ctx, input));
     /* At the end of the file read_block stopped short of room, so there is a byte for the line break. */
-    if (input->final && input->end > 0 && input->buffer[input->end - 1] != '\n')
+    if (input->final && input->end > 0 && input->buffer[input->end - 1] != '\n') {
         input->buffer[input->end++] = '\n';
+        input->mended = true;
+    }
     memset(input->buffer + input->end, 0, PADDING);
     return PV_OK;
 }

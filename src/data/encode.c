@@ -295,8 +295,8 @@ static pv_status compare_ranks(pv_ctx *ctx, const pv_table *table, const pv_role
     if (!stream)
         return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
     pv_options_default(pv_role_option_table, &usual);
-    pv__options_lines(stream, pv_role_option_table, roles, &usual);
     pv__print(stream, "the data=%zu rows, %016llx\n", table->rows, (unsigned long long)table->hash);
+    pv__options_lines(stream, pv_role_option_table, roles, &usual);
     pv_status status =
         fclose(stream) == 0 && text ? pv__ranks_compare(ctx, text) : pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
     free(text);

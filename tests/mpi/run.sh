@@ -65,6 +65,20 @@ check "variational inference" same 2 --exclude w --infer vi --components 2 --ste
 check "prior auto" same 2 --exclude w --prior auto
 check "a network" same 2 --exclude w --model mlp:3 --prior normal:1 --max-iter 5 --seed 3
 
+# Rows of a packed table that each rank makes of the mapped columns, and holds where they fit: those of the CSV file.
+"$prevail" pack data.csv -o data.pvt >/dev/null
+packed() { # ranks, options
+    local ranks=$1
+    shift
+    "$prevail" fit data.pvt --target y --prevalence 0.05 --quiet -o alone.model "$@" >/dev/null &&
+        mpi -n "$ranks" "$prevail" fit data.pvt --target y --prevalence 0.05 --quiet -o shared.model "$@" >/dev/null 2>err && cmp alone.model shared.model
+}
+check "a packed table" packed 3
+check "a packed table in little memory" packed 2 --memory 1M
+head -n 60 data.csv >few.csv
+few() { "$prevail" ${fit/data/few} -o alone.model >/dev/null && mpi -n 4 "$prevail" ${fit/data/few} -o shared.model >/dev/null 2>err && cmp alone.model shared.model; }
+check "ranks without rows" few
+
 # Jobs that ranks share: what is printed and written, to the byte.
 shared() { # ranks, then a command that writes results with -o
     local ranks=$1
@@ -110,7 +124,12 @@ mpi -n 2 "$prevail" $fit -o text.model >out 2>err
 check "one prints" test "$(grep -c '^linear on data.csv' out)" -eq 1
 check "each for itself" test "$(mpi -n 2 "$prevail" $fit --ranks none 2>/dev/null | grep -c '^linear on data.csv')" -eq 2
 
-check "another file" says 2 'rank 1 has other work than rank 0: the data=19999 rows' -n 1 "$prevail" $fit : -n 1 "$prevail" ${fit/data/other}
+check "another file" says 2 "rank 1 has other work than rank 0: the data=$(stat -c %s other.csv) bytes" -n 1 "$prevail" $fit : -n 1 "$prevail" ${fit/data/other}
+sed '9s/[0-9]$/5/' data.csv >alike.csv # of the same size
+check "another file of the same size" says 2 'rank 1 has other work than rank 0: the data=30000 rows' -n 1 "$prevail" $fit : -n 1 "$prevail" ${fit/data/alike}
+"$prevail" pack small.csv -o small.pvt >/dev/null
+check "another packed table" says 2 'rank 1 has other work than rank 0: the data=1999 rows' -n 1 "$prevail" $fit : -n 1 "$prevail" ${fit/data.csv/small.pvt}
+check "other columns" says 2 'rank 1 has other work than rank 0: --exclude=w' -n 1 "$prevail" $fit : -n 1 "$prevail" $fit --exclude w
 check "another option" says 2 'rank 2 has other work than rank 0: --seed=9' -n 2 "$prevail" $fit : -n 1 "$prevail" $fit --seed 9
 check "minibatches" says 2 'minibatches are not shared between ranks, and there are 2' -n 2 "$prevail" $fit --batch 100
 check "other folds" says 2 'rank 1 has other work than rank 0: --seed=9' -n 1 "$prevail" ${fit/fit/cv} : -n 1 "$prevail" ${fit/fit/cv} --seed 9

@@ -1,8 +1,8 @@
 /* The linear auxiliary network beside the parameters that it takes: log q = A^T (w - o) + b, as src/core/auxiliary.c
- * has it; b is the host's.
+ * has it.
  *
- * A step passes over w, o and A twice and gives the host sums of 2 classes + 1 numbers. It runs on the stream
- * aside: that of A and o beside the backward pass, the sums beside the next forward pass.
+ * A step passes over w, o and A twice, on a stream apart: the sums of classes + 1 numbers beside the forward pass,
+ * the step of A and o, which loss.cu decides, beside the backward pass.
  */
 #include <string.h>
 
@@ -11,25 +11,6 @@
 
 /* Classes are taken so many at a time. */
 enum { GROUP = 8 };
-
-struct Steps {
-    float at[GROUP];
-};
-
-/* The block's sum, in the first thread. */
-static __device__ double block_sum(double value) {
-    __shared__ double warp[THREADS / 32];
-    for (int lane = 16; lane > 0; lane /= 2)
-        value += __shfl_down_sync(~0u, value, lane);
-    __syncthreads(); /* the last one's are read */
-    if (threadIdx.x % 32 == 0)
-        warp[threadIdx.x / 32] = value;
-    __syncthreads();
-    value = 0;
-    for (int i = 0; threadIdx.x == 0 && i < THREADS / 32; i++)
-        value += warp[i];
-    return value;
-}
 
 /* total [K] of all threads into sum [count][blocks]. */
 template <int K> static __device__ void keep_sums(int count, const double *total, double *sum) {
@@ -72,11 +53,16 @@ static __global__ void sums_kernel(size_t n, int count, const float *w, const fl
         keep_sums<1>(1, &square, away);
 }
 
-/* The step of A for count classes, and its threshold; last: o's too. lost: what A^T (w - o) loses by both. */
+/* The step of A for count classes; limits: its threshold, and o's gain; last: o's step too. lost: what A^T (w - o)
+ * loses by both. */
 template <int K>
-static __global__ void follow_kernel(size_t n, int count, Steps step, float threshold, float gain, bool last,
+static __global__ void follow_kernel(size_t n, int count, const double *moves, const double *limits, bool last,
                                      const float *w, float *offset, float *matrix, double *lost) {
     double total[K] = {};
+    float step[K], threshold = (float)limits[0], gain = (float)limits[1];
+#pragma unroll
+    for (int y = 0; y < K; y++)
+        step[y] = y < count ? (float)moves[y] : 0;
     for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n / WIDTH; i += (size_t)gridDim.x * THREADS) {
         Four at = reinterpret_cast<const Four *>(w)[i], from = reinterpret_cast<const Four *>(offset)[i], a[K];
 #pragma unroll
@@ -92,7 +78,7 @@ static __global__ void follow_kernel(size_t n, int count, Steps step, float thre
             for (int y = 0; y < K; y++) {
                 if (y >= count)
                     continue;
-                float before = a[y].at[j], moved = before + step.at[y] * away;
+                float before = a[y].at[j], moved = before + step[y] * away;
                 a[y].at[j] = copysignf(fmaxf(fabsf(moved) - threshold, 0), moved);
                 total[y] += (double)before * away - (double)a[y].at[j] * left;
             }
@@ -120,14 +106,14 @@ static int count_of(int classes, int first) {
     return classes - first < GROUP ? classes - first : GROUP;
 }
 
-/* sums [blocks], of each row of partial [blocks][AUXILIARY_BLOCKS]. */
-static __global__ void rows_kernel(const double *partial, double *sums) {
+/* sums [blocks], of each row of partial [blocks][AUXILIARY_BLOCKS]; adds: to what is there. */
+static __global__ void rows_kernel(const double *partial, bool adds, double *sums) {
     double total = 0;
     for (int i = (int)threadIdx.x; i < AUXILIARY_BLOCKS; i += THREADS)
         total += partial[blockIdx.x * AUXILIARY_BLOCKS + i];
     total = block_sum(total);
     if (threadIdx.x == 0)
-        sums[blockIdx.x] = total;
+        sums[blockIdx.x] = total + (adds ? sums[blockIdx.x] : 0);
 }
 
 static pv__plugin_code make(pv__net *net, char *why) {
@@ -135,26 +121,24 @@ static pv__plugin_code make(pv__net *net, char *why) {
     size_t k = net->spec.classes;
     if (a->offset)
         return PV_PLUGIN_OK;
-    CUDA_TRY(cudaEventCreateWithFlags(&a->followed, cudaEventDisableTiming));
-    CUDA_TRY(cudaEventCreateWithFlags(&a->learned, cudaEventDisableTiming));
-    CUDA_TRY(cudaHostAlloc((void **)&a->pinned, (2 * k + 1) * sizeof(double), cudaHostAllocDefault));
     CODE_TRY(take(net, net->room, &a->offset, why));
     CODE_TRY(take(net, net->room * k, &a->matrix, why));
     CODE_TRY(take(net, AUXILIARY_BLOCKS * (2 * k + 1), &a->partial, why));
-    return take(net, 2 * k + 1, &a->sums, why);
+    CODE_TRY(take(net, k + 1, &a->sums, why));
+    forget_steps(net);
+    return PV_PLUGIN_OK;
 }
 
-/* Rows of partial, and sums: A^T (w - o), |w - o|^2, what of the first was lost. */
-static pv__plugin_code sum_up(pv__net *net, char *why) {
+/* Rows of partial: A^T (w - o), |w - o|^2, what a step takes of the first. Sums: of all but the last. */
+pv__plugin_code auxiliary_sums(pv__net *net, char *why) {
     Auxiliary *a = &net->auxiliary;
     int k = (int)net->spec.classes;
     for (int y = 0; y < k; y += GROUP)
-        LAUNCH(sums_kernel, count_of(k, y), net->aside, net->room, count_of(k, y), net->w, a->offset,
+        LAUNCH(sums_kernel, count_of(k, y), net->apart, net->room, count_of(k, y), net->w, a->offset,
                a->matrix + y * net->room, a->partial + y * AUXILIARY_BLOCKS,
                y == 0 ? a->partial + k * AUXILIARY_BLOCKS : NULL);
-    rows_kernel<<<2 * k + 1, THREADS, 0, net->aside>>>(a->partial, a->sums);
+    rows_kernel<<<k + 1, THREADS, 0, net->apart>>>(a->partial, false, a->sums);
     CUDA_TRY(cudaGetLastError());
-    CUDA_TRY(cudaMemcpyAsync(a->pinned, a->sums, (2 * k + 1) * sizeof(double), cudaMemcpyDeviceToHost, net->aside));
     return PV_PLUGIN_OK;
 }
 
@@ -170,16 +154,14 @@ pv__plugin_code auxiliary_put(pv__net *net, const double *offset, const double *
         CUDA_TRY(cudaStreamSynchronize(net->stream)); /* the stage is free */
         CODE_TRY(params_in(net, column.data(), a->matrix + y * net->room, why));
     }
-    CUDA_TRY(cudaMemsetAsync(a->partial, 0, AUXILIARY_BLOCKS * (2 * k + 1) * sizeof(double), net->stream));
     CUDA_TRY(cudaStreamSynchronize(net->stream));
-    return sum_up(net, why);
+    return PV_PLUGIN_OK;
 }
 
 pv__plugin_code auxiliary_get(pv__net *net, double *offset, double *matrix, char *why) {
     const Auxiliary *a = &net->auxiliary;
     size_t k = net->spec.classes;
     std::vector<double> column(net->params);
-    CUDA_TRY(cudaStreamSynchronize(net->aside));
     CODE_TRY(params_out(net, a->offset, offset, why));
     for (size_t y = 0; y < k; y++) {
         CODE_TRY(params_out(net, a->matrix + y * net->room, column.data(), why));
@@ -189,46 +171,16 @@ pv__plugin_code auxiliary_get(pv__net *net, double *offset, double *matrix, char
     return PV_PLUGIN_OK;
 }
 
-pv__plugin_code auxiliary_sums(pv__net *net, double *sums, char *why) {
-    const Auxiliary *a = &net->auxiliary;
-    size_t k = net->spec.classes;
-    CUDA_TRY(cudaStreamSynchronize(net->aside));
-    memcpy(sums, a->pinned, k * sizeof *sums);
-    memcpy(sums + k, a->pinned + k + 1, k * sizeof *sums);
-    sums[2 * k] = a->pinned[k];
-    return PV_PLUGIN_OK;
-}
-
-pv__plugin_code auxiliary_follow(pv__net *net, const pv__follow *follow, char *why) {
+/* What A^T (w - o) loses, b gains. */
+pv__plugin_code auxiliary_follow(pv__net *net, char *why) {
     Auxiliary *a = &net->auxiliary;
+    const Loss *l = &net->loss;
     int k = (int)net->spec.classes;
-    for (int y = 0; y < k; y += GROUP) {
-        int count = count_of(k, y);
-        Steps step = {};
-        for (int i = 0; i < count; i++)
-            step.at[i] = (float)follow->step[y + i];
-        LAUNCH(follow_kernel, count, net->aside, net->room, count, step, (float)follow->threshold, (float)follow->gain,
-               y + GROUP >= k, net->w, a->offset, a->matrix + y * net->room,
-               a->partial + (k + 1 + y) * AUXILIARY_BLOCKS);
-    }
+    double *lost = a->partial + (k + 1) * AUXILIARY_BLOCKS;
+    for (int y = 0; y < k; y += GROUP)
+        LAUNCH(follow_kernel, count_of(k, y), net->apart, net->room, count_of(k, y), l->moves + y, l->moves + k,
+               y + GROUP >= k, net->w, a->offset, a->matrix + y * net->room, lost + y * AUXILIARY_BLOCKS);
+    rows_kernel<<<k, THREADS, 0, net->apart>>>(lost, true, l->arrays); /* of which the bias is the first */
     CUDA_TRY(cudaGetLastError());
-    CUDA_TRY(cudaEventRecord(a->followed, net->aside));
-    CUDA_TRY(cudaStreamWaitEvent(net->stream, a->followed, 0)); /* w moves after this */
     return PV_PLUGIN_OK;
-}
-
-pv__plugin_code auxiliary_learned(pv__net *net, char *why) {
-    Auxiliary *a = &net->auxiliary;
-    CUDA_TRY(cudaEventRecord(a->learned, net->stream));
-    CUDA_TRY(cudaStreamWaitEvent(net->aside, a->learned, 0));
-    return sum_up(net, why);
-}
-
-void auxiliary_free(Auxiliary *a) {
-    if (a->pinned)
-        cudaFreeHost(a->pinned);
-    if (a->followed)
-        cudaEventDestroy(a->followed);
-    if (a->learned)
-        cudaEventDestroy(a->learned);
 }

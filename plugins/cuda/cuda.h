@@ -65,8 +65,8 @@ void plan_free(Plan *plan);
 /* ---- kernels (layers.cu, first.cu, any.cu, copies.cu, rows.cu) -------------------------------------------------- */
 
 enum { BLOCKS = 528, THREADS = 256, TAPS = 9 };
+enum { SLOTS = PV_STEPS_AHEAD + 1 }; /* of what the host sends and is sent, step by step */
 
-/* What changes from step to step, in the device's memory, so that a captured graph need not. */
 struct Draws {
     unsigned long long seed, first;
 };
@@ -119,6 +119,35 @@ void wide_data(cudaStream_t s, const Conv *conv, const Wide *wide, const float *
 /* Stride 2: dx where x is above 0, else 0; partial [rows][in] of its sums. */
 void gated_data(cudaStream_t s, const Conv *conv, const Wide *wide, float *partial);
 
+/* Where an inception block begins, in bf16: convolutions a and b of one pixel and c of every second, all with as many
+ * channels out, and maxima of three by three at every second, of one tensor of 64 channels. */
+struct Narrow {
+    const bf16 *w; /* [out][64] */
+    const float *bias;
+};
+struct Mouth {
+    int height, width; /* of the tensor */
+    const bf16 *d_a, *d_b, *d_c, *w_a, *w_b, *w_c;
+    const bf16 *d_pool;
+    const uint8_t *from;
+    const bf16 *y; /* the tensor, where its ReLU is gone back through too */
+    bf16 *dx;
+    float *partial; /* and then sums, [MOUTH_BLOCKS][64]; NULL: it is not */
+};
+enum { MOUTH_BLOCKS = 264 };
+bool mouth_fits(const Conv *a);
+/* Both of one pixel, with biases and ReLU. */
+void mouth_forward(cudaStream_t s, const Conv *conv, const void *x, const Narrow *a, const Narrow *b, void *y_a,
+                   void *y_b);
+/* The tensor's slope by all four. Returns how many blocks partial is of. */
+int mouth_data(cudaStream_t s, const Conv *conv, const Mouth *mouth);
+
+/* A branch after it: the slope of the input where that, y, is above 0; partial: sums, [MOUTH_BLOCKS][in]. Returns how
+ * many blocks it is of. */
+bool branch_fits(const Conv *conv);
+int branch_data(cudaStream_t s, const Conv *conv, const void *dy, const void *w, const void *y, void *dx,
+                float *partial);
+
 /* Any convolution, slowly: where cuDNN has none. float_x: the input is in single precision whatever the rest is. */
 void any_forward(cudaStream_t s, bool half, bool float_x, const Conv *conv, const void *x, const void *w, void *y);
 void any_data(cudaStream_t s, bool half, const Conv *conv, const void *dy, const void *w, void *dx);
@@ -158,20 +187,28 @@ struct Where { /* a row's image and its size of a pixel */
 void cut_views(cudaStream_t s, int rows, int views, const pv__cut *cut, const pv__volumes *volumes, const Where *where,
                const pv__plane *plane, float *x);
 
-struct Adam {
-    float scale, unbias; /* rate / (1 - 0.9^t), 1 / (1 - 0.999^t) */
-    pv__slope prior, intercept;
+/* What changes from step to step, at the beginning of what the host sends; what each row is follows (Place). */
+struct Sent {
+    Draws draws;
+    float scale, unbias;            /* Adam's: rate / (1 - 0.9^t), 1 / (1 - 0.999^t) */
+    double bias_scale, bias_unbias; /* the same of the auxiliary network's bias */
+    double constant;                /* of the loss */
 };
+/* From the slot whose turn it is, of SLOTS in the host's memory, size bytes each, to the device's. */
+void take_sent(cudaStream_t s, const char *ring, size_t size, const unsigned *turn, char *sent);
+
 enum { PARAMETER_BIAS = 1, PARAMETER_HALF = 2 }; /* its gradient is among those in bf16 */
 /* kind [n]; centre NULL: no prior; half_gradient and half NULL: nothing is in bf16. */
 struct Parameters {
+    pv__slope prior, intercept;
     const unsigned char *kind;
     const float *centre, *gradient;
     const bf16 *half_gradient;
     float *mean, *square, *w;
     bf16 *half; /* of w */
 };
-void adam_step(cudaStream_t s, size_t begin, size_t n, const Adam *adam, const Parameters *parameters);
+/* Those from begin to end, multiples of eight. */
+void adam_step(cudaStream_t s, size_t begin, size_t end, const Sent *sent, const Parameters *parameters);
 
 struct pv__volumes {
     pv__volumes_spec spec;

@@ -33,6 +33,21 @@ template <int V> using Count = typename std::conditional<V == 8, unsigned, size_
 
 enum { WARP = 32 };
 
+/* The sum of a block of THREADS, in the first of them. */
+static __device__ inline double block_sum(double value) {
+    __shared__ double warp[THREADS / WARP];
+    for (int lane = WARP / 2; lane > 0; lane /= 2)
+        value += __shfl_down_sync(~0u, value, lane);
+    __syncthreads(); /* the last one's are read */
+    if (threadIdx.x % WARP == 0)
+        warp[threadIdx.x / WARP] = value;
+    __syncthreads();
+    value = 0;
+    for (int i = 0; threadIdx.x == 0 && i < THREADS / WARP; i++)
+        value += warp[i];
+    return value;
+}
+
 /* x as the sum of two numbers in bf16, in one word; then the upper or the lower ones of two such words. */
 static __device__ inline uint32_t split(float x) {
     bf16 high = __float2bfloat16_rn(x), low = __float2bfloat16_rn(x - __bfloat162float(high));

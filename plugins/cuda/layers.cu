@@ -269,6 +269,39 @@ template <typename T, int V> static __global__ void maxpool_kernel(Conv c, const
     }
 }
 
+/* The same for 3x3, all nine loads under way at once. */
+template <typename T, int V> static __global__ void maxpool_nine_kernel(Conv c, const T *x, T *y, uint8_t *from) {
+    Count<V> groups = c.out / V;
+    EACH_AS(Count<V>, i, (Count<V>)c.images * c.out_height * c.out_width * groups) {
+        Count<V> pixel = i / groups, line = pixel / c.out_width, image = line / c.out_height;
+        int k = (int)(i % groups), h = (int)(line % c.out_height) * c.stride - c.padding;
+        int v = (int)(pixel % c.out_width) * c.stride - c.padding;
+        Pack<T, V> value[TAPS], most;
+        Pack<uint8_t, V> best;
+        bool any = false;
+#pragma unroll
+        for (int t = 0; t < TAPS; t++) {
+            int p = min(max(h + t / 3, 0), c.height - 1), q = min(max(v + t % 3, 0), c.width - 1);
+            value[t] =
+                reinterpret_cast<const Pack<T, V> *>(x)[(((size_t)image * c.height + p) * c.width + q) * groups + k];
+        }
+#pragma unroll
+        for (int t = 0; t < TAPS; t++) {
+            if (h + t / 3 < 0 || h + t / 3 >= c.height || v + t % 3 < 0 || v + t % 3 >= c.width)
+                continue;
+#pragma unroll
+            for (int j = 0; j < V; j++)
+                if (!any || (float)value[t].at[j] > (float)most.at[j]) {
+                    most.at[j] = value[t].at[j];
+                    best.at[j] = (uint8_t)t;
+                }
+            any = true;
+        }
+        reinterpret_cast<Pack<T, V> *>(y)[i] = most;
+        reinterpret_cast<Pack<uint8_t, V> *>(from)[i] = best;
+    }
+}
+
 /* Each input takes the slopes of the windows whose largest it is. */
 template <typename T, int V>
 static __global__ void maxpool_backward_kernel(Conv c, const T *dy, const uint8_t *from, bool adds, T *dx) {
@@ -302,7 +335,10 @@ static __global__ void maxpool_backward_kernel(Conv c, const T *dy, const uint8_
 
 void maxpool_forward(cudaStream_t s, bool half, const Conv *c, const void *x, void *y, uint8_t *from) {
     size_t n = (size_t)c->images * c->out_height * c->out_width * c->out;
-    if (c->out % 8 == 0)
+    if (c->out % 8 == 0 && c->kernel == 3)
+        DISPATCH(half,
+                 (maxpool_nine_kernel<T, 8><<<blocks_for(n / 8), THREADS, 0, s>>>(*c, (const T *)x, (T *)y, from)));
+    else if (c->out % 8 == 0)
         DISPATCH(half, (maxpool_kernel<T, 8><<<blocks_for(n / 8), THREADS, 0, s>>>(*c, (const T *)x, (T *)y, from)));
     else
         DISPATCH(half, (maxpool_kernel<T, 1><<<blocks_for(n), THREADS, 0, s>>>(*c, (const T *)x, (T *)y, from)));

@@ -85,6 +85,10 @@ static pv__plugin_code place_parameters(pv__net *net, char *why) {
     host.resize(rounded(host.size()), -1);
     net->params = g->params + outputs;
     net->room = host.size();
+    if (net->spec.classes && net->params != net->spec.params) {
+        snprintf(why, PV_PLUGIN_TEXT, "a network of %zu parameters, and not %zu", net->params, net->spec.params);
+        return PV_PLUGIN_FAILED;
+    }
     CODE_TRY(take(net, net->room, &net->host, why));
     CUDA_TRY(cudaMemcpyAsync(net->host, host.data(), net->room * sizeof(int), cudaMemcpyHostToDevice, net->stream));
     CUDA_TRY(cudaStreamSynchronize(net->stream));
@@ -148,6 +152,59 @@ static void find_slices(pv__net *net) {
     }
 }
 
+/* Whether the node reads tensor x as one of the four of mouth.cu does, with so many channels out. */
+static bool is_narrow(const pv__net *net, int t, int x, size_t out, size_t stride) {
+    const pv__node *node = &net->graph.node[t];
+    return node->kind == PV_NODE_CONV && node->input[0] == x && node->kernel == 1 && node->padding == 0 &&
+           node->stride == stride && node->out.channels == out && node->dropout == 0 &&
+           (stride == 2 || net->layer[t].joins < 0);
+}
+
+/* Tensors that just those four read. They come in the order a, c, b, maxima (inception_block). */
+static void find_mouths(pv__net *net) {
+    const pv__graph *g = &net->graph;
+    for (int x = 1; x <= g->nodes; x++) {
+        int user[4] = {-1, -1, -1, -1}, users = 0;
+        for (int t = 0; t < g->nodes; t++)
+            if (g->node[t].input[0] == x && users++ < 4)
+                user[users - 1] = t;
+        if (users != 4 || users_of(g, x) != 4)
+            continue;
+        int a = user[0], c = user[1], b = user[2], pool = user[3];
+        const pv__node *most = &g->node[pool];
+        const Conv conv = conv_of(net, a);
+        size_t out = g->node[a].out.channels;
+        if (!is_narrow(net, a, x, out, 1) || !is_narrow(net, c, x, out, 2) || !is_narrow(net, b, x, out, 1) ||
+            most->kind != PV_NODE_MAXPOOL || most->kernel != 3 || most->stride != 2 || most->padding != 1 ||
+            !mouth_fits(&conv))
+            continue;
+        Layer *lead = &net->layer[a];
+        lead->leads = true;
+        lead->mouth_b = b;
+        lead->mouth_c = c;
+        lead->mouth_pool = pool;
+        net->layer[b].led = net->layer[c].led = net->layer[pool].led = true;
+        const pv__node *below = &g->node[x - 1];
+        lead->onward =
+            below->kind == PV_NODE_CONV && below->dropout == 0 && below->input[0] > 0 && net->layer[x - 1].joins < 0;
+        net->layer[x - 1].done = net->layer[x - 1].done || lead->onward;
+    }
+}
+
+/* Whether the layer is a branch whose kernel goes back through the ReLU below it. */
+static void make_branch(pv__net *net, int t) {
+    const pv__graph *g = &net->graph;
+    Layer *layer = &net->layer[t];
+    int x = g->node[t].input[0];
+    if (x == 0 || users_of(g, x) != 1 || !branch_fits(&layer->conv))
+        return;
+    Layer *below = &net->layer[x - 1];
+    const pv__node *node = &g->node[x - 1];
+    layer->branch = layer->onward =
+        node->kind == PV_NODE_CONV && node->dropout == 0 && node->input[0] > 0 && below->joins < 0;
+    below->done = below->done || layer->branch;
+}
+
 /* The gradient by the node's input comes after that of another. */
 static bool comes_after(const pv__graph *g, int t) {
     for (int later = t + 1; later < g->nodes; later++)
@@ -184,6 +241,7 @@ static pv__plugin_code make_layers(pv__net *net, char *why) {
     CODE_TRY(take(net, images * size_of(g->input), &x, why));
     net->value[0] = x;
     find_slices(net);
+    find_mouths(net);
     for (int t = 0; t < g->nodes; t++) {
         const pv__node *node = &g->node[t];
         Layer *layer = &net->layer[t];
@@ -201,6 +259,7 @@ static pv__plugin_code make_layers(pv__net *net, char *why) {
         layer->first = node->input[0] == 0 && node->dropout == 0 && first_fits(&layer->conv);
         CODE_TRY(take(net, BLOCKS * node->out.channels * (layer->first ? TAPS + 1 : 1), &layer->partial, why));
         CODE_TRY(make_wide(net, t, why));
+        make_branch(net, t);
         make_plans(net, t, &room, &room_beside);
     }
     char *space, *space_beside;
@@ -247,18 +306,28 @@ static pv__plugin_code make_rows(pv__net *net, char *why) {
         return PV_PLUGIN_OK;
     net->rows = (int)(spec->images / spec->views);
     size_t rows = (size_t)net->rows, features = size_of(net->graph.node[net->graph.nodes - 1].out);
-    net->where_at = sizeof(Draws);
-    net->planes_at = net->where_at + rows * sizeof(Where);
-    net->dloglik_at = net->planes_at + spec->images * sizeof(pv__plane);
-    net->loglik_at = net->dloglik_at + rows * spec->classes * sizeof(double);
-    net->sent_size = net->loglik_at + rows * spec->classes * sizeof(double);
-    CODE_TRY(take(net, net->sent_size, &net->sent, why));
-    net->draws = (Draws *)net->sent;
-    CUDA_TRY(cudaHostAlloc((void **)&net->pinned, net->sent_size, cudaHostAllocDefault));
-    memset(net->pinned, 0, net->sent_size);
+    size_t k = spec->classes, at = sizeof(Sent);
+    Place *place = &net->place;
+    const struct {
+        size_t *at, size;
+    } parts[] = {{&place->data, rows * k * sizeof(double)},  {&place->weight, rows * sizeof(double)},
+                 {&place->ratio, rows * k * sizeof(double)}, {&place->counts, k * sizeof(double)},
+                 {&place->where, rows * sizeof(Where)},      {&place->planes, spec->images * sizeof(pv__plane)},
+                 {&place->row, rows * sizeof(unsigned)},     {&place->stratum, rows * sizeof(int)}};
+    for (const auto &part : parts) {
+        *part.at = at;
+        at += part.size;
+    }
+    place->size = (at + 15) / 16 * 16;
+    CODE_TRY(take(net, place->size, &net->sent, why));
+    net->draws = &((Sent *)net->sent)->draws;
+    CUDA_TRY(cudaHostAlloc((void **)&net->pinned, place->size + rows * k * sizeof(double), cudaHostAllocDefault));
+    memset(net->pinned, 0, place->size);
+    CODE_TRY(take(net, rows * k, &net->loglik, why));
+    CODE_TRY(take(net, rows * k, &net->dloglik, why));
     CODE_TRY(take(net, rows * features, &net->pooled, why));
     CODE_TRY(take(net, rows * features, &net->chosen, why));
-    CODE_TRY(take(net, rows * spec->classes, &net->dlogits, why));
+    CODE_TRY(take(net, rows * k, &net->dlogits, why));
     CODE_TRY(take(net, net->room, &net->mean, why));
     CODE_TRY(take(net, net->room, &net->square, why));
     CODE_TRY(take(net, net->room, &net->marked, why));
@@ -271,6 +340,7 @@ static pv__plugin_code net_make(pv__net *net, char *why) {
     CUDA_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     CUDA_TRY(cudaStreamCreateWithPriority(&net->stream, cudaStreamNonBlocking, greatest));
     CUDA_TRY(cudaStreamCreateWithPriority(&net->aside, cudaStreamNonBlocking, least));
+    CUDA_TRY(cudaStreamCreateWithPriority(&net->apart, cudaStreamNonBlocking, least));
     CUDA_TRY(cudaEventCreateWithFlags(&net->here, cudaEventDisableTiming));
     CUDA_TRY(cudaEventCreateWithFlags(&net->there, cudaEventDisableTiming));
     CODE_TRY(cudnn_open(&net->handle, net->stream, why));
@@ -301,13 +371,13 @@ static pv__plugin_code net_make(pv__net *net, char *why) {
 static void net_free(pv__net *net) {
     if (net->stream)
         cudaStreamSynchronize(net->stream);
-    if (net->aside)
-        cudaStreamSynchronize(net->aside);
-    for (Captured &captured : net->forward)
+    for (cudaStream_t beside : {net->aside, net->apart})
+        if (beside)
+            cudaStreamSynchronize(beside);
+    for (Captured &captured : net->scored)
         forget(&captured);
-    for (Captured &captured : net->backward)
-        forget(&captured);
-    auxiliary_free(&net->auxiliary);
+    forget_steps(net);
+    loss_free(&net->loss);
     for (int t = 0; t < net->graph.nodes; t++)
         for (int pass = 0; pass < PASSES; pass++)
             plan_free(&net->layer[t].plan[pass]);
@@ -321,8 +391,9 @@ static void net_free(pv__net *net) {
         cudaEventDestroy(net->here);
     if (net->there)
         cudaEventDestroy(net->there);
-    if (net->aside)
-        cudaStreamDestroy(net->aside);
+    for (cudaStream_t beside : {net->aside, net->apart})
+        if (beside)
+            cudaStreamDestroy(beside);
     if (net->stream)
         cudaStreamDestroy(net->stream);
     (void)cudaGetLastError(); /* of a device that was lost: told of already */
@@ -411,7 +482,8 @@ pv__plugin_code net_open(const pv__net_spec *spec, pv__net **made, char *why) {
 void net_close(pv__net *net) {
     if (!net)
         return;
-    bool well = cudaStreamSynchronize(net->stream) == cudaSuccess && cudaStreamSynchronize(net->aside) == cudaSuccess;
+    bool well = cudaStreamSynchronize(net->stream) == cudaSuccess && cudaStreamSynchronize(net->aside) == cudaSuccess &&
+                cudaStreamSynchronize(net->apart) == cudaSuccess;
     int most = is_crowded() ? 1 : WAITING_MOST;
     pv__net *oldest = NULL;
     net->volumes = NULL;
@@ -481,7 +553,7 @@ pv__plugin_code net_backward(pv__net *net, const double *dfeatures, bool low, ch
     CUDA_TRY(cudaMemcpyAsync(net->stage, dfeatures, out * sizeof *dfeatures, cudaMemcpyHostToDevice, net->stream));
     tensor_in(net->stream, net->half, net->images, (int)(last.height * last.width), (int)last.channels, net->stage,
               net->slope[net->graph.nodes]);
-    return layers_backward(net, low, why);
+    return layers_backward(net, low, NULL, why);
 }
 
 pv__plugin_code net_gradient(pv__net *net, size_t begin, double *dw, char *why) {

@@ -13,6 +13,10 @@ struct Layer {
     bool wide;   /* by the kernels of the largest layers */
     bool onward; /* wide: its data pass has the ReLU and the biases' gradient of the layer below, or all its gradient */
     bool done;   /* by the layer above: the same, seen from below; of a concatenation: by its inputs' slices */
+    bool leads;  /* the first of the four that read a tensor (mouth.cu), which does what they share; their nodes: */
+    int mouth_b, mouth_c, mouth_pool;
+    bool led;    /* one of the other three */
+    bool branch; /* onward, by branch.cu */
     int joins;   /* the concatenation that it is a slice of, and nothing else's input; -1: none */
     Slice slice;
     bool planned[PASSES]; /* by cuDNN; else by the kernels for any */
@@ -34,10 +38,48 @@ enum { AUXILIARY_BLOCKS = 528 };
 
 /* The linear auxiliary network (auxiliary.cu). */
 struct Auxiliary {
-    float *offset, *matrix;        /* [room], [classes][room]; NULL: there is none */
-    double *partial, *sums;        /* [2 classes + 1][AUXILIARY_BLOCKS], [2 classes + 1] */
-    double *pinned;                /* sums, on the host */
-    cudaEvent_t followed, learned; /* A and o have moved; w has */
+    float *offset, *matrix; /* [room], [classes][room]; NULL: there is none */
+    double *partial, *sums; /* [2 classes + 1][AUXILIARY_BLOCKS], [classes + 1] */
+};
+
+/* Where what the host sends lies, after Sent; weight is the population's where the loss is joint. */
+struct Place {
+    size_t data, weight, ratio, counts, row, stratum, where, planes, size;
+};
+
+/* The loss of steps (loss.cu). */
+enum { LOSS_ARRAYS = 10 };
+struct Loss {
+    pv__step_loss spec;
+    double *arrays;        /* [LOSS_ARRAYS][classes]: the bias, then as LossRun has them */
+    double *moves;         /* [classes + 2], of A for each class, its threshold, o's gain */
+    float *moments;        /* [2][classes] */
+    double *last, *rho;    /* [room][classes], [room] */
+    double *more, *added;  /* [rows][classes], [2][classes][classes] */
+    size_t room;           /* of the data's rows */
+    unsigned *turn;        /* steps so far, as the device counts them */
+    double *outcomes;      /* [SLOTS][1 + classes], in the host's memory: value, log q */
+    char *ring;            /* [SLOTS][place.size], in the host's memory */
+    uint64_t begun, asked; /* steps, and outcomes */
+    cudaEvent_t done[SLOTS];
+};
+
+/* What its kernels take. */
+struct LossRun {
+    int form, implementation, rows, classes;
+    bool linear, follows;
+    double sparsity;
+    size_t params;
+    const Sent *sent;
+    const double *data, *weight, *ratio, *counts;
+    const unsigned *row;
+    const int *stratum;
+    const double *loglik, *sums, *rho;
+    double *bias, *sum, *noise, *logit, *log_q, *log_p, *shift, *factor, *error, *gain; /* [classes] */
+    float *mean, *square;
+    double *dloglik, *moves, *last, *more, *added, *spread;
+    unsigned *turn;
+    double *outcomes;
 };
 
 struct pv__net {
@@ -47,8 +89,9 @@ struct pv__net {
     int images;
     size_t params, room;          /* of the host; of the device, where arrays begin at multiples of eight */
     size_t output;                /* the output layer, among the latter */
-    cudaStream_t stream, aside;   /* aside: what is short and can run beside the convolutions */
-    cudaEvent_t here, there;      /* where each of them is, for the other to wait for */
+    cudaStream_t stream;          /* what all else waits for */
+    cudaStream_t aside, apart;    /* beside it: gradients of weights; what is short */
+    cudaEvent_t here, there;      /* where a stream is, for another to wait for; that draws are made */
     cudnnHandle_t handle, beside; /* on stream, and on aside; there may be none of the latter */
     std::vector<void *> blocks;   /* all device memory */
     Layer layer[PV_NODES_MAX];
@@ -63,19 +106,20 @@ struct pv__net {
 
     /* rows */
     int rows;
-    char *sent, *pinned; /* the same block here and there: Draws, Where [rows], planes, dloglik, loglik */
-    size_t where_at, planes_at, dloglik_at, loglik_at, sent_size;
+    Place place;
+    char *sent, *pinned; /* Sent and what follows it, of a step; the host's, of rows that are scored, then loglik */
+    double *loglik, *dloglik, *dlogits; /* [rows][classes] */
     float *pooled;
     unsigned short *chosen;
-    double *dlogits;
     bool pulled;
     pv__slope prior, intercept;
     bool dropped; /* the last forward had dropout */
     pv__cut cut;
     const pv__volumes *volumes;
-    /* views sent or cut, and with dropout (training) or without (two more); without the low-level module or with */
-    Captured forward[4], backward[2];
+    /* Views sent or cut; of a step, without the low-level module's gradient or with. */
+    Captured scored[2], stepped[2][2];
     Auxiliary auxiliary;
+    Loss loss;
 
     pv__net *next; /* among those that wait for their next use */
 };
@@ -84,6 +128,13 @@ inline void forget(Captured *captured) {
     if (captured->graph)
         cudaGraphExecDestroy(captured->graph);
     *captured = Captured{};
+}
+
+inline void forget_steps(pv__net *net) {
+    for (Captured &captured : net->stepped[0])
+        forget(&captured);
+    for (Captured &captured : net->stepped[1])
+        forget(&captured);
 }
 
 /* Nets are made and graphs captured one at a time: libraries that open, or fail to, beside a capture are no good to
@@ -142,19 +193,28 @@ inline void *weights_of(pv__net *net, int t) {
 /* Which passes are left to cuDNN. */
 inline bool is_cudnns(const Layer *layer, int pass) {
     bool ours = pass == PASS_DATA ? layer->onward : layer->conv.stride == 1;
+    if (layer->leads || layer->led)
+        return pass == PASS_WEIGHTS || (pass == PASS_FORWARD && layer->conv.stride == 2);
+    if (layer->branch)
+        return pass != PASS_DATA;
     return !layer->wide || !ours || (pass == PASS_FORWARD && layer->conv.precision != PV_PRECISION_BF16);
 }
 
-/* What comes next on the stream aside waits for what is on the other. */
-pv__plugin_code turn_aside(pv__net *net, char *why);
+/* What comes next on `then` waits for what is on `first`. */
+pv__plugin_code join(pv__net *net, cudaStream_t first, cudaStream_t then, char *why);
 /* The gradient of the node's weights is in bf16. */
 inline bool has_half_gradient(const pv__net *net, int t) {
     return net->half && net->layer[t].planned[PASS_WEIGHTS];
 }
 
-/* Layers, on what is in value[0]; and back, from what is in the last slope. */
+/* Layers, on what is in value[0]; and back, from what is in the last slope. early not NULL: the last layer and what
+ * follows it take their step as soon as nothing needs them. */
 pv__plugin_code layers_forward(pv__net *net, bool dropout, char *why);
-pv__plugin_code layers_backward(pv__net *net, bool low, char *why);
+pv__plugin_code layers_backward(pv__net *net, bool low, const Parameters *early, char *why);
+/* Where those begin. */
+inline size_t early_begin(const pv__net *net) {
+    return net->layer[net->graph.nodes - 1].weight;
+}
 
 pv__plugin_code net_load(pv__net *net, const double *w, char *why);
 pv__plugin_code net_forward(pv__net *net, size_t images, const double *x, const pv__dropout *dropout, double *features,
@@ -162,22 +222,29 @@ pv__plugin_code net_forward(pv__net *net, size_t images, const double *x, const 
 pv__plugin_code net_backward(pv__net *net, const double *dfeatures, bool low, char *why);
 pv__plugin_code net_gradient(pv__net *net, size_t begin, double *dw, char *why);
 
-pv__plugin_code rows_forward(pv__net *net, const pv__rows *rows, double *loglik, char *why);
-pv__plugin_code rows_backward(pv__net *net, const double *dloglik, bool low, char *why);
+pv__plugin_code rows_score(pv__net *net, const pv__rows *rows, double *loglik, char *why);
+pv__plugin_code rows_step(pv__net *net, const pv__rows *rows, const pv__step_terms *terms, const pv__step_rates *rates,
+                          char *why);
+pv__plugin_code rows_outcome(pv__net *net, double *value, double *log_q, char *why);
 pv__plugin_code rows_put(pv__net *net, const double *w, const double *mean, const double *square, const double *marked,
                          char *why);
 pv__plugin_code rows_get(pv__net *net, double *w, double *mean, double *square, double *marked, char *why);
 pv__plugin_code rows_mark(pv__net *net, char *why);
 pv__plugin_code rows_pull(pv__net *net, const pv__pull *pull, char *why);
-pv__plugin_code rows_learn(pv__net *net, size_t begin, double rate, int64_t step, const pv__follow *follow, char *why);
+
+pv__plugin_code loss_put(pv__net *net, const pv__step_loss *loss, const pv__step_state *state, char *why);
+pv__plugin_code loss_get(pv__net *net, const pv__step_state *state, char *why);
+pv__plugin_code loss_log_q(pv__net *net, double *log_q, char *why);
+/* In a step: dloglik, from loglik; then, apart, the auxiliary network's step. */
+pv__plugin_code loss_slopes(pv__net *net, char *why);
+pv__plugin_code loss_follow(pv__net *net, char *why);
+void loss_free(Loss *loss);
 
 pv__plugin_code auxiliary_put(pv__net *net, const double *offset, const double *matrix, char *why);
 pv__plugin_code auxiliary_get(pv__net *net, double *offset, double *matrix, char *why);
-pv__plugin_code auxiliary_sums(pv__net *net, double *sums, char *why);
-/* Before Adam's step, and after it. */
-pv__plugin_code auxiliary_follow(pv__net *net, const pv__follow *follow, char *why);
-pv__plugin_code auxiliary_learned(pv__net *net, char *why);
-void auxiliary_free(Auxiliary *auxiliary);
+/* Apart: A^T (w - o) and |w - o|^2; the step of A and o. */
+pv__plugin_code auxiliary_sums(pv__net *net, char *why);
+pv__plugin_code auxiliary_follow(pv__net *net, char *why);
 
 /* The host's parameters into one of the device's arrays, and back. */
 pv__plugin_code params_in(pv__net *net, const double *from, float *to, char *why);

@@ -1,9 +1,9 @@
 /* The layers of a network, forward and backward. */
 #include "net.h"
 
-pv__plugin_code turn_aside(pv__net *net, char *why) {
-    CUDA_TRY(cudaEventRecord(net->here, net->stream));
-    CUDA_TRY(cudaStreamWaitEvent(net->aside, net->here, 0));
+pv__plugin_code join(pv__net *net, cudaStream_t first, cudaStream_t then, char *why) {
+    CUDA_TRY(cudaEventRecord(net->here, first));
+    CUDA_TRY(cudaStreamWaitEvent(then, net->here, 0));
     return PV_PLUGIN_OK;
 }
 
@@ -16,6 +16,15 @@ static Slice slice_of(const pv__net *net, int t) {
     return net->layer[t].joins < 0 ? Slice{0, (int)net->graph.node[t].out.channels} : net->layer[t].slice;
 }
 
+/* Both convolutions of one pixel that read the tensor. */
+static void lead_forward(pv__net *net, int t) {
+    const Layer *a = &net->layer[t], *b = &net->layer[a->mouth_b];
+    const Narrow first = {net->w_half + a->weight, net->w + a->bias},
+                 second = {net->w_half + b->weight, net->w + b->bias};
+    mouth_forward(net->stream, &a->conv, net->value[net->graph.node[t].input[0]], &first, &second, net->value[t + 1],
+                  net->value[a->mouth_b + 1]);
+}
+
 static pv__plugin_code conv_forward(pv__net *net, int t, bool dropout, char *why) {
     const pv__node *node = &net->graph.node[t];
     Layer *layer = &net->layer[t];
@@ -25,6 +34,10 @@ static pv__plugin_code conv_forward(pv__net *net, int t, bool dropout, char *why
         first_forward(net->stream, net->half, c, (const float *)x, net->w + layer->weight, net->w + layer->bias, y);
         return PV_PLUGIN_OK;
     }
+    if (layer->leads)
+        lead_forward(net, t);
+    if (layer->leads || (layer->led && c->stride == 1))
+        return PV_PLUGIN_OK;
     if (!is_cudnns(layer, PASS_FORWARD)) {
         wide_forward(net->stream, c, &layer->maps, net->w + layer->bias, y);
         return PV_PLUGIN_OK;
@@ -62,7 +75,7 @@ pv__plugin_code layers_forward(pv__net *net, bool dropout, char *why) {
     const pv__graph *g = &net->graph;
     bool drawn = !dropout;
     if (dropout) { /* beside the first layers, which need none */
-        CODE_TRY(turn_aside(net, why));
+        CODE_TRY(join(net, net->stream, net->aside, why));
         for (int t = 0; t < g->nodes; t++)
             if (g->node[t].dropout > 0)
                 draw_masks(net->aside, net->draws, t, g->node[t].dropout, net->images,
@@ -96,11 +109,11 @@ static pv__plugin_code weight_gradient(pv__net *net, int t, char *why) {
     float *dw = net->gradient + layer->weight;
     if (!is_cudnns(layer, PASS_WEIGHTS)) { /* fills the device by itself */
         wide_weights(net->stream, &layer->conv, &layer->maps, layer->wide_partial);
-        CODE_TRY(turn_aside(net, why));
-        sum_blocks(net->aside, layer->maps.blocks, layer->bias - layer->weight, layer->wide_partial, dw);
+        CODE_TRY(join(net, net->stream, net->apart, why));
+        sum_blocks(net->apart, layer->maps.blocks, layer->bias - layer->weight, layer->wide_partial, dw);
         return PV_PLUGIN_OK;
     }
-    CODE_TRY(turn_aside(net, why));
+    CODE_TRY(join(net, net->stream, net->aside, why));
     if (layer->planned[PASS_WEIGHTS])
         return plan_run(net->beside ? net->beside : net->handle, &layer->plan[PASS_WEIGHTS], why);
     any_weights(net->aside, net->half, x == 0, &layer->conv, net->value[x], net->slope[t + 1], dw);
@@ -128,8 +141,8 @@ static pv__plugin_code own_gradient(pv__net *net, int t, char *why) {
     if (!conv)
         return PV_PLUGIN_OK;
     if (!layer->done) {
-        CODE_TRY(turn_aside(net, why));
-        sum_blocks(net->aside, BLOCKS, node->out.channels, layer->partial, net->gradient + layer->bias);
+        CODE_TRY(join(net, net->stream, net->apart, why));
+        sum_blocks(net->apart, BLOCKS, node->out.channels, layer->partial, net->gradient + layer->bias);
     }
     return weight_gradient(net, t, why);
 }
@@ -139,16 +152,47 @@ static pv__plugin_code onward_gradient(pv__net *net, int t, char *why) {
     const Layer *layer = &net->layer[t];
     int x = net->graph.node[t].input[0];
     Layer *below = &net->layer[x - 1];
-    if (below->first)
+    int blocks = layer->maps.rows;
+    if (layer->branch)
+        blocks = branch_data(net->stream, &layer->conv, net->slope[t + 1], weights_of(net, t), net->value[x],
+                             net->slope[x], below->partial);
+    else if (below->first)
         wide_data(net->stream, &layer->conv, &layer->maps, (const float *)net->value[0], below->partial);
     else
         gated_data(net->stream, &layer->conv, &layer->maps, below->partial);
-    CODE_TRY(turn_aside(net, why));
+    CODE_TRY(join(net, net->stream, net->apart, why));
     size_t biases = net->graph.node[x - 1].out.channels;
     if (below->first)
-        sum_blocks(net->aside, layer->maps.rows, biases * (TAPS + 1), below->partial, net->gradient + below->weight);
+        sum_blocks(net->apart, blocks, biases * (TAPS + 1), below->partial, net->gradient + below->weight);
     else
-        sum_blocks(net->aside, layer->maps.rows, biases, below->partial, net->gradient + below->bias);
+        sum_blocks(net->apart, blocks, biases, below->partial, net->gradient + below->bias);
+    return PV_PLUGIN_OK;
+}
+
+/* The slope of the tensor that four read, when those of all four outputs are there. */
+static pv__plugin_code lead_gradient(pv__net *net, int t, char *why) {
+    const Layer *layer = &net->layer[t];
+    int x = net->graph.node[t].input[0], b = layer->mouth_b, c = layer->mouth_c, pool = layer->mouth_pool;
+    Layer *below = &net->layer[x - 1];
+    Mouth m = {};
+    m.height = layer->conv.height;
+    m.width = layer->conv.width;
+    m.d_a = (const bf16 *)net->slope[t + 1];
+    m.d_b = (const bf16 *)net->slope[b + 1];
+    m.d_c = (const bf16 *)net->slope[c + 1];
+    m.w_a = net->w_half + layer->weight;
+    m.w_b = net->w_half + net->layer[b].weight;
+    m.w_c = net->w_half + net->layer[c].weight;
+    m.d_pool = (const bf16 *)net->slope[pool + 1];
+    m.from = net->layer[pool].from;
+    m.y = (const bf16 *)net->value[x];
+    m.dx = (bf16 *)net->slope[x];
+    m.partial = layer->onward ? below->partial : NULL;
+    int blocks = mouth_data(net->stream, &layer->conv, &m);
+    if (!layer->onward)
+        return PV_PLUGIN_OK;
+    CODE_TRY(join(net, net->stream, net->apart, why));
+    sum_blocks(net->apart, blocks, net->graph.node[x - 1].out.channels, below->partial, net->gradient + below->bias);
     return PV_PLUGIN_OK;
 }
 
@@ -160,6 +204,10 @@ static pv__plugin_code input_gradient(pv__net *net, int t, int i, int at, bool r
     pv__shape in = shape_of(&net->graph, x);
     bool conv = node->kind == PV_NODE_CONV;
     void *dy = net->slope[t + 1], *dx = net->slope[x];
+    if (layer->leads)
+        return lead_gradient(net, t, why);
+    if (layer->led)
+        return PV_PLUGIN_OK; /* as part of it */
     if (conv && layer->onward)
         return onward_gradient(net, t, why);
     if (node->kind == PV_NODE_CONCAT && layer->done)
@@ -182,7 +230,7 @@ static pv__plugin_code input_gradient(pv__net *net, int t, int i, int at, bool r
     return PV_PLUGIN_OK;
 }
 
-pv__plugin_code layers_backward(pv__net *net, bool low, char *why) {
+pv__plugin_code layers_backward(pv__net *net, bool low, const Parameters *early, char *why) {
     const pv__graph *g = &net->graph;
     bool reached[PV_NODES_MAX + 1] = {false};
     int first = low ? 0 : g->low;
@@ -198,9 +246,13 @@ pv__plugin_code layers_backward(pv__net *net, bool low, char *why) {
             }
             at += (int)shape_of(g, x).channels;
         }
+        if (early && t + 1 == g->nodes) { /* most of all parameters, beside the layers below */
+            CODE_TRY(join(net, net->stream, net->apart, why));
+            CODE_TRY(join(net, net->aside, net->apart, why));
+            adam_step(net->apart, early_begin(net), net->room, (const Sent *)net->sent, early);
+        }
     }
-    CUDA_TRY(cudaEventRecord(net->there, net->aside));
-    CUDA_TRY(cudaStreamWaitEvent(net->stream, net->there, 0));
     CUDA_TRY(cudaGetLastError());
-    return PV_PLUGIN_OK;
+    CODE_TRY(join(net, net->aside, net->stream, why));
+    return join(net, net->apart, net->stream, why);
 }

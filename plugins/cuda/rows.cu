@@ -68,21 +68,6 @@ void cut_views(cudaStream_t s, int rows, int views, const pv__cut *cut, const pv
 
 /* ---- the output layer -------------------------------------------------------------------------------------------- */
 
-/* The sum of a block's values, the same for every thread. */
-static __device__ double block_sum(double value) {
-    __shared__ double held[THREADS];
-    held[threadIdx.x] = value;
-    for (int step = THREADS / 2; step > 0; step /= 2) {
-        __syncthreads();
-        if (threadIdx.x < step)
-            held[threadIdx.x] += held[threadIdx.x + step];
-    }
-    __syncthreads();
-    double sum = held[0];
-    __syncthreads();
-    return sum;
-}
-
 /* A block for each row. */
 template <typename T>
 static __global__ void head_kernel(Head h, const T *features, const float *w, float *pooled, unsigned short *chosen,
@@ -190,24 +175,64 @@ static __device__ float slope_of(const pv__slope &prior, float away) {
     }
 }
 
+/* Four neighbours; arrays begin at multiples of eight, so that they are of one layer. */
+enum { WIDTH = 4 };
+template <typename T> static __device__ Pack<T, WIDTH> four_of(const T *array, size_t i) {
+    return reinterpret_cast<const Pack<T, WIDTH> *>(array)[i];
+}
+
 /* Adam as src/core/vector_kernels.c has it. */
-static __global__ void adam_kernel(size_t begin, size_t n, Adam a, Parameters p) {
+static __global__ void adam_kernel(size_t begin, size_t end, const Sent *sent, Parameters p) {
     const float keep_mean = 0.9f, keep_square = 0.999f, tiny = 1e-12f, new_mean = 0.1f, new_square = 0.001f;
-    for (size_t i = begin + blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) {
-        unsigned char kind = p.kind[i];
-        float w = p.w[i], g = kind & PARAMETER_HALF ? (float)p.half_gradient[i] : p.gradient[i];
+    const float scale = sent->scale, unbias = sent->unbias;
+    for (size_t i = begin + blockIdx.x * (size_t)THREADS + threadIdx.x; i < end; i += (size_t)gridDim.x * THREADS) {
+        Pack<unsigned char, WIDTH> kind = four_of(p.kind, i);
+        Pack<float, WIDTH> w = four_of<float>(p.w, i), mean = four_of<float>(p.mean, i), centre = {}, g;
+        Pack<float, WIDTH> square = four_of<float>(p.square, i);
+        if (kind.at[0] & PARAMETER_HALF) {
+            Pack<bf16, WIDTH> half = four_of(p.half_gradient, i);
+#pragma unroll
+            for (int j = 0; j < WIDTH; j++)
+                g.at[j] = (float)half.at[j];
+        } else {
+            g = four_of(p.gradient, i);
+        }
         if (p.centre)
-            g += slope_of(kind & PARAMETER_BIAS ? a.intercept : a.prior, w - p.centre[i]);
-        float mean = keep_mean * p.mean[i] + new_mean * g, square = keep_square * p.square[i] + new_square * g * g;
-        w -= a.scale * mean / (sqrtf(square * a.unbias) + tiny);
-        p.mean[i] = mean;
-        p.square[i] = square;
-        p.w[i] = w;
+            centre = four_of(p.centre, i);
+        Pack<bf16, WIDTH> rounded;
+#pragma unroll
+        for (int j = 0; j < WIDTH; j++) {
+            float slope = g.at[j];
+            if (p.centre)
+                slope += slope_of(kind.at[j] & PARAMETER_BIAS ? p.intercept : p.prior, w.at[j] - centre.at[j]);
+            mean.at[j] = keep_mean * mean.at[j] + new_mean * slope;
+            square.at[j] = keep_square * square.at[j] + new_square * slope * slope;
+            w.at[j] -= scale * mean.at[j] / (sqrtf(square.at[j] * unbias) + tiny);
+            rounded.at[j] = (bf16)w.at[j];
+        }
+        reinterpret_cast<Pack<float, WIDTH> *>(p.mean)[i] = mean;
+        reinterpret_cast<Pack<float, WIDTH> *>(p.square)[i] = square;
+        reinterpret_cast<Pack<float, WIDTH> *>(p.w)[i] = w;
         if (p.half)
-            p.half[i] = (bf16)w;
+            reinterpret_cast<Pack<bf16, WIDTH> *>(p.half)[i] = rounded;
     }
 }
 
-void adam_step(cudaStream_t s, size_t begin, size_t n, const Adam *adam, const Parameters *parameters) {
-    adam_kernel<<<2 * BLOCKS, THREADS, 0, s>>>(begin, n, *adam, *parameters);
+void adam_step(cudaStream_t s, size_t begin, size_t end, const Sent *sent, const Parameters *parameters) {
+    if (begin < end)
+        adam_kernel<<<blocks_for((end - begin) / WIDTH), THREADS, 0, s>>>(begin / WIDTH, end / WIDTH, sent,
+                                                                          *parameters);
+}
+
+/* ---- what the host sends ----------------------------------------------------------------------------------------- */
+
+static __global__ void take_kernel(const uint4 *ring, size_t units, const unsigned *turn, uint4 *sent) {
+    const uint4 *slot = ring + *turn % SLOTS * units;
+    EACH(i, units)
+    sent[i] = slot[i];
+}
+
+void take_sent(cudaStream_t s, const char *ring, size_t size, const unsigned *turn, char *sent) {
+    size_t units = size / sizeof(uint4);
+    take_kernel<<<blocks_for(units), THREADS, 0, s>>>((const uint4 *)ring, units, turn, (uint4 *)sent);
 }

@@ -1,8 +1,8 @@
-/* Training with everything on the device: rows forward, rows backward, and the step of the parameters.
+/* Training with everything on the device: a step is one captured graph, from the rows to the parameters.
  *
- * The host sends what it drew (which volumes, the planes of their views, the streams of dropout), receives the rows'
- * log-likelihoods, and answers with the loss's slopes: a few kilobytes, in one captured graph each way. The losses and
- * marginals are the host's own code, so that every one of them works here as there.
+ * The host sends what it drew (which volumes, the planes of their views, the streams of dropout) and what is known of
+ * the rows without the network, into a ring of slots in its own memory; the graph takes the slot whose turn it is. So
+ * some steps may be under way, and the host looks at their losses later.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,22 +10,23 @@
 
 #include "net.h"
 
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
 static bool same_cut(const pv__cut *a, const pv__cut *b) {
     return a->size == b->size && a->field == b->field && a->low == b->low && a->high == b->high && a->mean == b->mean &&
            a->spread == b->spread;
 }
 
-static pv__plugin_code send_rows(pv__net *net, const pv__rows *rows, char *why) {
-    Draws *draws = (Draws *)net->pinned;
-    Where *where = (Where *)(net->pinned + net->where_at);
-    *draws = Draws{rows->dropout.seed, rows->dropout.first};
+/* Views that the host cut go at once, what the device cuts them by into the slot. */
+static pv__plugin_code send_rows(pv__net *net, const pv__rows *rows, char *slot, char *why) {
     if (rows->x) {
         size_t in = rows->n * net->spec.views * net->graph.input.height * net->graph.input.width;
         CUDA_TRY(cudaMemcpyAsync(net->stage, rows->x, in * sizeof *rows->x, cudaMemcpyHostToDevice, net->stream));
         narrow(net->stream, in, net->stage, (float *)net->value[0]);
         return PV_PLUGIN_OK;
     }
-    pv__plane *plane = (pv__plane *)(net->pinned + net->planes_at);
+    Where *where = (Where *)(slot + net->place.where);
+    pv__plane *plane = (pv__plane *)(slot + net->place.planes);
     size_t views = net->spec.views;
     for (size_t i = 0; i < (size_t)net->rows; i++) {
         size_t row = i < rows->n ? i : 0; /* too few: the first stands in */
@@ -36,6 +37,17 @@ static pv__plugin_code send_rows(pv__net *net, const pv__rows *rows, char *why) 
     return PV_PLUGIN_OK;
 }
 
+/* Graphs that cut views are of these volumes. */
+static void set_volumes(pv__net *net, const pv__rows *rows) {
+    if (rows->x || (net->volumes == rows->volumes && same_cut(&net->cut, &rows->cut)))
+        return;
+    forget(&net->scored[1]);
+    forget(&net->stepped[1][0]);
+    forget(&net->stepped[1][1]);
+    net->volumes = rows->volumes;
+    net->cut = rows->cut;
+}
+
 static Head head_of(const pv__net *net) {
     return Head{net->rows, (int)net->spec.views, (int)net->graph.node[net->graph.nodes - 1].out.channels,
                 (int)net->spec.classes, net->spec.pool};
@@ -43,57 +55,38 @@ static Head head_of(const pv__net *net) {
 
 static pv__plugin_code run_forward(pv__net *net, bool cut, bool dropout, char *why) {
     const Head head = head_of(net);
-    size_t length = cut ? net->dloglik_at : sizeof(Draws), back = net->sent_size - net->loglik_at;
-    CUDA_TRY(cudaMemcpyAsync(net->sent, net->pinned, length, cudaMemcpyHostToDevice, net->stream));
     if (cut)
         cut_views(net->stream, net->rows, (int)net->spec.views, &net->cut, net->volumes,
-                  (const Where *)(net->sent + net->where_at), (const pv__plane *)(net->sent + net->planes_at),
+                  (const Where *)(net->sent + net->place.where), (const pv__plane *)(net->sent + net->place.planes),
                   (float *)net->value[0]);
     CODE_TRY(layers_forward(net, dropout, why));
     head_forward(net->stream, net->half, &head, net->value[net->graph.nodes], net->w + net->output, net->pooled,
-                 net->chosen, (double *)(net->sent + net->loglik_at));
-    CUDA_TRY(cudaMemcpyAsync(net->pinned + net->loglik_at, net->sent + net->loglik_at, back, cudaMemcpyDeviceToHost,
-                             net->stream));
+                 net->chosen, net->loglik);
     return PV_PLUGIN_OK;
 }
 
-pv__plugin_code rows_forward(pv__net *net, const pv__rows *rows, double *loglik, char *why) {
-    bool cut = !rows->x, dropout = rows->dropout.on;
-    if (dropout ? rows->n != (size_t)net->rows : rows->n < 1 || rows->n > (size_t)net->rows) {
-        snprintf(why, PV_PLUGIN_TEXT, "a step takes %d rows, and not %zu", net->rows, rows->n);
+static pv__plugin_code run_score(pv__net *net, bool cut, char *why) {
+    size_t size = (size_t)net->rows * net->spec.classes * sizeof(double);
+    CUDA_TRY(cudaMemcpyAsync(net->sent, net->pinned, net->place.size, cudaMemcpyHostToDevice, net->stream));
+    CODE_TRY(run_forward(net, cut, false, why));
+    CUDA_TRY(cudaMemcpyAsync(net->pinned + net->place.size, net->loglik, size, cudaMemcpyDeviceToHost, net->stream));
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code rows_score(pv__net *net, const pv__rows *rows, double *loglik, char *why) {
+    if (rows->n < 1 || rows->n > (size_t)net->rows) {
+        snprintf(why, PV_PLUGIN_TEXT, "at most %d rows are scored, and not %zu", net->rows, rows->n);
         return PV_PLUGIN_FAILED;
     }
-    if (cut && (net->volumes != rows->volumes || !same_cut(&net->cut, &rows->cut))) {
-        forget(&net->forward[1]);
-        forget(&net->forward[3]);
-        net->volumes = rows->volumes;
-        net->cut = rows->cut;
-    }
-    CODE_TRY(send_rows(net, rows, why));
-    Captured *captured = &net->forward[(dropout ? 0 : 2) + (cut ? 1 : 0)];
-    CODE_TRY(replay(net, captured, why, [&] { return run_forward(net, cut, dropout, why); }));
-    net->dropped = dropout;
+    set_volumes(net, rows);
+    CODE_TRY(send_rows(net, rows, net->pinned, why));
+    CODE_TRY(replay(net, &net->scored[!rows->x], why, [&] { return run_score(net, !rows->x, why); }));
     CUDA_TRY(cudaStreamSynchronize(net->stream));
-    memcpy(loglik, net->pinned + net->loglik_at, rows->n * net->spec.classes * sizeof *loglik);
+    memcpy(loglik, net->pinned + net->place.size, rows->n * net->spec.classes * sizeof *loglik);
     return PV_PLUGIN_OK;
 }
 
-static pv__plugin_code run_backward(pv__net *net, bool low, char *why) {
-    const Head head = head_of(net);
-    CUDA_TRY(cudaMemcpyAsync(net->sent + net->dloglik_at, net->pinned + net->dloglik_at,
-                             net->loglik_at - net->dloglik_at, cudaMemcpyHostToDevice, net->stream));
-    head_backward(net->stream, net->half, &head, net->chosen, net->w + net->output,
-                  (const double *)(net->sent + net->loglik_at), (const double *)(net->sent + net->dloglik_at),
-                  net->dlogits, net->slope[net->graph.nodes]);
-    CODE_TRY(turn_aside(net, why));
-    head_weights(net->aside, &head, net->pooled, net->dlogits, net->gradient + net->output);
-    return layers_backward(net, low, why);
-}
-
-pv__plugin_code rows_backward(pv__net *net, const double *dloglik, bool low, char *why) {
-    memcpy(net->pinned + net->dloglik_at, dloglik, net->loglik_at - net->dloglik_at);
-    return replay(net, &net->backward[low], why, [&] { return run_backward(net, low, why); });
-}
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
 
 pv__plugin_code rows_put(pv__net *net, const double *w, const double *mean, const double *square, const double *marked,
                          char *why) {
@@ -119,9 +112,17 @@ pv__plugin_code rows_mark(pv__net *net, char *why) {
     return PV_PLUGIN_OK;
 }
 
+static bool same_slope(const pv__slope *a, const pv__slope *b) {
+    return a->kind == b->kind && a->scale == b->scale && a->df == b->df;
+}
+
 pv__plugin_code rows_pull(pv__net *net, const pv__pull *pull, char *why) {
     std::vector<int> host(net->room);
     std::vector<unsigned char> kind(net->room, 0);
+    bool kept = net->pulled == (pull != NULL) &&
+                (!pull || (same_slope(&net->prior, &pull->prior) && same_slope(&net->intercept, &pull->intercept)));
+    if (!kept)
+        forget_steps(net);
     net->pulled = pull != NULL;
     CUDA_TRY(cudaMemcpyAsync(host.data(), net->host, net->room * sizeof(int), cudaMemcpyDeviceToHost, net->stream));
     CUDA_TRY(cudaStreamSynchronize(net->stream));
@@ -139,6 +140,8 @@ pv__plugin_code rows_pull(pv__net *net, const pv__pull *pull, char *why) {
     return params_in(net, pull->centre, net->centre, why);
 }
 
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
 /* The first parameter of the device that is not before the host's `begin`: whole layers. */
 static size_t device_begin(const pv__net *net, size_t begin) {
     for (int t = 0; t < net->graph.nodes; t++)
@@ -147,18 +150,90 @@ static size_t device_begin(const pv__net *net, size_t begin) {
     return net->output;
 }
 
-pv__plugin_code rows_learn(pv__net *net, size_t begin, double rate, int64_t step, const pv__follow *follow, char *why) {
-    Adam adam = {};
-    if (follow)
-        CODE_TRY(auxiliary_follow(net, follow, why));
-    adam.scale = (float)(rate / (1 - pow(0.9, (double)step)));
-    adam.unbias = (float)(1 / (1 - pow(0.999, (double)step)));
-    adam.prior = net->prior;
-    adam.intercept = net->intercept;
-    const Parameters parameters = {
-        net->kind,  net->pulled ? net->centre : NULL, net->gradient, net->gradient_half, net->mean, net->square, net->w,
-        net->w_half};
-    adam_step(net->stream, device_begin(net, begin), net->room, &adam, &parameters);
+static pv__plugin_code run_step(pv__net *net, bool cut, bool low, size_t begin, char *why) {
+    const Head head = head_of(net);
+    const Parameters parameters = {net->prior,    net->intercept,     net->kind, net->pulled ? net->centre : NULL,
+                                   net->gradient, net->gradient_half, net->mean, net->square,
+                                   net->w,        net->w_half};
+    const Sent *sent = (const Sent *)net->sent;
+    take_sent(net->stream, net->loss.ring, net->place.size, net->loss.turn, net->sent);
+    CODE_TRY(join(net, net->stream, net->apart, why));
+    if (net->loss.spec.linear)
+        CODE_TRY(auxiliary_sums(net, why));
+    CODE_TRY(run_forward(net, cut, true, why));
+    CODE_TRY(join(net, net->apart, net->stream, why));
+    CODE_TRY(loss_slopes(net, why));
+    CODE_TRY(join(net, net->stream, net->apart, why));
+    CODE_TRY(loss_follow(net, why));
+    head_backward(net->stream, net->half, &head, net->chosen, net->w + net->output, net->loglik, net->dloglik,
+                  net->dlogits, net->slope[net->graph.nodes]);
+    CODE_TRY(join(net, net->stream, net->apart, why));
+    head_weights(net->apart, &head, net->pooled, net->dlogits, net->gradient + net->output);
+    CODE_TRY(layers_backward(net, low, &parameters, why));
+    adam_step(net->stream, device_begin(net, begin), early_begin(net), sent, &parameters);
     CUDA_TRY(cudaGetLastError());
-    return follow ? auxiliary_learned(net, why) : PV_PLUGIN_OK;
+    return PV_PLUGIN_OK;
+}
+
+static void fill_slot(pv__net *net, const pv__rows *rows, const pv__step_terms *terms, const pv__step_rates *rates,
+                      char *slot) {
+    const Place *at = &net->place;
+    size_t n = rows->n, k = net->spec.classes;
+    pv__step_form form = net->loss.spec.form;
+    *(Sent *)slot = Sent{Draws{rows->dropout.seed, rows->dropout.first},
+                         (float)(rates->rate / (1 - pow(0.9, (double)rates->number))),
+                         (float)(1 / (1 - pow(0.999, (double)rates->number))),
+                         rates->bias_rate / (1 - pow(0.9, (double)rates->bias_number)),
+                         1 / (1 - pow(0.999, (double)rates->bias_number)),
+                         terms->constant};
+    memcpy(slot + at->data, terms->data, n * k * sizeof(double));
+    if (form == PV_STEP_SELECTION) {
+        memcpy(slot + at->weight, terms->weight, n * sizeof(double));
+        memcpy(slot + at->ratio, terms->ratio, n * k * sizeof(double));
+    }
+    if (form != PV_STEP_JOINT)
+        return;
+    memcpy(slot + at->weight, terms->population, n * sizeof(double));
+    memcpy(slot + at->counts, terms->counts, k * sizeof(double));
+    for (size_t i = 0; i < n; i++) {
+        ((unsigned *)(slot + at->row))[i] = (unsigned)terms->row[i];
+        ((int *)(slot + at->stratum))[i] = terms->stratum[i];
+    }
+}
+
+pv__plugin_code rows_step(pv__net *net, const pv__rows *rows, const pv__step_terms *terms, const pv__step_rates *rates,
+                          char *why) {
+    Loss *l = &net->loss;
+    if (rows->n != (size_t)net->rows || l->begun - l->asked >= PV_STEPS_AHEAD) {
+        snprintf(why, PV_PLUGIN_TEXT, "a step takes %d rows, and not %zu, at most %d ahead of its outcome", net->rows,
+                 rows->n, (int)PV_STEPS_AHEAD);
+        return PV_PLUGIN_FAILED;
+    }
+    size_t turn = l->begun % SLOTS;
+    char *slot = l->ring + turn * net->place.size;
+    set_volumes(net, rows);
+    CODE_TRY(send_rows(net, rows, slot, why));
+    fill_slot(net, rows, terms, rates, slot);
+    CODE_TRY(replay(net, &net->stepped[!rows->x][rates->low], why,
+                    [&] { return run_step(net, !rows->x, rates->low, rates->begin, why); }));
+    net->dropped = true;
+    CUDA_TRY(cudaEventRecord(l->done[turn], net->stream));
+    l->begun++;
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code rows_outcome(pv__net *net, double *value, double *log_q, char *why) {
+    Loss *l = &net->loss;
+    if (l->asked == l->begun) {
+        snprintf(why, PV_PLUGIN_TEXT, "no step is under way");
+        return PV_PLUGIN_FAILED;
+    }
+    size_t turn = l->asked % SLOTS, k = net->spec.classes;
+    CUDA_TRY(cudaEventSynchronize(l->done[turn]));
+    const double *outcome = l->outcomes + turn * (1 + k);
+    *value = outcome[0];
+    if (l->spec.form == PV_STEP_JOINT)
+        memcpy(log_q, outcome + 1, k * sizeof *log_q);
+    l->asked++;
+    return PV_PLUGIN_OK;
 }

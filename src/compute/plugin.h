@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { PV_PLUGIN_VERSION = 4, PV_PLUGIN_TEXT = 256 };
+enum { PV_PLUGIN_VERSION = 5, PV_PLUGIN_TEXT = 256 };
 
 typedef enum pv__plugin_code {
     PV_PLUGIN_OK,
@@ -38,6 +38,7 @@ typedef struct pv__net_spec {
     pv_precision precision;
     size_t views, classes; /* rows of so many views, pooled; classes 0: no output layer, the graph alone */
     int pool;              /* 0 max, 1 min, 2 mean */
+    size_t params;         /* with classes: of graph and output layer, for the plug-in to compare with what it counts */
 } pv__net_spec;
 
 typedef enum pv__pixel_type { PV_PIXEL_U8, PV_PIXEL_I16, PV_PIXEL_F32 } pv__pixel_type;
@@ -71,7 +72,7 @@ typedef struct pv__rows {
     const size_t *volume;   /* [n] */
     const double *spacing;  /* [n][3] */
     const pv__plane *plane; /* [n][views] */
-    pv__dropout dropout;    /* not on: of a prediction, after which there is no backward */
+    pv__dropout dropout;    /* of a step */
 } pv__rows;
 
 /* A prior of one parameter: 0 none, 1 normal, 2 student, 3 laplace, as prevail/infer.h has them. */
@@ -87,12 +88,53 @@ typedef struct pv__pull {
     const double *centre; /* [params] */
 } pv__pull;
 
-/* A step of the linear auxiliary network, log q = A^T (w - o) + b, of which A and o are on the device: A moves by step
- * [classes] times w - o, then towards zero by the threshold, and o by gain times w - o. */
-typedef struct pv__follow {
-    const double *step;
-    double threshold, gain;
-} pv__follow;
+/* ---- the loss of a step ------------------------------------------------------------------------------------------ */
+
+/* How log-likelihoods f [rows][classes] become a loss, as src/core/loss_batch.c has it:
+ *   rows        - sum data f
+ *   selection   sum_n weight_n log sum_y exp(f + ratio) - sum data (f + ratio)
+ *   joint       - sum data f + sum_y counts_y log q_y, whose gradient comes from the batch's own estimate of p(y|w) */
+typedef enum pv__step_form { PV_STEP_ROWS, PV_STEP_SELECTION, PV_STEP_JOINT } pv__step_form;
+
+/* What stays from step to step. The rest is for joint: the auxiliary network, log q = logsoftmax(A^T (w - o) + b). */
+typedef struct pv__step_loss {
+    pv__step_form form;
+    int implementation; /* of the marginal's gradient: 1, 2 or 3 */
+    bool linear;        /* there are A and o, which follow w (src/core/auxiliary.c) */
+    double sparsity;    /* of A */
+    size_t n;           /* b follows what so many rows of the data were when they were last seen (src/infer/follow.c);
+                           0: b by Adam */
+    const double *rho;  /* [n], their weights in the marginal; copied */
+} pv__step_loss;
+
+/* What steps of joint change, there and back. */
+typedef struct pv__step_state {
+    double *bias;            /* [classes] */
+    float *mean, *square;    /* [classes], Adam's moments of it */
+    double *last;            /* [n + 2][classes]: rows, their sum, the noise; NULL where n is 0 */
+    double *offset, *matrix; /* [params], [params][classes]; NULL where it is not linear */
+} pv__step_state;
+
+/* What a batch tells without its log-likelihoods. */
+typedef struct pv__step_terms {
+    const double *data;                /* [rows][classes] */
+    const double *weight, *ratio;      /* selection: [rows], [rows][classes] */
+    const double *population, *counts; /* joint: [rows], [classes] */
+    const size_t *row;                 /* joint: [rows], of the data's n */
+    const int32_t *stratum;            /* joint: [rows], the class that each was drawn as */
+    double constant;                   /* of the value */
+} pv__step_terms;
+
+typedef struct pv__step_rates {
+    bool low;       /* the gradient by the low-level module is taken */
+    size_t begin;   /* parameters before it stay */
+    double rate;    /* Adam's, */
+    int64_t number; /* and which of its steps this is, from 1 */
+    double bias_rate;
+    int64_t bias_number; /* the same for b, where it is by Adam */
+} pv__step_rates;
+
+enum { PV_STEPS_AHEAD = 3 }; /* steps whose outcomes may be outstanding */
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
@@ -165,28 +207,28 @@ typedef struct pv__plugin {
     /* Adds the last gradient to dw, from the parameter `begin` on. */
     pv__plugin_code (*gradient)(pv__net *net, size_t begin, double *dw, char *why);
 
-    /* Training with everything on the device. loglik [n][classes] of rows, at most as many as the net is for (in
-     * training all of them); then the gradient for dloglik. */
-    pv__plugin_code (*rows_forward)(pv__net *net, const pv__rows *rows, double *loglik, char *why);
-    pv__plugin_code (*rows_backward)(pv__net *net, const double *dloglik, bool low, char *why);
+    /* loglik [n][classes] of rows as predictions see them, at most as many as the net is for. */
+    pv__plugin_code (*score)(pv__net *net, const pv__rows *rows, double *loglik, char *why);
     /* Parameters, Adam's moments and the parameters that were marked, [params] each. get: NULL is not wanted. */
     pv__plugin_code (*put)(pv__net *net, const double *w, const double *mean, const double *square,
                            const double *marked, char *why);
     pv__plugin_code (*get)(pv__net *net, double *w, double *mean, double *square, double *marked, char *why);
     pv__plugin_code (*mark)(pv__net *net, char *why); /* the parameters as they are */
-    /* The prior that learn takes; NULL: none. */
+    /* The prior that steps take; NULL: none. */
     pv__plugin_code (*pull)(pv__net *net, const pv__pull *pull, char *why);
-    /* The prior's slope and Adam's step number `step`, from 1, by the last gradient; parameters before `begin` stay.
-     * follow, NULL: none, is taken before, at the parameters that the rows saw. */
-    pv__plugin_code (*learn)(pv__net *net, size_t begin, double rate, int64_t step, const pv__follow *follow,
-                             char *why);
 
-    /* The linear auxiliary network: o [params] and A [params][classes], there and back. */
-    pv__plugin_code (*auxiliary_put)(pv__net *net, const double *offset, const double *matrix, char *why);
-    pv__plugin_code (*auxiliary_get)(pv__net *net, double *offset, double *matrix, char *why);
-    /* sums [2 classes + 1]: A^T (w - o) with the parameters as they are; what of it the last step of A and o took away,
-     * 0 before there is one; |w - o|^2. */
-    pv__plugin_code (*auxiliary_sums)(pv__net *net, double *sums, char *why);
+    /* The loss that steps take, and its state. */
+    pv__plugin_code (*loss_put)(pv__net *net, const pv__step_loss *loss, const pv__step_state *state, char *why);
+    pv__plugin_code (*loss_get)(pv__net *net, const pv__step_state *state, char *why);
+    /* log q [classes] of the auxiliary network, by the parameters as they are. */
+    pv__plugin_code (*log_q)(pv__net *net, double *log_q, char *why);
+    /* Training's step, of as many rows as the net is for: forward, loss, backward, the prior's slope, Adam. It is
+     * begun, and its outcome asked for later. */
+    pv__plugin_code (*step)(pv__net *net, const pv__rows *rows, const pv__step_terms *terms,
+                            const pv__step_rates *rates, char *why);
+    /* Waits for the first step that has not been asked about: the value of its loss; joint: log q [classes] that it
+     * took. */
+    pv__plugin_code (*outcome)(pv__net *net, double *value, double *log_q, char *why);
 
     /* Images into the device's memory; the same pixels are there once, however often they are asked for. */
     pv__plugin_code (*volumes_open)(const pv__volumes_spec *spec, pv__volumes **volumes, char *why);

@@ -121,12 +121,6 @@ void pv_auxiliary_forward(pv_auxiliary *auxiliary, const double *w, double *log_
     pv_log_softmax(auxiliary->classes, log_q, log_q);
 }
 
-void pv__auxiliary_forward_of(const pv_auxiliary *auxiliary, const double *sums, double *log_q) {
-    for (int y = 0; y < auxiliary->classes; y++)
-        log_q[y] = auxiliary->bias.value[y] + sums[y];
-    pv_log_softmax(auxiliary->classes, log_q, log_q);
-}
-
 /* ---- backward and step ------------------------------------------------------------------------------------------- */
 
 /* slope = d loss / d logits = scale (q sum(target) - target), the bias's gradient as well. Returns the loss. */
@@ -269,8 +263,9 @@ static void follow_chunk(pv_auxiliary *auxiliary, const double *w, const double 
     }
 }
 
-double pv__auxiliary_step_of(const pv_auxiliary *auxiliary, double away, const double *error, const double *gain,
-                             double sparsity, double *step) {
+/* A's step [classes] along w - o, from |w - o|^2; returns the threshold of its prior. */
+static double follow_step(const pv_auxiliary *auxiliary, double away, const double *error, const double *gain,
+                          double sparsity, double *step) {
     size_t k = (size_t)auxiliary->classes;
     double mean = 0, most = 0;
     for (size_t y = 0; y < k; y++)
@@ -291,7 +286,7 @@ void pv_auxiliary_follow(pv_auxiliary *auxiliary, const double *w, const double 
     PV__EACH_CHUNK(auxiliary->ctx, chunks, c, chunk_away(auxiliary, w, c););
     for (size_t c = 0; c < chunks; c++)
         away += auxiliary->partial[c * k];
-    double threshold = pv__auxiliary_step_of(auxiliary, away, error, gain, sparsity, step);
+    double threshold = follow_step(auxiliary, away, error, gain, sparsity, step);
     PV__EACH_CHUNK(auxiliary->ctx, chunks, c, follow_chunk(auxiliary, w, step, threshold, least_gain, c););
     for (size_t c = 0; c < chunks; c++)
         for (size_t y = 0; y < k; y++)
@@ -301,6 +296,10 @@ void pv_auxiliary_follow(pv_auxiliary *auxiliary, const double *w, const double 
 pv_auxiliary_view pv_auxiliary_parameters(pv_auxiliary *auxiliary) {
     return (pv_auxiliary_view){auxiliary->bias.value,      auxiliary->bias.gradient, auxiliary->offset.value,
                                auxiliary->offset.gradient, auxiliary->matrix.value,  auxiliary->matrix.gradient};
+}
+
+pv__bias_moments pv__auxiliary_moments(pv_auxiliary *auxiliary) {
+    return (pv__bias_moments){auxiliary->bias.mean, auxiliary->bias.square, &auxiliary->steps};
 }
 
 size_t pv__auxiliary_fields(pv_auxiliary *auxiliary, pv_field *field) {

@@ -28,11 +28,13 @@ pv_status pv__targets_check(pv_ctx *ctx, const pv_targets *targets, bool unlabel
 
 /* What a checkpoint keeps of an auxiliary network. */
 size_t pv__auxiliary_fields(pv_auxiliary *auxiliary, pv_field *field /* [7] */);
-/* The linear network where its offset and matrix are elsewhere, on a device: log q from A^T (w - o) [classes]; then, as
- * pv_auxiliary_follow, A's step [classes] along w - o and the threshold of its prior, from |w - o|^2. */
-void pv__auxiliary_forward_of(const pv_auxiliary *auxiliary, const double *sums, double *log_q);
-double pv__auxiliary_step_of(const pv_auxiliary *auxiliary, double away, const double *error, const double *gain,
-                             double sparsity, double *step);
+/* Adam's moments of its bias [classes] and how many steps it has taken, for steps that are taken on a device. Borrowed.
+ */
+typedef struct pv__bias_moments {
+    float *mean, *square;
+    int64_t *steps;
+} pv__bias_moments;
+pv__bias_moments pv__auxiliary_moments(pv_auxiliary *auxiliary);
 
 /* rows begin .. begin+n-1 of targets, borrowed. */
 pv_targets pv__targets_slice(const pv_targets *targets, size_t begin, size_t n);

@@ -73,6 +73,9 @@ typedef struct pv__loss_kind {
     const double *(*log_marginal)(const pv_full_loss *full);
     /* In minibatches, the epoch weights (JOINT: and the population's) in work. NULL: the data term. */
     double (*batch)(pv__batch_work *work);
+    /* What it takes beside the data term, whatever the log-likelihoods: SELECTION log_ratio, JOINT counts, in work.
+     * Returns a constant of the value. NULL: nothing. */
+    double (*terms)(pv__batch_work *work);
 } pv__loss_kind;
 
 #define PV__LOSS_EXTERN(name, word, text) extern const pv__loss_kind pv__loss_##word;
@@ -92,6 +95,20 @@ void pv__full_loss_share(pv_full_loss *full, pv__part part);
 void pv__class_factors(pv_loss loss, int classes, const double *prevalence, double total, const double *mass,
                        double *factor);
 
+/* A batch's loss but for its log-likelihoods, for those who work it out elsewhere; arrays are the caller's. */
+typedef struct pv__batch_terms {
+    double *data;                /* [n][classes], the factors of the log-likelihoods */
+    double *weight, *ratio;      /* SELECTION: [n], [n][classes] */
+    double *population, *counts; /* JOINT: [n], [classes] */
+    double constant;
+} pv__batch_terms;
+PV_MUST_USE pv_status pv__batch_terms_fill(pv_ctx *ctx, const pv_batch_loss *loss, const pv_targets *batch,
+                                           const int32_t *stratum, const double *log_q, pv__batch_terms *terms);
+
+/* SELECTION: the log ratios that its rows take, one set or one for each stratum of the population. */
+static inline const double *pv__batch_ratios(const pv__batch_work *work) {
+    return work->batch->stratum ? work->loss->design.stratum_log_ratio : work->log_ratio;
+}
 /* The batch's data term with the epoch weights joined to the rows' own. */
 double pv__batch_data_term(pv__batch_work *work);
 

@@ -174,25 +174,63 @@ double pv__batch_data_term(pv__batch_work *work) {
     return pv__data_term(&weighted, work->factor, work->loglik, work->dloglik, false);
 }
 
-pv_status pv_batch_loss_eval(pv_ctx *ctx, const pv_batch_loss *loss, const pv_targets *batch, const int32_t *stratum,
-                             const double *loglik, const double *log_q, double *value, double *dloglik,
-                             double *log_batch_marginal) {
+/* Memory, weights and class factors. On failure too work->block is to be freed. */
+static pv_status work_prepare(pv_ctx *ctx, const int32_t *stratum, pv__batch_work *work) {
+    const pv_batch_loss *loss = work->loss;
     const pv_batch_design *design = &loss->design;
-    const pv__loss_kind *kind = pv__loss(loss->loss);
-    size_t k = (size_t)batch->classes;
+    size_t k = (size_t)work->batch->classes;
     bool joint = pv__loss_form(loss->loss, loss->marginal, true) == PV_FORM_JOINT;
-    pv__batch_work work = {.loss = loss, .batch = batch, .loglik = loglik, .log_q = log_q};
-    work.dloglik = dloglik;
-    work.log_batch_marginal = log_batch_marginal;
-    PV_TRY(batch_work_new(ctx, batch->n, k, &work));
-    pv_status status;
-    PV_GOTO(done, pv_batch_weights(ctx, design, batch, stratum, work.epoch, joint ? work.population : NULL));
+    PV_TRY(batch_work_new(ctx, work->batch->n, k, work));
+    PV_TRY(pv_batch_weights(ctx, design, work->batch, stratum, work->epoch, joint ? work->population : NULL));
     double total = 0;
     for (size_t y = 0; y < k; y++)
         total += design->mass[y];
-    pv__class_factors(loss->loss, batch->classes, design->population.prevalence, total, design->mass, work.factor);
-    *value = kind->batch ? kind->batch(&work) : pv__batch_data_term(&work);
-done:
+    pv__class_factors(loss->loss, work->batch->classes, design->population.prevalence, total, design->mass,
+                      work->factor);
+    return PV_OK;
+}
+
+pv_status pv_batch_loss_eval(pv_ctx *ctx, const pv_batch_loss *loss, const pv_targets *batch, const int32_t *stratum,
+                             const double *loglik, const double *log_q, double *value, double *dloglik,
+                             double *log_batch_marginal) {
+    const pv__loss_kind *kind = pv__loss(loss->loss);
+    pv__batch_work work = {.loss = loss, .batch = batch, .loglik = loglik, .log_q = log_q};
+    work.dloglik = dloglik;
+    work.log_batch_marginal = log_batch_marginal;
+    pv_status status = work_prepare(ctx, stratum, &work);
+    if (status == PV_OK)
+        *value = kind->batch ? kind->batch(&work) : pv__batch_data_term(&work);
+    pv__free(ctx, work.block);
+    return status;
+}
+
+static void fill_terms(const pv__batch_work *work, pv__form form, pv__batch_terms *terms) {
+    const pv_targets *batch = work->batch;
+    size_t k = (size_t)batch->classes;
+    for (size_t n = 0; n < batch->n; n++) {
+        double weight = work->epoch[n] * pv__weight(batch, n);
+        for (size_t y = 0; y < k; y++)
+            terms->data[n * k + y] = weight * pv__share(batch, n, (int)y) * work->factor[y];
+        if (form != PV_FORM_SELECTION)
+            continue;
+        terms->weight[n] = weight;
+        memcpy(terms->ratio + n * k, pv__ratio_of(batch, pv__batch_ratios(work), n), k * sizeof *terms->ratio);
+    }
+    if (form == PV_FORM_JOINT) {
+        memcpy(terms->population, work->population, batch->n * sizeof *terms->population);
+        memcpy(terms->counts, work->counts, k * sizeof *terms->counts);
+    }
+}
+
+pv_status pv__batch_terms_fill(pv_ctx *ctx, const pv_batch_loss *loss, const pv_targets *batch, const int32_t *stratum,
+                               const double *log_q, pv__batch_terms *terms) {
+    const pv__loss_kind *kind = pv__loss(loss->loss);
+    pv__batch_work work = {.loss = loss, .batch = batch, .log_q = log_q};
+    pv_status status = work_prepare(ctx, stratum, &work);
+    if (status == PV_OK) {
+        terms->constant = kind->terms ? kind->terms(&work) : 0;
+        fill_terms(&work, pv__loss_form(loss->loss, loss->marginal, true), terms);
+    }
     pv__free(ctx, work.block);
     return status;
 }

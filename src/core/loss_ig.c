@@ -95,21 +95,18 @@ static const double *log_marginal(const pv_full_loss *full) {
 
 /* ---- minibatches ------------------------------------------------------------------------------------------------- */
 
-static double selection_term(pv__batch_work *work) {
+/* Log ratios of the selection likelihood; the value's share that q alone decides. */
+static double selection_ratios(pv__batch_work *work) {
     const pv_batch_design *design = &work->loss->design;
     size_t k = (size_t)work->batch->classes;
-    double total = 0;
+    double total = 0, constant = 0, strength = design->population.prevalence_n;
     for (size_t y = 0; y < k; y++)
         total += design->mass[y];
     for (size_t y = 0; y < k; y++)
         work->log_ratio[y] = log(design->mass[y] / total) - work->log_q[y];
-    const double *log_ratio = work->batch->stratum ? design->stratum_log_ratio : work->log_ratio;
-    double value =
-        pv__selection_rows(work->batch, work->epoch, log_ratio, work->loglik, work->dloglik, NULL, work->sums);
-    double strength = design->population.prevalence_n;
     for (size_t y = 0; isfinite(strength) && y < k; y++)
-        value -= strength * design->population.prevalence[y] * work->log_q[y];
-    return value;
+        constant -= strength * design->population.prevalence[y] * work->log_q[y];
+    return constant;
 }
 
 static void marginal_counts(pv__batch_work *work) {
@@ -126,15 +123,25 @@ static void marginal_counts(pv__batch_work *work) {
         work->counts[y] -= strength * design->population.prevalence[y];
 }
 
-static double batch(pv__batch_work *work) {
+static double terms(pv__batch_work *work) {
     if (work->loss->marginal == PV_MARGINAL_PROFILE)
-        return selection_term(work);
+        return selection_ratios(work);
+    marginal_counts(work);
+    return 0;
+}
+
+static double batch(pv__batch_work *work) {
     size_t n = work->batch->n;
     int k = work->batch->classes;
+    double constant = terms(work);
+    if (work->loss->marginal == PV_MARGINAL_PROFILE) {
+        const double *log_ratio = pv__batch_ratios(work);
+        return pv__selection_rows(work->batch, work->epoch, log_ratio, work->loglik, work->dloglik, NULL, work->sums) +
+               constant;
+    }
     double value = pv__batch_data_term(work);
     double *log_p = work->log_batch_marginal ? work->log_batch_marginal : work->log_p;
     pv_batch_log_marginal(n, k, work->population, work->loglik, log_p);
-    marginal_counts(work);
     return value + pv_marginal_backward(work->loss->implementation, n, k, work->counts, work->population, work->loglik,
                                         log_p, work->log_q, work->dloglik);
 }
@@ -147,4 +154,5 @@ const pv__loss_kind pv__loss_ig = {.name = "ig",
                                    .prepare = prepare,
                                    .add_term = add_term,
                                    .log_marginal = log_marginal,
-                                   .batch = batch};
+                                   .batch = batch,
+                                   .terms = terms};

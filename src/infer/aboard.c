@@ -1,11 +1,13 @@
 /* Minibatch training with parameters, moments and images on a device: what minibatch.c's steps do there.
  *
  * Images go to the device once, and views are cut there, by the planes that the processor would draw; where the pixels
- * are of a kind that the device does not read, or too many, the processor cuts them. The losses stay where they are.
+ * are of a kind that the device does not read, or too many, the processor cuts them. Of the loss the processor works
+ * out what does not depend on the network (pv__batch_terms_fill); the rest is the device's.
  */
 #include <string.h>
 
 #include "core/core.h"
+#include "core/loss.h"
 #include "data/data.h"
 #include "infer/infer.h"
 #include "model/resident.h"
@@ -18,10 +20,10 @@ struct pv__aboard {
     double *spacing;      /* [batch][3] */
     pv__plane *plane;     /* [batch][views] */
     double *buffer;       /* [batch][inputs]: views that the processor cut for pv__aboard_loglik; NULL: none yet */
-    double *sums, *step;  /* of the auxiliary network: [2 classes + 1], [classes]; NULL: it is not there */
-    pv__follow follow;
-    bool follows;  /* follow waits for the next step */
-    bool followed; /* what the last one took away is not in the bias yet */
+    const pv_batch_loss *loss;
+    pv_auxiliary *auxiliary; /* NULL: none */
+    pv__follower *follower;  /* NULL: none */
+    pv__batch_terms terms;
 };
 
 _Static_assert(sizeof(pv__plane) == sizeof(pv__view_plane), "planes of views are passed on as they are");
@@ -98,7 +100,7 @@ void pv__aboard_free(pv_ctx *ctx, pv__aboard *a) {
     pv__free(ctx, a->spacing);
     pv__free(ctx, a->plane);
     pv__free(ctx, a->buffer);
-    pv__free(ctx, a->sums);
+    pv__free(ctx, a->terms.data);
     pv__free(ctx, a);
 }
 
@@ -138,24 +140,96 @@ static void place_views(pv__aboard *a, const pv__batch *batch, pv__rows *rows) {
     set_placed(a, a->problem->data->image, rows);
 }
 
-pv_status pv__aboard_forward(pv_ctx *ctx, pv__aboard *a, const pv__batch *batch, int64_t step, double *loglik) {
+/* ---- the loss ---------------------------------------------------------------------------------------------------- */
+
+_Static_assert((int)PV_STEP_ROWS == (int)PV_FORM_ROWS && (int)PV_STEP_SELECTION == (int)PV_FORM_SELECTION &&
+                   (int)PV_STEP_JOINT == (int)PV_FORM_JOINT,
+               "a step's forms are the losses' own");
+
+static pv__step_state state_of(const pv__aboard *a) {
+    if (!a->auxiliary)
+        return (pv__step_state){.bias = NULL};
+    pv_auxiliary_view view = pv_auxiliary_parameters(a->auxiliary);
+    pv__bias_moments moments = pv__auxiliary_moments(a->auxiliary);
+    bool linear = a->loss->marginal == PV_MARGINAL_AUXILIARY_LINEAR;
+    const double *rho;
+    return (pv__step_state){.bias = view.bias,
+                            .mean = moments.mean,
+                            .square = moments.square,
+                            .last = a->follower ? pv__follower_state(a->follower, &rho) : NULL,
+                            .offset = linear ? view.offset : NULL,
+                            .matrix = linear ? view.matrix : NULL};
+}
+
+pv_status pv__aboard_loss_put(pv_ctx *ctx, pv__aboard *a, const pv_batch_loss *loss, pv_auxiliary *auxiliary,
+                              pv__follower *follower, double sparsity) {
+    pv__resident *r = &a->resident;
+    size_t n = r->rows, k = (size_t)a->problem->targets.classes;
+    a->loss = loss;
+    a->auxiliary = auxiliary;
+    a->follower = follower;
+    if (!a->terms.data)
+        PV_TRY(pv__alloc(ctx, (2 * n + 1) * k + 2 * n, sizeof *a->terms.data, &a->terms.data));
+    a->terms.ratio = a->terms.data + n * k;
+    a->terms.counts = a->terms.ratio + n * k;
+    a->terms.weight = a->terms.counts + k;
+    a->terms.population = a->terms.weight + n;
+    pv__step_loss spec = {.form = (pv__step_form)pv__loss_form(loss->loss, loss->marginal, true),
+                          .implementation = (int)loss->implementation,
+                          .linear = auxiliary && loss->marginal == PV_MARGINAL_AUXILIARY_LINEAR,
+                          .sparsity = sparsity};
+    if (follower) {
+        spec.n = a->problem->n;
+        (void)pv__follower_state(follower, &spec.rho);
+    }
+    pv__step_state state = state_of(a);
+    return pv__device_checked(ctx, r->plugin->loss_put(r->net, &spec, &state, r->why), r->why);
+}
+
+pv_status pv__aboard_loss_get(pv_ctx *ctx, pv__aboard *a) {
+    pv__resident *r = &a->resident;
+    pv__step_state state = state_of(a);
+    return a->auxiliary ? pv__device_checked(ctx, r->plugin->loss_get(r->net, &state, r->why), r->why) : PV_OK;
+}
+
+pv_status pv__aboard_log_q(pv_ctx *ctx, pv__aboard *a, double *log_q) {
+    pv__resident *r = &a->resident;
+    return pv__device_checked(ctx, r->plugin->log_q(r->net, log_q, r->why), r->why);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+pv_status pv__aboard_step(pv_ctx *ctx, pv__aboard *a, const pv__batch *batch, int64_t step, double rate,
+                          double bias_rate, const double *log_q) {
+    const pv_fit_options *options = a->problem->options;
     pv__rows rows = {.n = batch->targets.n};
     if (a->volumes)
         place_views(a, batch, &rows);
     else
         rows.x = batch->x;
-    return pv__resident_forward(ctx, &a->resident, &rows, (uint64_t)a->problem->options->seed, (uint64_t)step, loglik);
+    pv__batch_terms *made = &a->terms;
+    PV_TRY(pv__batch_terms_fill(ctx, a->loss, &batch->targets, batch->stratum, log_q, made));
+    const pv__step_terms terms = {.data = made->data,
+                                  .weight = made->weight,
+                                  .ratio = made->ratio,
+                                  .population = made->population,
+                                  .counts = made->counts,
+                                  .row = batch->row,
+                                  .stratum = batch->stratum ? batch->stratum : batch->targets.label,
+                                  .constant = made->constant};
+    pv__step_rates rates = {.rate = rate, .number = step + 1, .bias_rate = bias_rate};
+    if (a->auxiliary && !a->follower)
+        rates.bias_number = ++*pv__auxiliary_moments(a->auxiliary).steps;
+    return pv__resident_step(ctx, &a->resident, &rows, (uint64_t)options->seed, &terms, &rates, options->freeze_low);
 }
 
-pv_status pv__aboard_backward(pv_ctx *ctx, pv__aboard *a, const double *dloglik) {
-    return pv__resident_backward(ctx, &a->resident, dloglik, a->problem->options->freeze_low);
+int64_t pv__aboard_ahead(void) {
+    return PV_STEPS_AHEAD;
 }
 
-pv_status pv__aboard_learn(pv_ctx *ctx, pv__aboard *a, double rate, int64_t step) {
-    const pv__follow *follow = a->follows ? &a->follow : NULL;
-    a->followed = a->followed || a->follows;
-    a->follows = false;
-    return pv__resident_learn(ctx, &a->resident, a->problem->options->freeze_low, rate, step, follow);
+pv_status pv__aboard_outcome(pv_ctx *ctx, pv__aboard *a, double *value, double *log_q) {
+    pv__resident *r = &a->resident;
+    return pv__device_checked(ctx, r->plugin->outcome(r->net, value, log_q, r->why), r->why);
 }
 
 /* ---- rows as predictions see them -------------------------------------------------------------------------------- */
@@ -178,51 +252,6 @@ pv_status pv__aboard_loglik(pv_ctx *ctx, pv__aboard *a, const pv__problem *probl
         PV_TRY(pv__resident_score(ctx, &a->resident, &rows, loglik + begin * k));
     }
     return PV_OK;
-}
-
-/* ---- the linear auxiliary network -------------------------------------------------------------------------------- */
-
-pv_status pv__aboard_auxiliary_put(pv_ctx *ctx, pv__aboard *a, pv_auxiliary *auxiliary) {
-    pv__resident *r = &a->resident;
-    pv_auxiliary_view view = pv_auxiliary_parameters(auxiliary);
-    size_t k = (size_t)a->problem->targets.classes;
-    if (!a->sums)
-        PV_TRY(pv__alloc(ctx, 3 * k + 1, sizeof *a->sums, &a->sums));
-    a->step = a->sums + 2 * k + 1;
-    a->follows = a->followed = false;
-    return pv__device_checked(ctx, r->plugin->auxiliary_put(r->net, view.offset, view.matrix, r->why), r->why);
-}
-
-/* The sums as they are, and the bias as it must be with them. */
-static pv_status catch_up(pv_ctx *ctx, pv__aboard *a, pv_auxiliary *auxiliary) {
-    pv__resident *r = &a->resident;
-    size_t k = (size_t)a->problem->targets.classes;
-    double *bias = pv_auxiliary_parameters(auxiliary).bias;
-    PV_TRY(pv__device_checked(ctx, r->plugin->auxiliary_sums(r->net, a->sums, r->why), r->why));
-    for (size_t y = 0; y < k && a->followed; y++)
-        bias[y] += a->sums[k + y];
-    a->followed = false;
-    return PV_OK;
-}
-
-pv_status pv__aboard_auxiliary_get(pv_ctx *ctx, pv__aboard *a, pv_auxiliary *auxiliary) {
-    pv__resident *r = &a->resident;
-    pv_auxiliary_view view = pv_auxiliary_parameters(auxiliary);
-    PV_TRY(catch_up(ctx, a, auxiliary));
-    return pv__device_checked(ctx, r->plugin->auxiliary_get(r->net, view.offset, view.matrix, r->why), r->why);
-}
-
-pv_status pv__aboard_auxiliary_forward(pv_ctx *ctx, pv__aboard *a, pv_auxiliary *auxiliary, double *log_q) {
-    PV_TRY(catch_up(ctx, a, auxiliary));
-    pv__auxiliary_forward_of(auxiliary, a->sums, log_q);
-    return PV_OK;
-}
-
-void pv__aboard_auxiliary_follow(pv__aboard *a, const pv_auxiliary *auxiliary, const pv__lag *lag, double sparsity) {
-    double away = a->sums[2 * (size_t)a->problem->targets.classes];
-    a->follow = (pv__follow){.step = a->step, .gain = lag->least};
-    a->follow.threshold = pv__auxiliary_step_of(auxiliary, away, lag->error, lag->gain, sparsity, a->step);
-    a->follows = true;
 }
 
 /* ---- parameters and moments -------------------------------------------------------------------------------------- */

@@ -131,6 +131,11 @@ pv_status pv__follower_step(pv_ctx *ctx, pv__follower *f, const pv_batch_design 
     return PV_OK;
 }
 
+double *pv__follower_state(pv__follower *f, const double **rho) {
+    *rho = f->rho;
+    return f->last;
+}
+
 size_t pv__follower_fields(pv__follower *f, pv_field *field) {
     size_t k = (size_t)f->problem->targets.classes;
     field[0] = (pv_field){f->last, (f->problem->n + 2) * k * sizeof *f->last}; /* sum and noise with it */

@@ -431,10 +431,6 @@ typedef struct pv__lag {
 pv_status pv__aboard_new(pv_ctx *ctx, const pv__problem *problem, size_t batch, pv__aboard **aboard);
 void pv__aboard_free(pv_ctx *ctx, pv__aboard *aboard);
 bool pv__aboard_cuts(const pv__aboard *aboard); /* views too */
-/* Log-likelihoods of a batch; the gradient for the loss's slopes; the prior and Adam's step, of a number from 1. */
-pv_status pv__aboard_forward(pv_ctx *ctx, pv__aboard *aboard, const pv__batch *batch, int64_t step, double *loglik);
-pv_status pv__aboard_backward(pv_ctx *ctx, pv__aboard *aboard, const double *dloglik);
-pv_status pv__aboard_learn(pv_ctx *ctx, pv__aboard *aboard, double rate, int64_t step);
 /* Parameters, moments and the parameters that were marked, [params] each; get: NULL is not wanted. */
 pv_status pv__aboard_put(pv_ctx *ctx, pv__aboard *aboard, const double *w, const double *mean, const double *square,
                          const double *marked);
@@ -442,21 +438,32 @@ pv_status pv__aboard_get(pv_ctx *ctx, pv__aboard *aboard, double *w, double *mea
 pv_status pv__aboard_mark(pv_ctx *ctx, pv__aboard *aboard);
 /* Log-likelihoods of rows as predictions see them, by the parameters as they are there. */
 pv_status pv__aboard_loglik(pv_ctx *ctx, pv__aboard *aboard, const pv__problem *problem, double *loglik);
-/* The linear auxiliary network, whose matrix and offset are there and its bias here: put them there; bring them back;
- * its output, by the parameters as they are; its step, which the next pv__aboard_learn takes. */
-pv_status pv__aboard_auxiliary_put(pv_ctx *ctx, pv__aboard *aboard, pv_auxiliary *auxiliary);
-pv_status pv__aboard_auxiliary_get(pv_ctx *ctx, pv__aboard *aboard, pv_auxiliary *auxiliary);
-pv_status pv__aboard_auxiliary_forward(pv_ctx *ctx, pv__aboard *aboard, pv_auxiliary *auxiliary, double *log_q);
-void pv__aboard_auxiliary_follow(pv__aboard *aboard, const pv_auxiliary *auxiliary, const pv__lag *lag,
-                                 double sparsity);
+/* The loss of its steps. The auxiliary network and its follower, where there are any, are lent: their state goes there
+ * now, and comes back with pv__aboard_loss_get. Until then log q, by the parameters as they are, is asked for. */
+typedef struct pv__follower pv__follower;
+pv_status pv__aboard_loss_put(pv_ctx *ctx, pv__aboard *aboard, const pv_batch_loss *loss, pv_auxiliary *auxiliary,
+                              pv__follower *follower, double sparsity);
+pv_status pv__aboard_loss_get(pv_ctx *ctx, pv__aboard *aboard);
+pv_status pv__aboard_log_q(pv_ctx *ctx, pv__aboard *aboard, double *log_q);
+/* Begins the step after `step` others: network, loss, prior and Adam, by rates of the parameters and of the auxiliary
+ * network's bias. log_q is what the loss takes where there is no such network. */
+pv_status pv__aboard_step(pv_ctx *ctx, pv__aboard *aboard, const pv__batch *batch, int64_t step, double rate,
+                          double bias_rate, const double *log_q);
+/* How many steps may be under way before the outcome of the first is asked for. */
+int64_t pv__aboard_ahead(void);
+/* Waits for the first step that was not asked about: the value of its loss, and log q [classes] where there is an
+ * auxiliary network. */
+pv_status pv__aboard_outcome(pv_ctx *ctx, pv__aboard *aboard, double *value, double *log_q);
 
 /* ---- the marginal as it moves (follow.c) ------------------------------------------------------------------------- */
 
-typedef struct pv__follower pv__follower;
 /* Starts with a pass over all rows at w. On failure *follower holds what there is, to be freed. */
 pv_status pv__follower_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__follower **follower);
 void pv__follower_free(pv_ctx *ctx, pv__follower *follower);
 size_t pv__follower_fields(pv__follower *follower, pv_field *field); /* of a checkpoint */
+/* [n + 2][classes]: each row's probabilities when it was last seen, their weighted sum, the estimate's noise; and the
+ * weights [n]. Borrowed. */
+double *pv__follower_state(pv__follower *follower, const double **rho);
 /* Moves the auxiliary network's bias by what a batch tells at the w of its log-likelihoods, and says how far off it
  * was; log_q [classes] is the network's output there, log_target [classes] what it should have been. */
 pv_status pv__follower_step(pv_ctx *ctx, pv__follower *follower, const pv_batch_design *design, const pv__batch *batch,

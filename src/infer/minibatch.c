@@ -25,7 +25,6 @@ typedef struct trainer {
     pv_model_work *work; /* NULL: aboard has what it would */
     pv__aboard *aboard;  /* parameters, moments and steps on a device; NULL: here */
     bool behind;         /* w and the moments have not been fetched from there since the last step */
-    bool linear;         /* the auxiliary network takes w: it is where w is */
     size_t params, classes, size;
     double *w;                                /* the solution's */
     double *dw, *mean, *square, *good, *best; /* [params]; good: at the last epoch's start; best: by validation score */
@@ -33,6 +32,7 @@ typedef struct trainer {
     double *log_q, *log_target;               /* [classes] */
     pv__lag lag;                              /* of the auxiliary network */
     int64_t steps, epoch;                     /* in all; of one epoch */
+    int64_t told;                             /* steps whose loss is known: a device is some steps behind */
     int64_t kept;                             /* the epoch that w is of in the end; 0: the last */
     pv__schedule schedule;
     pv_trace *trace;      /* NULL: none */
@@ -51,8 +51,8 @@ static pv_status fetch(trainer *t, bool all) {
     if (!t->aboard || !(t->behind || all))
         return PV_OK;
     t->behind = false;
-    if (all && t->linear)
-        PV_TRY(pv__aboard_auxiliary_get(t->ctx, t->aboard, t->auxiliary));
+    if (all)
+        PV_TRY(pv__aboard_loss_get(t->ctx, t->aboard));
     return pv__aboard_get(t->ctx, t->aboard, t->w, all ? t->mean : NULL, all ? t->square : NULL, all ? t->good : NULL);
 }
 
@@ -77,8 +77,8 @@ static void step_chunk(trainer *t, size_t chunk) {
 
 /* log q(y) of the auxiliary network, by the parameters as they are. */
 static pv_status auxiliary_forward(const trainer *t, double *log_q) {
-    if (t->aboard && t->linear)
-        return pv__aboard_auxiliary_forward(t->ctx, t->aboard, t->auxiliary, log_q);
+    if (t->aboard)
+        return pv__aboard_log_q(t->ctx, t->aboard, log_q);
     pv_auxiliary_forward(t->auxiliary, t->w, log_q);
     return PV_OK;
 }
@@ -86,20 +86,14 @@ static pv_status auxiliary_forward(const trainer *t, double *log_q) {
 /* The batch's loss and gradient. An interruption ends a network's at once, with PV_ERR_INTERRUPTED. */
 static pv_status evaluate(trainer *t, const pv__batch *batch) {
     const pv_model *model = t->problem->model;
-    if (t->aboard) {
-        PV_TRY(pv__aboard_forward(t->ctx, t->aboard, batch, t->at.step, t->loglik));
-    } else {
-        pv__model_work_train(t->work, (uint64_t)t->problem->options->seed, (uint64_t)t->at.step,
-                             t->problem->options->freeze_low);
-        pv_model_forward(model, t->work, t->w, t->size, batch->x, t->loglik);
-        PV_TRY(pv__model_work_check(t->ctx, t->work));
-    }
+    pv__model_work_train(t->work, (uint64_t)t->problem->options->seed, (uint64_t)t->at.step,
+                         t->problem->options->freeze_low);
+    pv_model_forward(model, t->work, t->w, t->size, batch->x, t->loglik);
+    PV_TRY(pv__model_work_check(t->ctx, t->work));
     if (t->auxiliary)
         PV_TRY(auxiliary_forward(t, t->log_q));
     PV_TRY(pv_batch_loss_eval(t->ctx, &t->loss, &batch->targets, batch->stratum, t->loglik, t->log_q, &t->at.value,
                               t->dloglik, t->log_target));
-    if (t->aboard)
-        return pv__aboard_backward(t->ctx, t->aboard, t->dloglik);
     memset(t->dw, 0, t->params * sizeof *t->dw);
     pv_model_backward(model, t->work, t->w, t->size, batch->x, t->loglik, t->dloglik, t->dw);
     return pv__model_work_check(t->ctx, t->work);
@@ -118,17 +112,55 @@ static void train_bias(trainer *t) {
 }
 
 static pv_status train_auxiliary(trainer *t, const pv__batch *batch) {
-    double sparsity = t->auxiliary_rates.sparsity;
     if (t->follower)
         PV_TRY(pv__follower_step(t->ctx, t->follower, &t->loss.design, batch, t->loglik, t->log_q, t->log_target,
                                  pv_auxiliary_parameters(t->auxiliary).bias, &t->lag));
     else
         train_bias(t);
-    if (t->aboard && t->linear)
-        pv__aboard_auxiliary_follow(t->aboard, t->auxiliary, &t->lag, sparsity);
-    else
-        pv_auxiliary_follow(t->auxiliary, t->w, t->lag.error, t->lag.gain, t->lag.least, sparsity);
+    pv_auxiliary_follow(t->auxiliary, t->w, t->lag.error, t->lag.gain, t->lag.least, t->auxiliary_rates.sparsity);
     return PV_OK;
+}
+
+static void tell(trainer *t, double value) {
+    t->at.value = value;
+    if (t->told++ == 0)
+        t->at.first = t->at.smooth = value;
+    t->at.smooth = 0.99 * t->at.smooth + 0.01 * value;
+}
+
+static double mass_of(const pv__problem *problem) {
+    double rows = 0;
+    for (int y = 0; y < problem->targets.classes; y++)
+        rows += problem->mass[y];
+    return rows;
+}
+
+/* Not finite, or far above where it began: steps too long for the loss. */
+static bool has_diverged(const trainer *t) {
+    double worst = 10 * fabs(t->at.first) + ABSURD * mass_of(t->problem);
+    return !isfinite(t->at.value) || t->at.smooth > worst;
+}
+
+/* Waits for the outcomes of a device's steps until at most so many are outstanding, or one has diverged. */
+static pv_status settle(trainer *t, int64_t ahead) {
+    while (t->at.step - t->told > ahead && !has_diverged(t)) {
+        double value;
+        PV_TRY(pv__aboard_outcome(t->ctx, t->aboard, &value, t->log_q));
+        tell(t, value);
+    }
+    return PV_OK;
+}
+
+/* A step on the device, of which nothing is known when it has begun; those of an epoch are done when it is. */
+static pv_status begin_step(trainer *t) {
+    pv__batch batch = pv__batches_next(t->batches);
+    double factor = rate_factor(t);
+    t->at.rate = t->problem->options->rate * factor;
+    PV_TRY(pv__aboard_step(t->ctx, t->aboard, &batch, t->at.step, t->at.rate, t->auxiliary_rates.rate_bias * factor,
+                           t->log_q));
+    t->behind = true;
+    t->at.step++;
+    return settle(t, t->at.step % t->epoch == 0 ? 0 : pv__aboard_ahead() - 1);
 }
 
 /* *interrupted: there was no step; all is as before it. */
@@ -146,13 +178,9 @@ static pv_status train_step(trainer *t, bool *interrupted) {
     if (t->auxiliary)
         PV_TRY(train_auxiliary(t, &batch));
     t->at.rate = t->problem->options->rate * rate_factor(t);
-    if (t->aboard) {
-        PV_TRY(pv__aboard_learn(t->ctx, t->aboard, t->at.rate, t->at.step + 1));
-        t->behind = true;
-    } else {
-        PV__EACH_CHUNK(t->ctx, pv__chunks(t->params), c, step_chunk(t, c););
-    }
+    PV__EACH_CHUNK(t->ctx, pv__chunks(t->params), c, step_chunk(t, c););
     t->at.step++;
+    tell(t, t->at.value);
     return PV_OK;
 }
 
@@ -199,7 +227,6 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
     t->of_design = pv_loss_of_design(t->loss.loss);
     if (pv__problem_form(problem) == PV_FORM_JOINT) {
         const double *start = problem->options->start == PV_START_PREVALENCE ? t->log_q : NULL;
-        t->linear = t->loss.marginal == PV_MARGINAL_AUXILIARY_LINEAR;
         t->auxiliary_rates = pv__auxiliary_rates(problem);
         t->auxiliary_rates.rate_offset = t->auxiliary_rates.rate_matrix = 0; /* they follow w */
         PV_TRY(pv_auxiliary_new(ctx, t->loss.marginal, (int)t->classes, t->params, start, t->w, &t->auxiliary));
@@ -258,6 +285,7 @@ static pv_status recall(trainer *t) {
         return PV_OK;
     if (t->at.step < 1 || t->at.step > t->steps)
         return pv__checkpoint_damaged(t->ctx, "its step is not one of the training's");
+    t->told = t->at.step;
     PV_TRY(pv__checkpoint_finite(t->ctx, field + 1, 2)); /* the parameters, and what their steps go by */
     PV_TRY(pv__batches_recalled(t->ctx, t->batches));
     return t->trace ? pv__trace_recall(t->ctx, t->trace, (size_t)(t->at.step / t->epoch)) : PV_OK;
@@ -335,19 +363,6 @@ static pv_status end_epoch(trainer *t, bool *enough) {
     return t->trace ? trace_epoch(t) : PV_OK;
 }
 
-static double mass_of(const pv__problem *problem) {
-    double rows = 0;
-    for (int y = 0; y < problem->targets.classes; y++)
-        rows += problem->mass[y];
-    return rows;
-}
-
-/* Not finite, or far above where it began: steps too long for the loss. */
-static bool has_diverged(const trainer *t) {
-    double worst = 10 * fabs(t->at.first) + ABSURD * mass_of(t->problem);
-    return !isfinite(t->at.value) || t->at.smooth > worst;
-}
-
 static void show(const trainer *t, double seconds) {
     double marginal = t->of_design ? 0 : exp(t->log_q[t->classes - 1]);
     pv_progress progress = {.what = "fit",
@@ -365,15 +380,23 @@ static pv_status one_step(trainer *t, bool *interrupted) {
     if (t->at.step % t->epoch == 0)
         PV_TRY(begin_epoch(t));
     double before = pv__seconds();
-    PV_TRY(train_step(t, interrupted));
+    *interrupted = false;
+    PV_TRY(t->aboard ? begin_step(t) : train_step(t, interrupted));
     if (*interrupted)
         return PV_OK;
     if (t->problem->data) /* images: found here, no state is kept that saw half of two files */
         PV_TRY(pv_images_unchanged(t->ctx, t->problem->data->images, true));
     t->at.busy += pv__seconds() - before;
-    if (t->at.step == 1)
-        t->at.first = t->at.smooth = t->at.value;
-    t->at.smooth = 0.99 * t->at.smooth + 0.01 * t->at.value;
+    return PV_OK;
+}
+
+/* The step that diverged is the last, whatever was begun after it; parameters are those of the epoch's start. */
+static pv_status diverge(trainer *t, pv_stop *stop) {
+    *stop = PV_STOP_DIVERGED;
+    t->at.step = t->told;
+    if (t->aboard)
+        return pv__aboard_get(t->ctx, t->aboard, NULL, NULL, NULL, t->w);
+    memcpy(t->w, t->good, t->params * sizeof *t->w);
     return PV_OK;
 }
 
@@ -389,13 +412,8 @@ static pv_status train(trainer *t, pv_stop *stop) {
             *stop = PV_STOP_INTERRUPTED;
             return t->at.step > 0 ? keep(t) : PV_OK;
         }
-        if (has_diverged(t)) {
-            *stop = PV_STOP_DIVERGED;
-            if (t->aboard)
-                return pv__aboard_get(t->ctx, t->aboard, NULL, NULL, NULL, t->w);
-            memcpy(t->w, t->good, t->params * sizeof *t->w);
-            return PV_OK;
-        }
+        if (has_diverged(t))
+            return diverge(t, stop);
         if (t->at.step % t->epoch == 0)
             PV_TRY(end_epoch(t, &enough));
         if (pv__seconds() - shown > 0.1) { /* which may tell of an interruption */
@@ -404,8 +422,12 @@ static pv_status train(trainer *t, pv_stop *stop) {
         }
         bool due = pv_checkpoint_due(t->ctx);
         bool interrupted = pv__interrupted(t->ctx) && t->at.step < t->steps && !enough;
-        if (due || interrupted)
+        if (due || interrupted) {
+            PV_TRY(settle(t, 0));
+            if (has_diverged(t))
+                return diverge(t, stop);
             PV_TRY(keep(t));
+        }
         if (interrupted) {
             *stop = PV_STOP_INTERRUPTED;
             return PV_OK;
@@ -485,8 +507,8 @@ pv_status pv__fit_minibatch(pv_ctx *ctx, const pv__problem *problem, pv__solutio
         status = recall(&t);
     if (status == PV_OK && t.aboard)
         status = pv__aboard_put(ctx, t.aboard, t.w, t.mean, t.square, t.good);
-    if (status == PV_OK && t.aboard && t.linear)
-        status = pv__aboard_auxiliary_put(ctx, t.aboard, t.auxiliary);
+    if (status == PV_OK && t.aboard)
+        status = pv__aboard_loss_put(ctx, t.aboard, &t.loss, t.auxiliary, t.follower, t.auxiliary_rates.sparsity);
     if (status == PV_OK)
         status = train(&t, &solution->stop);
     solution->iterations = t.at.step;

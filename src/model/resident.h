@@ -17,15 +17,10 @@ typedef struct pv__resident {
 PV_MUST_USE pv_status pv__resident_new(pv_ctx *ctx, const pv_model *model, size_t rows, pv__resident *made);
 void pv__resident_free(pv__resident *resident); /* one that was not made is fine */
 
-/* rows' dropout is set here, for training's step number `step`. loglik [rows][classes]. */
-PV_MUST_USE pv_status pv__resident_forward(pv_ctx *ctx, pv__resident *resident, pv__rows *rows, uint64_t seed,
-                                           uint64_t step, double *loglik);
-/* As predictions see them, without dropout: at most as many rows as a batch has. */
+/* As predictions see them, without dropout: at most as many rows as a batch has. loglik [rows][classes]. */
 PV_MUST_USE pv_status pv__resident_score(pv_ctx *ctx, pv__resident *resident, pv__rows *rows, double *loglik);
-PV_MUST_USE pv_status pv__resident_backward(pv_ctx *ctx, pv__resident *resident, const double *dloglik,
-                                            bool freeze_low);
-/* The step of the parameters, of number `step`, from 1; before it that of the auxiliary network, if there is one. */
-PV_MUST_USE pv_status pv__resident_learn(pv_ctx *ctx, pv__resident *resident, bool freeze_low, double rate,
-                                         int64_t step, const pv__follow *follow);
+/* Begins training's step, of rates->number; rows' dropout, and what is frozen of the rates, are set here. */
+PV_MUST_USE pv_status pv__resident_step(pv_ctx *ctx, pv__resident *resident, pv__rows *rows, uint64_t seed,
+                                        const pv__step_terms *terms, pv__step_rates *rates, bool freeze_low);
 
 #endif

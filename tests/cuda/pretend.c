@@ -1,8 +1,9 @@
 /* A plug-in that pretends: what becomes of a device that fails, where there is none. PRETEND says how:
  *   version   it is of another version             absent   there is no device
  *   memory    a network or a table does not fit    lost     the device is lost at the third step or pass
- *   tables    it has no networks
+ *   tables    it has no networks                 diverged the loss of the fifth step is not a number
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 struct pv__net {
     pv__net_spec spec;
     size_t params, features;
-    int steps;
+    int begun, asked; /* steps */
 };
 
 bool pretends(const char *what) {
@@ -38,7 +39,8 @@ static pv__plugin_code net_open(const pv__net_spec *spec, pv__net **net, char *w
     const pv__node *last = &spec->graph->node[spec->graph->nodes - 1];
     (*net)->features = last->out.channels;
     (*net)->params = spec->graph->params + (spec->classes ? (last->out.channels + 1) * spec->classes : 0);
-    return PV_PLUGIN_OK;
+    snprintf(why, PV_PLUGIN_TEXT, "%zu parameters, and not %zu", (*net)->params, spec->params);
+    return spec->classes && spec->params != (*net)->params ? PV_PLUGIN_FAILED : PV_PLUGIN_OK;
 }
 
 static void net_close(pv__net *net) {
@@ -67,12 +69,28 @@ static pv__plugin_code gradient(pv__net *net, size_t begin, double *dw, char *wh
     return PV_PLUGIN_OK;
 }
 
-static pv__plugin_code rows_forward(pv__net *net, const pv__rows *rows, double *loglik, char *why) {
+static pv__plugin_code score(pv__net *net, const pv__rows *rows, double *loglik, char *why) {
+    (void)why;
     for (size_t i = 0; i < rows->n * net->spec.classes; i++)
         loglik[i] = -0.69314718055994531;
+    return PV_PLUGIN_OK;
+}
+
+static pv__plugin_code step(pv__net *net, const pv__rows *rows, const pv__step_terms *terms,
+                            const pv__step_rates *rates, char *why) {
+    (void)terms, (void)rates;
     usleep(5000); /* long enough for a checkpoint to be due */
-    snprintf(why, PV_PLUGIN_TEXT, "it fell off the bus");
-    return ++net->steps == 3 && pretends("lost") ? PV_PLUGIN_FAILED : PV_PLUGIN_OK;
+    bool good = rows->n * net->spec.views == net->spec.images && net->begun++ - net->asked < PV_STEPS_AHEAD;
+    snprintf(why, PV_PLUGIN_TEXT, good ? "it fell off the bus" : "a step of other rows, or too far ahead");
+    return !good || (net->begun == 3 && pretends("lost")) ? PV_PLUGIN_FAILED : PV_PLUGIN_OK;
+}
+
+/* Of the first step more than any fit ends with. */
+static pv__plugin_code outcome(pv__net *net, double *value, double *log_q, char *why) {
+    (void)log_q;
+    snprintf(why, PV_PLUGIN_TEXT, "no step is under way");
+    *value = ++net->asked == 1 ? 1e6 : net->asked == 5 && pretends("diverged") ? (double)NAN : 10;
+    return net->asked > net->begun ? PV_PLUGIN_FAILED : PV_PLUGIN_OK;
 }
 
 static pv__plugin_code put(pv__net *net, const double *w, const double *mean, const double *square,
@@ -90,10 +108,6 @@ static pv__plugin_code get(pv__net *net, double *w, double *mean, double *square
     return PV_PLUGIN_OK;
 }
 
-static pv__plugin_code rows_backward(pv__net *net, const double *dloglik, bool low, char *why) {
-    return backward(net, dloglik, low, why);
-}
-
 static pv__plugin_code mark(pv__net *net, char *why) {
     (void)net, (void)why;
     return PV_PLUGIN_OK;
@@ -104,27 +118,23 @@ static pv__plugin_code pull(pv__net *net, const pv__pull *prior, char *why) {
     return PV_PLUGIN_OK;
 }
 
-static pv__plugin_code learn(pv__net *net, size_t begin, double rate, int64_t step, const pv__follow *follow,
-                             char *why) {
-    (void)net, (void)begin, (void)rate, (void)step, (void)follow, (void)why;
+static pv__plugin_code loss_put(pv__net *net, const pv__step_loss *loss, const pv__step_state *state, char *why) {
+    (void)net, (void)why;
+    bool joint = loss->form == PV_STEP_JOINT;
+    return joint != (state->bias != NULL) || loss->linear != (state->matrix != NULL) || (loss->n > 0 && !state->last)
+               ? PV_PLUGIN_FAILED
+               : PV_PLUGIN_OK;
+}
+
+static pv__plugin_code loss_get(pv__net *net, const pv__step_state *state, char *why) {
+    (void)net, (void)state, (void)why;
     return PV_PLUGIN_OK;
 }
 
-static pv__plugin_code auxiliary_put(pv__net *net, const double *offset, const double *matrix, char *why) {
-    (void)net, (void)offset, (void)matrix, (void)why;
-    return PV_PLUGIN_OK;
-}
-
-static pv__plugin_code auxiliary_get(pv__net *net, double *offset, double *matrix, char *why) {
+static pv__plugin_code log_q(pv__net *net, double *found, char *why) {
     (void)why;
-    memset(offset, 0, net->params * sizeof *offset);
-    memset(matrix, 0, net->params * net->spec.classes * sizeof *matrix);
-    return PV_PLUGIN_OK;
-}
-
-static pv__plugin_code auxiliary_sums(pv__net *net, double *sums, char *why) {
-    (void)why;
-    memset(sums, 0, (2 * net->spec.classes + 1) * sizeof *sums);
+    for (size_t y = 0; y < net->spec.classes; y++)
+        found[y] = -0.69314718055994531;
     return PV_PLUGIN_OK;
 }
 
@@ -150,16 +160,16 @@ pv__plugin pv_plugin = {.version = PV_PLUGIN_VERSION,
                         .forward = forward,
                         .backward = backward,
                         .gradient = gradient,
-                        .rows_forward = rows_forward,
-                        .rows_backward = rows_backward,
+                        .score = score,
                         .put = put,
                         .get = get,
                         .mark = mark,
                         .pull = pull,
-                        .learn = learn,
-                        .auxiliary_put = auxiliary_put,
-                        .auxiliary_get = auxiliary_get,
-                        .auxiliary_sums = auxiliary_sums,
+                        .loss_put = loss_put,
+                        .loss_get = loss_get,
+                        .log_q = log_q,
+                        .step = step,
+                        .outcome = outcome,
                         .volumes_open = volumes_open,
                         .volumes_close = volumes_close};
 

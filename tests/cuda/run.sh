@@ -65,6 +65,20 @@ fit none "$scratch/pretend" --checkpoint "$scratch/lost.ckpt" --resume --device 
 check "the processor goes on" test $? -eq 0
 check "what may differ is told of" grep -q 'what networks run on (--device) is the processor here and was Pretend 1, none, tf32' "$scratch/out"
 
+# Steps are begun before the loss of those before them is known: the one that diverged is the last all the same.
+fit diverged "$scratch/pretend" --device cuda >"$scratch/out" 2>"$scratch/err"
+check "a loss that diverges fails" test $? -eq 3
+check "at its own step" grep -q '^diverged after 5 steps' "$scratch/out"
+for marginal in auxiliary:constant auxiliary:linear; do
+    check "$marginal" fit none "$scratch/pretend" --device cuda --marginal $marginal
+done
+# Labels in order have an output layer that the device does not know: the processor's.
+thresholds() {
+    local small=(--model "${small[1]},output=ordinal" "${small[@]:2}")
+    fit none "$scratch/pretend" --device cuda
+}
+check "a network with thresholds" thresholds
+
 # Tables: on the device where it is asked for, with the processor's answer; what it cannot do is refused.
 table=(fit builtin:esoph --target cancer --weights count --prevalence 0.0001 --quiet)
 answer() { # of a fit: its loss and its coefficients, to ten digits

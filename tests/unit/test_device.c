@@ -1,5 +1,7 @@
 /* Networks on a GPU against the reference engine: layer by layer, for whole steps and for whole fits. Without a GPU all
  * but the first test are skipped, and say so; `make check-cuda` is these tests where there is one. */
+#include <float.h>
+
 #include "problem.h"
 
 #include "compute/device.h"
@@ -143,6 +145,8 @@ static void test_layers(void **state) {
         check_layers("convnet:views=2,size=9,low=3,channels=5-7,features=9", 9, (pv_precision)precision);
         check_layers("inception:views=2,size=16,low=16,channels=64-32,features=24", 16, (pv_precision)precision);
         check_layers("inception:views=2,size=12,low=5,channels=11-13,features=7", 12, (pv_precision)precision);
+        /* slices of twelve channels and of six, with dropout's draws in eights */
+        check_layers("inception:views=2,size=16,low=16,channels=48-24,features=24", 16, (pv_precision)precision);
     }
 }
 
@@ -152,10 +156,14 @@ static void test_full_width(void **state) {
     for (int precision = 0; precision < 3; precision++)
         check_layers("convnet:views=2", 32, (pv_precision)precision);
     check_layers("inception:views=2", 32, PV_PRECISION_BF16);
+    /* the kernels of blocks: after another block, and with more channels */
+    check_layers("inception:views=2,channels=64-64-64,features=24", 32, PV_PRECISION_BF16);
+    check_layers("inception:views=2,size=16,channels=128-128,features=24", 16, PV_PRECISION_BF16);
 }
 
 /* More images than the largest layers' kernels have at hand: a few, many times over, have the values of the few and the
- * sum of their gradients. */
+ * sum of their gradients, but for what a sum of so many terms loses in single precision: its terms' roundings add up as
+ * a random walk does. */
 static void test_many_images(void **state) {
     (void)state;
     enum { FEW = 4, TIMES = 40, SIDE = 32, NODES = 3 };
@@ -182,7 +190,10 @@ static void test_many_images(void **state) {
             CHECK_NEAR(distance(out, many.y + i * out, few.y), 0, BOUND[precision][0]);
         for (size_t i = 0; i < graph.params; i++)
             few.dw[i] *= TIMES;
-        CHECK_NEAR(distance(graph.params, many.dw, few.dw), 0, BOUND[precision][1]);
+        double walk = FLT_EPSILON / 2 * sqrt((double)TIMES * FEW * SIDE * SIDE);
+        print_message("%s: gradient of many %.1e\n", pv_precision_name((pv_precision)precision),
+                      distance(graph.params, many.dw, few.dw));
+        CHECK_NEAR(distance(graph.params, many.dw, few.dw), 0, BOUND[precision][1] + walk);
         run_free(&few);
         run_free(&many);
         free(w);
@@ -201,15 +212,18 @@ typedef struct way {
     const char *prior, *design, *prevalence_n;
     bool freeze_low;
     double auxiliary_rate;
+    int implementation; /* from 0 */
+    bool direct;
 } way;
 
 static const way ways[] = {
-    {PV_LOSS_IG, PV_MARGINAL_PROFILE, "normal:1", "balanced", "auto", false, 0},
-    {PV_LOSS_IG, PV_MARGINAL_AUXILIARY_CONSTANT, "student:3", "uniform", "10", false, 0},
-    {PV_LOSS_IG, PV_MARGINAL_AUXILIARY_LINEAR, "laplace:1", "balanced", "0", false, 0},
-    {PV_LOSS_IG, PV_MARGINAL_AUXILIARY_LINEAR, "normal:1", "balanced", "10", false, 10},
-    {PV_LOSS_IW, PV_MARGINAL_PROFILE, "none", "balanced", "auto", false, 0},
-    {PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, "normal:0.5", "optimal", "auto", true, 0},
+    {PV_LOSS_IG, PV_MARGINAL_PROFILE, "normal:1", "balanced", "auto", false, 0, 1, false},
+    {PV_LOSS_IG, PV_MARGINAL_AUXILIARY_CONSTANT, "student:3", "uniform", "10", false, 0, 1, true},
+    {PV_LOSS_IG, PV_MARGINAL_AUXILIARY_LINEAR, "laplace:1", "balanced", "0", false, 0, 2, false},
+    {PV_LOSS_IG, PV_MARGINAL_AUXILIARY_LINEAR, "normal:1", "balanced", "10", false, 10, 1, false},
+    {PV_LOSS_IG, PV_MARGINAL_AUXILIARY_CONSTANT, "normal:1", "balanced", "auto", false, 10, 0, false},
+    {PV_LOSS_IW, PV_MARGINAL_PROFILE, "none", "balanced", "auto", false, 0, 1, false},
+    {PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, "normal:0.5", "optimal", "auto", true, 0, 1, false},
 };
 
 static pv_fit_options way_options(const way *chosen, int64_t epochs) {
@@ -227,6 +241,8 @@ static pv_fit_options way_options(const way *chosen, int64_t epochs) {
     options.prevalence_n = chosen->prevalence_n;
     options.freeze_low = chosen->freeze_low;
     options.auxiliary_rate = chosen->auxiliary_rate;
+    options.implementation = chosen->implementation;
+    options.direct = chosen->direct;
     options.match = PV_MATCH_NONE;
     return options;
 }

@@ -88,28 +88,31 @@ static size_t pick(size_t n, const double *x, int bits, size_t *at) {
 }
 
 /* No number is below nothing. */
-static bool all_near(size_t n, const double *value) {
-    vi near = (vi)(v_set(0) < v_set(1));
-    size_t i = 0;
-    for (; i + VL <= n; i += VL) {
-        vd x = v_load(value + i);
-        near &= (vi)(x <= v_set(PV__FARTHEST)) & (vi)(x >= v_set(-PV__FARTHEST));
-    }
+static vi is_near(vd x) {
+    return (vi)(x <= v_set(PV__FARTHEST)) & (vi)(x >= v_set(-PV__FARTHEST));
+}
+
+static bool all_of(vi near) {
     bool all = true;
-    for (; i < n; i++)
-        all &= fabs(value[i]) <= PV__FARTHEST;
     for (int lane = 0; lane < VL; lane++)
         all &= near[lane] != 0;
     return all;
 }
 
 static bool standardise(size_t n, const double *x, double mean, double sd, double *value) {
+    vi near = (vi)(v_set(0) < v_set(1));
+    bool rest = true;
     size_t i = 0;
-    for (; i + VL <= n; i += VL)
-        v_store(value + i, (v_load(x + i) - v_set(mean)) / v_set(sd));
-    for (; i < n; i++)
+    for (; i + VL <= n; i += VL) {
+        vd made = (v_load(x + i) - v_set(mean)) / v_set(sd);
+        near &= is_near(made);
+        v_store(value + i, made);
+    }
+    for (; i < n; i++) {
         value[i] = (x[i] - mean) / sd;
-    return all_near(n, value);
+        rest &= fabs(value[i]) <= PV__FARTHEST;
+    }
+    return rest && all_of(near);
 }
 
 typedef float half __attribute__((vector_size(sizeof(vd) / 2))); /* as many of single precision */
@@ -126,15 +129,75 @@ static void widen(size_t n, const float *x, double *value) {
 }
 
 static bool standardise_single(size_t n, const float *x, double mean, double sd, double *value) {
+    vi near = (vi)(v_set(0) < v_set(1));
+    bool rest = true;
     size_t i = 0;
     for (; i + VL <= n; i += VL) {
         half single;
         memcpy(&single, x + i, sizeof single);
-        v_store(value + i, (__builtin_convertvector(single, vd) - v_set(mean)) / v_set(sd));
+        vd made = (__builtin_convertvector(single, vd) - v_set(mean)) / v_set(sd);
+        near &= is_near(made);
+        v_store(value + i, made);
     }
-    for (; i < n; i++)
+    for (; i < n; i++) {
         value[i] = ((double)x[i] - mean) / sd;
-    return all_near(n, value);
+        rest &= fabs(value[i]) <= PV__FARTHEST;
+    }
+    return rest && all_of(near);
+}
+
+#if defined(PV_ISA_avx512)
+/* Eight rows of eight columns: pairs, then fours, then eights of lanes change places. */
+static void turn_square(const double *value, size_t columns, size_t width, double *x) {
+    __m512d c[8], p[8], q[8];
+    for (size_t k = 0; k < 8; k++)
+        c[k] = _mm512_loadu_pd(value + k * PV__TILE);
+    for (size_t k = 0; k < 8; k += 2) {
+        p[k] = _mm512_unpacklo_pd(c[k], c[k + 1]);
+        p[k + 1] = _mm512_unpackhi_pd(c[k], c[k + 1]);
+    }
+    for (size_t k = 0; k < 8; k += 4)
+        for (size_t odd = 0; odd < 2; odd++) { /* lanes 0 4 and 2 6 of rows odd, odd + 2 */
+            q[k + odd] = _mm512_shuffle_f64x2(p[k + odd], p[k + 2 + odd], 0x88);
+            q[k + 2 + odd] = _mm512_shuffle_f64x2(p[k + odd], p[k + 2 + odd], 0xdd);
+        }
+    for (size_t k = 0; k < 4; k++) { /* q[k]: rows k and k + 4 of the first four columns, q[k + 4]: of the others */
+        __m512d low = _mm512_shuffle_f64x2(q[k], q[k + 4], 0x88), high = _mm512_shuffle_f64x2(q[k], q[k + 4], 0xdd);
+        __mmask8 there = (__mmask8)((1u << columns) - 1);
+        _mm512_mask_storeu_pd(x + k * width, there, low);
+        _mm512_mask_storeu_pd(x + (k + 4) * width, there, high);
+    }
+}
+#elif defined(PV_ISA_avx2)
+static void turn_square(const double *value, size_t columns, size_t width, double *x) {
+    for (size_t first = 0; first < columns; first += 4) {
+        const double *from = value + first * PV__TILE;
+        __m256d a = _mm256_loadu_pd(from), b = _mm256_loadu_pd(from + PV__TILE);
+        __m256d c = _mm256_loadu_pd(from + 2 * PV__TILE), d = _mm256_loadu_pd(from + 3 * PV__TILE);
+        __m256d low[2] = {_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b)};
+        __m256d high[2] = {_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d)};
+        __m256i there = v_mask_of(columns - first);
+        for (size_t k = 0; k < 2; k++) {
+            _mm256_maskstore_pd(x + k * width + first, there, _mm256_permute2f128_pd(low[k], high[k], 0x20));
+            _mm256_maskstore_pd(x + (k + 2) * width + first, there, _mm256_permute2f128_pd(low[k], high[k], 0x31));
+        }
+    }
+}
+#else
+static void turn_square(const double *value, size_t columns, size_t width, double *x) {
+    for (size_t i = 0; i < VL; i++)
+        for (size_t k = 0; k < columns; k++)
+            x[i * width + k] = value[k * PV__TILE + i];
+}
+#endif
+
+static void turn(size_t n, size_t columns, const double *value, size_t width, double *x) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        turn_square(value + i, columns, width, x + i * width);
+    for (; i < n; i++)
+        for (size_t k = 0; k < columns; k++)
+            x[i * width + k] = value[k * PV__TILE + i];
 }
 
 extern const pv__column_kernels PV_KERNEL(pv__column_kernels);
@@ -143,4 +206,5 @@ const pv__column_kernels PV_KERNEL(pv__column_kernels) = {.finite = all_finite,
                                                           .pick = pick,
                                                           .standardise = standardise,
                                                           .standardise_single = standardise_single,
-                                                          .widen = widen};
+                                                          .widen = widen,
+                                                          .turn = turn};

@@ -23,20 +23,64 @@ bool pv__all_rows(const pv_table *table, const pv_dataset *data) {
     return all;
 }
 
-enum { BLOCK = 1024, PASSED = 512 * BLOCK }; /* rows of a mapped column that are let go of at once */
+enum { BLOCK = 1024 }; /* rows whose sums are made together */
 
-const double *pv__numbers_block(pv__numbers numbers, const pv_dataset *data, bool all_rows, size_t begin, size_t rows,
-                                double *buffer) {
-    if (all_rows && numbers.wide)
-        return numbers.wide + begin;
-    if (all_rows) {
-        if (begin % PASSED == 0 && begin > 0)
-            pv__pass_pages(numbers.narrow + begin - PASSED, PASSED * sizeof *numbers.narrow);
-        pv__column_kernels_get()->widen(rows, numbers.narrow + begin, buffer);
+pv__numbers pv__numbers_read(pv__numbers numbers, size_t first, size_t n, double *room) {
+    if (!numbers.file)
+        return (pv__numbers){.wide = numbers.wide ? numbers.wide + first : NULL,
+                             .narrow = numbers.narrow ? numbers.narrow + first : NULL};
+    if (numbers.wide) {
+        pv__packed_bytes(numbers.file, numbers.wide + first, n * sizeof *numbers.wide, room);
+        return (pv__numbers){.wide = room};
+    }
+    pv__packed_bytes(numbers.file, numbers.narrow + first, n * sizeof *numbers.narrow, room);
+    return (pv__numbers){.narrow = (const float *)room};
+}
+
+/* Of rows that are not all: a stretch of the table that has several of them is read at once. */
+void pv__numbers_gather(pv__numbers numbers, const size_t *row, size_t n, double *buffer) {
+    double stretch[PV__BLOCK];
+    for (size_t i = 0; i < n;) {
+        size_t end = i + 1, first = row[i];
+        while (numbers.file && end < n && row[end] >= first && row[end] - first < PV__BLOCK)
+            end++;
+        pv__numbers here = pv__numbers_read(numbers, first, row[end - 1] - first + 1, stretch);
+        for (; i < end; i++)
+            buffer[i] = pv__number_at(here, row[i] - first);
+    }
+}
+
+void pv__cursor_begin(pv__numbers numbers, const pv_dataset *data, bool all_rows, pv__cursor *cursor) {
+    cursor->numbers = numbers;
+    cursor->data = data;
+    cursor->all_rows = all_rows;
+    cursor->first = cursor->rows = 0;
+}
+
+/* The rows begin .. begin+rows-1 of a column in a file, in the cursor's room. */
+static pv__numbers stretch_at(pv__cursor *c, size_t begin, size_t rows, size_t table_rows) {
+    size_t most = sizeof c->room / (c->numbers.wide ? sizeof(double) : sizeof(float));
+    if (begin < c->first || begin + rows > c->first + c->rows) {
+        c->first = begin;
+        c->rows = most < table_rows - begin ? most : table_rows - begin;
+        (void)pv__numbers_read(c->numbers, c->first, c->rows, c->room);
+    }
+    size_t at = begin - c->first;
+    if (c->numbers.wide)
+        return (pv__numbers){.wide = c->room + at};
+    return (pv__numbers){.narrow = (const float *)c->room + at};
+}
+
+const double *pv__cursor_block(pv__cursor *cursor, size_t begin, size_t rows, size_t table_rows, double *buffer) {
+    pv__numbers numbers = cursor->numbers;
+    if (!cursor->all_rows) {
+        pv__numbers_gather(numbers, cursor->data->table_row + begin, rows, buffer);
         return buffer;
     }
-    for (size_t i = 0; i < rows; i++)
-        buffer[i] = pv__number_at(numbers, data->table_row[begin + i]);
+    numbers = numbers.file ? stretch_at(cursor, begin, rows, table_rows) : pv__numbers_read(numbers, begin, rows, NULL);
+    if (numbers.wide)
+        return numbers.wide;
+    pv__column_kernels_get()->widen(rows, numbers.narrow, buffer);
     return buffer;
 }
 
@@ -44,11 +88,13 @@ static bool all_finite(pv__numbers numbers, size_t rows) {
     const pv__column_kernels *kernels = pv__column_kernels_get();
     bool finite = true;
     double block[BLOCK];
-    if (numbers.wide)
+    pv__cursor cursor;
+    if (numbers.wide && !numbers.file)
         return kernels->finite(rows, numbers.wide);
+    pv__cursor_begin(numbers, NULL, true, &cursor);
     for (size_t begin = 0; finite && begin < rows; begin += BLOCK) {
         size_t n = rows - begin < BLOCK ? rows - begin : BLOCK;
-        finite = kernels->finite(n, pv__numbers_block(numbers, NULL, true, begin, n, block));
+        finite = kernels->finite(n, pv__cursor_block(&cursor, begin, n, rows, block));
     }
     return finite;
 }
@@ -65,8 +111,9 @@ pv_status pv__columns_whole(pv_ctx *ctx, const pv_table *table, const pv__plan *
     for (size_t f = 0; f < plan->features; f++) {
         const pv_column *own = &table->column[plan->feature[f]];
         if (pv__plan_makes(ctx, plan, f))
-            whole[f] = own->type == PV_COLUMN_NUMBER ? all_finite(pv__column_numbers(own), table->rows)
-                                                     : all_known(own->code, table->rows);
+            whole[f] = own->type == PV_COLUMN_NUMBER
+                           ? all_finite(pv__table_numbers(table, plan->feature[f]), table->rows)
+                           : all_known(own->code, table->rows);
     }
     return plan->shared ? pv__share_array(ctx, plan->features, whole, sizeof *whole) : PV_OK;
 }
@@ -75,9 +122,11 @@ static pv__moments sum_rows(pv__numbers numbers, const pv_dataset *data, bool al
     const pv__column_kernels *kernels = pv__column_kernels_get();
     pv__moments sums = {.least = HUGE_VAL, .largest = -HUGE_VAL};
     double taken[BLOCK];
+    pv__cursor cursor;
+    pv__cursor_begin(numbers, data, all_rows, &cursor);
     for (size_t begin = 0; begin < data->rows; begin += BLOCK) {
         size_t rows = data->rows - begin < BLOCK ? data->rows - begin : BLOCK;
-        const double *x = pv__numbers_block(numbers, data, all_rows, begin, rows, taken);
+        const double *x = pv__cursor_block(&cursor, begin, rows, data->rows, taken);
         kernels->moments(rows, x, data->weight ? data->weight + begin : NULL, factor, shift, &sums);
     }
     return sums;

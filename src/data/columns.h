@@ -25,7 +25,13 @@ typedef struct pv__column_kernels {
     bool (*standardise)(size_t n, const double *x, double mean, double sd, double *value);
     bool (*standardise_single)(size_t n, const float *x, double mean, double sd, double *value);
     void (*widen)(size_t n, const float *x, double *value);
+    /* x [n][width], of which the first columns are written, from value [columns][PV__TILE]; columns at most
+     * PV__TILE_COLUMNS, n at most PV__TILE. */
+    void (*turn)(size_t n, size_t columns, const double *value, size_t width, double *x);
 } pv__column_kernels;
+
+/* Columns become rows a tile at a time, which stays in the first cache. */
+enum { PV__TILE = 64, PV__TILE_COLUMNS = 8 };
 
 /* Standard deviations from the mean, beyond which a cell is a mistake: models multiply and add such numbers, and what
  * overflows is no probability. */
@@ -38,9 +44,25 @@ PV_MUST_USE pv_status pv__columns_whole(pv_ctx *ctx, const pv_table *table, cons
 /* Weighted mean and population standard deviation of the data's rows, missing cells left out, of any magnitude. sd is
  * 0 where all values are equal, or there are none. */
 void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows, double *mean, double *sd);
-/* Numbers of the data's rows begin ..: where they lie, or brought together in buffer [rows]. */
-const double *pv__numbers_block(pv__numbers numbers, const pv_dataset *data, bool all_rows, size_t begin, size_t rows,
-                                double *buffer);
+/* Rows first .. first+n-1 of the table, as if they were all of the column: where they lie or, of a file, read into room
+ * [n], of doubles. A page that is read is not the process's own, as one that is mapped and touched is; reading costs
+ * less than to have it mapped, too. */
+pv__numbers pv__numbers_read(pv__numbers numbers, size_t first, size_t n, double *room);
+/* The numbers of some rows of the table. */
+void pv__numbers_gather(pv__numbers numbers, const size_t *row, size_t n, double *to);
+/* A pass over the data's rows of a column, in order; a file is read a stretch at a time. */
+typedef struct pv__cursor {
+    pv__numbers numbers;
+    const pv_dataset *data; /* NULL: all rows of the table */
+    bool all_rows;
+    size_t first, rows; /* of the table, in room */
+    double room[4096];
+} pv__cursor;
+void pv__cursor_begin(pv__numbers numbers, const pv_dataset *data, bool all_rows, pv__cursor *cursor);
+/* Numbers of rows begin ..: where they lie, or brought together in buffer [rows]. rows at most PV__BLOCK; table_rows:
+ * beyond which nothing is read. */
+enum { PV__BLOCK = 2048 };
+const double *pv__cursor_block(pv__cursor *cursor, size_t begin, size_t rows, size_t table_rows, double *buffer);
 /* Whether the data's rows are the table's, in order. */
 bool pv__all_rows(const pv_table *table, const pv_dataset *data);
 

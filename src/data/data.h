@@ -51,14 +51,18 @@ static inline int pv__columns_team(const pv_ctx *ctx, size_t columns, size_t row
     return pv__threads_for(ctx, pieces < columns ? pieces : columns);
 }
 
-/* The numbers of a column, in double or in single precision. */
+/* The numbers of a column, in double or in single precision. Those of a file are mapped for who wants a few; who goes
+ * through them reads them (columns.c, pv__numbers_read). */
 typedef struct pv__numbers {
     const double *wide;
     const float *narrow; /* of a mapped file; wide is NULL then */
+    struct pv_packed *file;
 } pv__numbers;
 
+pv__numbers pv__table_numbers(const pv_table *table, size_t c); /* (packed.c) */
+
 static inline pv__numbers pv__column_numbers(const pv_column *column) {
-    return (pv__numbers){column->number, column->single};
+    return (pv__numbers){column->number, column->single, NULL};
 }
 
 static inline double pv__number_at(pv__numbers numbers, size_t row) {
@@ -148,14 +152,13 @@ PV_MUST_USE pv_status pv__packed_read(pv_ctx *ctx, const char *path, pv_table **
 void pv__packed_close(pv_ctx *ctx, struct pv_packed *packed);                       /* NULL is fine */
 PV_MUST_USE pv_status pv__packed_same(pv_ctx *ctx, const struct pv_packed *packed); /* not written to meanwhile */
 struct pv_packed *pv__packed_share(struct pv_packed *packed); /* another owner, who closes it too */
+/* The n bytes at that place of the mapping, read from the file. Those that cannot be read, or that the file has no
+ * more, are 0, and pv__packed_same refuses from then on. Any thread may ask. */
+void pv__packed_bytes(struct pv_packed *packed, const void *at, size_t n, void *to);
 /* (matrix.c) The matrix of data that have columns in its place. The caller frees *x. */
 PV_MUST_USE pv_status pv__matrix_make(pv_ctx *ctx, const pv_dataset *data, double **x);
 /* (matrix.c) The same of their file as of a table's; nothing for other data. */
 PV_MUST_USE pv_status pv__columns_unchanged(pv_ctx *ctx, const pv_dataset *data);
-/* (matrix.c) Rows begin .. begin+n-1 are asked for soon. */
-void pv__columns_expect(const pv_dataset *data, size_t begin, size_t n);
-/* (matrix.c) They are done with for now. */
-void pv__columns_pass(const pv_dataset *data, size_t begin, size_t n);
 /* Refuses where the table's file was written to since it was opened. */
 PV_MUST_USE pv_status pv__packed_unchanged(pv_ctx *ctx, const pv_table *table);
 

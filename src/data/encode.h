@@ -117,7 +117,7 @@ void pv__columns_rows(const pv_dataset *data, size_t begin, size_t n, double *x)
 static inline pv__numbers pv__plan_numbers(const pv__plan *plan, const pv_table *table, size_t s) {
     if (plan->made && plan->made[s])
         return (pv__numbers){.wide = plan->made[s]};
-    return pv__column_numbers(&table->column[plan->feature[s]]);
+    return pv__table_numbers(table, plan->feature[s]);
 }
 
 /* ---- terms.c ----------------------------------------------------------------------------------------------------- */

@@ -22,6 +22,13 @@ typedef struct feature {
     const int32_t *code; /* [data->rows], of a text column */
 } feature;
 
+/* Rows of all columns as they lie in the file, which a thread goes through next: a file is read in long pieces. */
+typedef struct window {
+    atomic_flag busy;
+    size_t first, rows; /* rows 0: nothing is in it */
+    double *cells;      /* [sources][room rows] */
+} window;
+
 struct pv_columns {
     feature *feature; /* [sources] */
     size_t sources;
@@ -30,9 +37,9 @@ struct pv_columns {
     pv_source_column *learned; /* [sources], where this is a dataset's own: what feature points at */
     int32_t **code;            /* [sources] */
     struct pv_packed *packed;  /* the mapped file */
-    const pv_ctx *ctx;         /* the root, whose memory is limited */
-    atomic_uint asked;         /* for few rows, so many times */
-    double *own;               /* [own_rows][features], from row own_first on: a rank's own; NULL: none are held */
+    window *window;            /* [windows]; none where rows are left out */
+    size_t windows, room;
+    double *own; /* [own_rows][features], from row own_first on: a rank's own; NULL: none are held */
     size_t own_first, own_rows;
 };
 
@@ -80,30 +87,65 @@ void pv__source_relearn(const pv_source_column *learned, double *x) {
         put_unknown(learned, PV__UNSEEN, PV_UNSEEN_OTHER, x);
 }
 
-enum { BLOCK = 256 };
+enum { BLOCK = PV__BLOCK };
 
-/* Rows begin .. end-1, at most BLOCK, of one column; x: their first feature of it. False where a number is too far from
- * the mean. Most blocks have every cell, and near: these are made at once. */
-static bool fill_numbers(const feature *f, const pv_dataset *data, bool all_rows, size_t begin, size_t end, double *x) {
+/* One column's numbers of at most PV__TILE rows, standardised, into value; false where not all are there, and near. */
+static bool standardise(const feature *f, pv__numbers numbers, size_t at, size_t rows, double *value) {
     const pv__column_kernels *kernels = pv__column_kernels_get();
-    const pv_source_column *source = f->source;
-    size_t features = (size_t)data->features, rows = end - begin;
-    double taken[BLOCK], value[BLOCK];
-    bool near = true, plain;
-    for (size_t i = 0; !all_rows && i < rows; i++)
-        taken[i] = pv__number_at(f->numbers, data->table_row[begin + i]);
-    if (all_rows && !f->numbers.wide)
-        plain = kernels->standardise_single(rows, f->numbers.narrow + begin, source->mean, source->sd, value);
-    else
-        plain = kernels->standardise(rows, all_rows ? f->numbers.wide + begin : taken, source->mean, source->sd, value);
-    for (size_t i = 0; plain && i < rows; i++)
-        x[i * features] = value[i];
-    for (size_t i = 0; !plain && i < rows; i++) {
+    if (numbers.wide)
+        return kernels->standardise(rows, numbers.wide + at, f->source->mean, f->source->sd, value);
+    return kernels->standardise_single(rows, numbers.narrow + at, f->source->mean, f->source->sd, value);
+}
+
+/* Cells that are missing become the mean. False where a number is too far from it. */
+static bool fill_gaps(size_t rows, double *value) {
+    bool near = true;
+    for (size_t i = 0; i < rows; i++) {
         near &= isnan(value[i]) || fabs(value[i]) <= PV__FARTHEST;
-        x[i * features] = isnan(value[i]) ? 0 : value[i];
+        value[i] = isnan(value[i]) ? 0 : value[i];
     }
-    for (size_t i = 0; source->missing && i < rows; i++)
-        x[i * features + 1] = isnan(value[i]);
+    return near;
+}
+
+/* What the column has in a window from row begin on. */
+static pv__numbers seen_in(const struct pv_columns *columns, const window *seen, const feature *f, size_t begin) {
+    const double *cells = seen->cells + (size_t)(f - columns->feature) * columns->room;
+    size_t at = begin - seen->first;
+    return (pv__numbers){.wide = f->numbers.wide ? cells + at : NULL,
+                         .narrow = f->numbers.wide ? NULL : (const float *)cells + at};
+}
+
+/* Rows begin .. end-1, at most BLOCK, of a few columns of numbers side by side; x: their first feature. False where a
+ * number is too far from the mean. */
+static bool fill_numbers(const struct pv_columns *of, const window *seen, size_t s, size_t columns,
+                         const pv_dataset *data, size_t begin, size_t end, double *x) {
+    const feature *f = &of->feature[s];
+    size_t width = (size_t)data->features, rows = end - begin;
+    double room[PV__TILE_COLUMNS][BLOCK], tile[PV__TILE_COLUMNS * PV__TILE];
+    pv__numbers numbers[PV__TILE_COLUMNS];
+    bool near = true, missing = columns == 1 && f->source->missing;
+    for (size_t k = 0; k < columns; k++) {
+        if (seen && f[k].numbers.file) {
+            numbers[k] = seen_in(of, seen, &f[k], begin);
+        } else if (of->all_rows) {
+            numbers[k] = pv__numbers_read(f[k].numbers, begin, rows, room[k]);
+        } else {
+            pv__numbers_gather(f[k].numbers, data->table_row + begin, rows, room[k]);
+            numbers[k] = (pv__numbers){.wide = room[k]};
+        }
+    }
+    for (size_t at = 0; at < rows; at += PV__TILE, x += PV__TILE * width) {
+        size_t n = rows - at < PV__TILE ? rows - at : PV__TILE;
+        for (size_t k = 0; k < columns; k++) {
+            double *value = tile + k * PV__TILE;
+            bool plain = standardise(&f[k], numbers[k], at, n, value);
+            for (size_t i = 0; missing && i < n; i++)
+                x[i * width + 1] = isnan(value[i]);
+            if (!plain)
+                near = fill_gaps(n, value) && near;
+        }
+        pv__column_kernels_get()->turn(n, columns, tile, width, x);
+    }
     return near;
 }
 
@@ -122,16 +164,29 @@ static void fill_levels(const feature *f, int unseen, const pv_dataset *data, si
     }
 }
 
-/* Rows begin .. end-1, at most BLOCK, which stay in cache while the columns are gone through. */
-static bool fill_block(const struct pv_columns *columns, const pv_dataset *data, size_t begin, size_t end, double *x) {
+/* Columns of numbers from s on that are next to each other in a row, as many as make a tile. */
+static size_t side_by_side(const struct pv_columns *columns, size_t s) {
+    size_t n = 0;
+    while (n < PV__TILE_COLUMNS && s + n < columns->sources &&
+           columns->feature[s + n].source->type == PV_COLUMN_NUMBER && !columns->feature[s + n].source->missing)
+        n++;
+    return n > 0 ? n : 1;
+}
+
+/* Rows begin .. end-1, at most BLOCK, which stay in cache while the columns are gone through; seen: a window that has
+ * them, or NULL. */
+static bool fill_block(const struct pv_columns *columns, const window *seen, const pv_dataset *data, size_t begin,
+                       size_t end, double *x) {
     bool near = true;
-    for (size_t s = 0; s < columns->sources; s++) {
+    for (size_t s = 0, taken; s < columns->sources; s += taken) {
         const feature *f = &columns->feature[s];
+        taken = side_by_side(columns, s);
         if (f->source->type == PV_COLUMN_NUMBER)
-            near = fill_numbers(f, data, columns->all_rows, begin, end, x) && near;
+            near = fill_numbers(columns, seen, s, taken, data, begin, end, x) && near;
         else
             fill_levels(f, columns->unseen, data, begin, end, x);
-        x += pv_source_width(f->source);
+        for (size_t k = 0; k < taken; k++)
+            x += pv_source_width(f[k].source);
     }
     return near;
 }
@@ -142,16 +197,50 @@ const double *pv__columns_own(const pv_dataset *data, size_t begin, size_t n) {
     return here ? c->own + (begin - c->own_first) * (size_t)data->features : NULL;
 }
 
-/* Who leaps from row to row brings many pages of each column with every one: the process looks at what it holds before
- * long. */
+/* Reads as many pieces of n rows as there is room for. */
+static void look_out(const struct pv_columns *columns, const pv_dataset *data, size_t begin, size_t n, window *seen) {
+    size_t rows = columns->room / n * n;
+    seen->first = begin;
+    seen->rows = rows < data->rows - begin ? rows : data->rows - begin;
+    for (size_t s = 0; s < columns->sources; s++)
+        if (columns->feature[s].numbers.file)
+            (void)pv__numbers_read(columns->feature[s].numbers, begin, seen->rows, seen->cells + s * columns->room);
+}
+
+static bool has(const window *seen, size_t begin, size_t n) {
+    return begin >= seen->first && begin + n <= seen->first + seen->rows;
+}
+
+/* A window with rows begin .. begin+n-1, for the caller alone: one that has them; else one that ends where they begin,
+ * as the caller's own does where it goes through the rows; else any. NULL: there is none to be had. */
+static window *take_window(const struct pv_columns *columns, const pv_dataset *data, size_t begin, size_t n) {
+    enum { HAS, ENDS, ANY, CHOICES };
+    for (int choice = HAS; choice < CHOICES && n <= columns->room; choice++)
+        for (size_t i = 0; i < columns->windows; i++) {
+            window *w = &columns->window[i];
+            if (atomic_flag_test_and_set_explicit(&w->busy, memory_order_acquire))
+                continue;
+            if (has(w, begin, n))
+                return w;
+            if (choice == ANY || (choice == ENDS && w->first + w->rows == begin)) {
+                look_out(columns, data, begin, n, w);
+                return w;
+            }
+            atomic_flag_clear_explicit(&w->busy, memory_order_release);
+        }
+    return NULL;
+}
+
 void pv__columns_rows(const pv_dataset *data, size_t begin, size_t n, double *x) {
-    enum { LEAPS = 16 };
-    if (n >= LEAPS || atomic_fetch_add_explicit(&data->columns->asked, 1, memory_order_relaxed) % LEAPS == 0)
-        pv__spill_breathe(data->columns->ctx);
-    for (size_t at = 0; at < n; at += BLOCK) {
-        size_t end = at + BLOCK < n ? at + BLOCK : n;
-        (void)fill_block(data->columns, data, begin + at, begin + end, x + at * (size_t)data->features);
+    enum { LEAP = 64 }; /* who asks for fewer rows does not go through all of them */
+    window *seen = n >= LEAP ? take_window(data->columns, data, begin, n) : NULL;
+    size_t blocks = (n + BLOCK - 1) / BLOCK, rows = blocks > 0 ? (n + blocks - 1) / blocks : 0; /* of about a size */
+    for (size_t at = 0; at < n; at += rows) {
+        size_t end = at + rows < n ? at + rows : n;
+        (void)fill_block(data->columns, seen, data, begin + at, begin + end, x + at * (size_t)data->features);
     }
+    if (seen)
+        atomic_flag_clear_explicit(&seen->busy, memory_order_release);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------------------
@@ -185,16 +274,14 @@ static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__plan *
 /* Rows first .. last-1 into x, or, where they are only to be looked at, a block for each thread. */
 static bool fill_rows(pv_ctx *ctx, const struct pv_columns *columns, const pv_dataset *data, size_t first, size_t last,
                       bool looked_at, double *x) {
-    enum { BLOCKS_EACH = 64 };
+    enum { BLOCKS_EACH = 16 };
     bool near = true;
     size_t blocks = (last - first + BLOCK - 1) / BLOCK, d = (size_t)data->features;
 #pragma omp parallel for num_threads(pv__threads_for(ctx, blocks / BLOCKS_EACH)) reduction(&& : near)
     for (size_t b = 0; b < blocks; b++) {
         size_t begin = first + b * BLOCK, end = begin + BLOCK < last ? begin + BLOCK : last;
         size_t place = looked_at ? (size_t)omp_get_thread_num() * BLOCK : begin - first;
-        near = fill_block(columns, data, begin, end, x + place * d) && near;
-        if (looked_at)
-            pv__spill_breathe(ctx);
+        near = fill_block(columns, NULL, data, begin, end, x + place * d) && near;
     }
     return near;
 }
@@ -231,7 +318,10 @@ void pv__columns_free(pv_ctx *ctx, struct pv_columns *columns) {
         pv__source_clear(ctx, &columns->learned[s]);
     for (size_t s = 0; columns->code && s < columns->sources; s++)
         pv__free(ctx, columns->code[s]);
+    for (size_t i = 0; columns->window && i < columns->windows; i++)
+        pv__free(ctx, columns->window[i].cells);
     pv__packed_close(ctx, columns->packed);
+    pv__free(ctx, columns->window);
     pv__free(ctx, columns->learned);
     pv__free(ctx, columns->code);
     pv__free(ctx, columns->feature);
@@ -244,7 +334,6 @@ static pv_status columns_new(pv_ctx *ctx, const pv_table *table, const pv__plan 
     PV_TRY(pv__alloc(ctx, 1, sizeof **made, made));
     (*made)->sources = schema->sources;
     (*made)->unseen = unseen;
-    (*made)->ctx = ctx->root;
     (*made)->all_rows = pv__all_rows(table, data);
     PV_TRY(pv__alloc(ctx, schema->sources, sizeof *(*made)->feature, &(*made)->feature));
     for (size_t s = 0; s < schema->sources; s++)
@@ -252,6 +341,22 @@ static pv_status columns_new(pv_ctx *ctx, const pv_table *table, const pv__plan 
             .source = &schema->source[s],
             .numbers = schema->source[s].type == PV_COLUMN_NUMBER ? pv__plan_numbers(plan, table, s) : (pv__numbers){0},
             .code = schema->source[s].type == PV_COLUMN_TEXT ? code[s] : NULL}; /* terms have none, nor room for it */
+    return PV_OK;
+}
+
+/* A window for each thread, that stays in its cache as far as that is possible. */
+static pv_status open_windows(pv_ctx *ctx, struct pv_columns *columns) {
+    enum { BYTES = 1 << 20, FEWEST = 256, MOST = 8192 };
+    size_t rows = BYTES / sizeof(double) / (columns->sources + 1), threads = (size_t)pv_ctx_threads(ctx);
+    if (!columns->all_rows)
+        return PV_OK;
+    columns->room = rows < FEWEST ? FEWEST : rows > MOST ? MOST : rows;
+    PV_TRY(pv__alloc(ctx, threads, sizeof *columns->window, &columns->window));
+    for (; columns->windows < threads; columns->windows++) {
+        window *w = &columns->window[columns->windows];
+        atomic_flag_clear(&w->busy);
+        PV_TRY(pv__alloc(ctx, columns->sources * columns->room, sizeof *w->cells, &w->cells));
+    }
     return PV_OK;
 }
 
@@ -268,7 +373,7 @@ static pv_status keep(pv_ctx *ctx, const pv_table *table, int32_t **code, struct
         columns->code[s] = code[s];
         code[s] = NULL;
     }
-    return PV_OK;
+    return open_windows(ctx, columns);
 }
 
 /* The rows that the rank goes over again and again. Those at the edges, where the share is a little larger, are made
@@ -312,34 +417,6 @@ static bool stays(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, cons
 
 pv_status pv__columns_unchanged(pv_ctx *ctx, const pv_dataset *data) {
     return data->columns ? pv__packed_same(ctx, data->columns->packed) : PV_OK;
-}
-
-/* Of the columns' bytes in rows begin .. begin+n-1. */
-static void tell(const pv_dataset *data, size_t begin, size_t n, void (*what)(const void *at, size_t bytes)) {
-    const struct pv_columns *columns = data->columns;
-    if (!columns || begin >= data->rows || n == 0)
-        return;
-    n = n < data->rows - begin ? n : data->rows - begin;
-    if (pv__columns_own(data, begin, n))
-        return;
-    size_t last = begin + n < data->rows ? begin + n - 1 : data->rows - 1;
-    size_t first_row = data->table_row[begin], rows = data->table_row[last] + 1 - first_row;
-    for (size_t s = 0; s < columns->sources; s++) {
-        pv__numbers of = columns->feature[s].numbers;
-        if (of.wide)
-            what(of.wide + first_row, rows * sizeof *of.wide);
-        else if (of.narrow)
-            what(of.narrow + first_row, rows * sizeof *of.narrow);
-    }
-}
-
-/* Has the system read ahead: of many columns at once it sees no order by itself. */
-void pv__columns_expect(const pv_dataset *data, size_t begin, size_t n) {
-    tell(data, begin, n, pv__expect_pages);
-}
-
-void pv__columns_pass(const pv_dataset *data, size_t begin, size_t n) {
-    tell(data, begin, n, pv__pass_pages);
 }
 
 pv_status pv__sources_fill(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_schema *schema,

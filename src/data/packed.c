@@ -14,9 +14,11 @@
  * A table that was packed keeps its source's name and hash: what is learned from it has the same bytes.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include "base/json.h"
@@ -30,8 +32,11 @@ enum { ALIGN = 4096, COLUMNS_MAX = 1000000 };
 struct pv_packed {
     char *path;
     pv__source source;
-    int owners; /* the table, and datasets that make their rows of its columns */
+    int owners;        /* the table, and datasets that make their rows of its columns */
+    atomic_int failed; /* an errno, or SHORTER: of the first read that failed */
 };
+
+enum { SHORTER = -1 }; /* than it was */
 
 typedef enum kind { KIND_DOUBLE, KIND_SINGLE, KIND_CODE, KIND_LINE } kind;
 static const char *const kind_name[] = {"double", "single", "code", "line"};
@@ -404,7 +409,37 @@ struct pv_packed *pv__packed_share(struct pv_packed *packed) {
     return packed;
 }
 
+pv__numbers pv__table_numbers(const pv_table *table, size_t c) {
+    pv__numbers numbers = pv__column_numbers(&table->column[c]);
+    uintptr_t at = numbers.wide ? (uintptr_t)numbers.wide : (uintptr_t)numbers.narrow;
+    const struct pv_packed *packed = table->packed;
+    if (packed && at - (uintptr_t)packed->source.mapped < packed->source.size) /* not one that was added to the table */
+        numbers.file = table->packed;
+    return numbers;
+}
+
+void pv__packed_bytes(struct pv_packed *packed, const void *at, size_t n, void *to) {
+    size_t offset = (size_t)((const unsigned char *)at - packed->source.mapped);
+    for (size_t done = 0; done < n;) {
+        ssize_t got = pread(packed->source.descriptor, (char *)to + done, n - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            int none = 0;
+            atomic_compare_exchange_strong(&packed->failed, &none, got < 0 ? errno : SHORTER);
+            memset((char *)to + done, 0, n - done);
+            return;
+        }
+        done += (size_t)got;
+    }
+}
+
 pv_status pv__packed_same(pv_ctx *ctx, const struct pv_packed *packed) {
+    int failed = atomic_load(&packed->failed);
+    if (failed > 0)
+        return pv__fail_at(ctx, PV_ERR_PATH, packed->source.path, 0, 0, "cannot be read: %s", strerror(failed));
+    if (failed == SHORTER)
+        return pv__source_changed(ctx, &packed->source);
     return pv__source_look(&packed->source) == PV_SOURCE_WRITTEN ? pv__source_changed(ctx, &packed->source) : PV_OK;
 }
 

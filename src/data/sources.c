@@ -296,7 +296,7 @@ pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__plan *plan, 
         }
         source->missing = roles->missing == PV_MISSING_INDICATOR && any_missing(&table->column[column], data);
         if (!plan->category[s]) {
-            pv__suspect_id(ctx, pv__column_numbers(&table->column[column]), data, source->name);
+            pv__suspect_id(ctx, pv__table_numbers(table, column), data, source->name);
             PV_TRY(check_scale(ctx, table, column, source));
             continue;
         }

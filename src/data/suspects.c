@@ -219,12 +219,14 @@ static bool mostly_single(pv__numbers numbers, const pv_dataset *data, bool all_
     const pv__column_kernels *kernels = pv__column_kernels_get();
     size_t taken = 0, groups = 0, single = 0, at[BLOCK];
     double block[BLOCK];
+    pv__cursor cursor;
     int bits = 1;
+    pv__cursor_begin(numbers, data, all_rows, &cursor);
     while (data->rows >> bits > PICKED)
         bits++;
     for (size_t begin = 0; begin < data->rows; begin += BLOCK) {
         size_t rows = data->rows - begin < BLOCK ? data->rows - begin : BLOCK;
-        const double *x = pv__numbers_block(numbers, data, all_rows, begin, rows, block);
+        const double *x = pv__cursor_block(&cursor, begin, rows, data->rows, block);
         size_t picked = kernels->pick(rows, x, bits, at);
         if (taken + picked > PICKED_MOST)
             return false;
@@ -309,7 +311,7 @@ static pv_status clear_single(pv_ctx *ctx, const pv_table *table, const pv_datas
     for (size_t s = 0; s < sources; s++) {
         size_t c = column_of(table, schema, &schema->source[s]);
         if (pv__makes(ctx, s) && c < table->columns && schema->source[s].type == PV_COLUMN_NUMBER)
-            single[s] = mostly_single(pv__column_numbers(&table->column[c]), data, all_rows,
+            single[s] = mostly_single(pv__table_numbers(table, c), data, all_rows,
                                       some + (size_t)omp_get_thread_num() * PICKED_MOST);
     }
     pv__free(ctx, some);

@@ -140,20 +140,20 @@ static void weigh(const work *m, const part *own, size_t j, size_t l, size_t n, 
 /* Rows begin .. end-1 of those that are evenly spaced. */
 static void covary(const work *m, const part *own, size_t begin, size_t end, double every) {
     const pv_targets *targets = &m->problem->targets;
-    size_t d = m->size - 1;
+    size_t d = m->size - 1, inputs = d + m->problem->model->offset; /* d 0: rows of images have no columns */
     for (size_t first = begin; first < end; first += BLOCK) {
         size_t rows = end - first < BLOCK ? end - first : BLOCK;
+        if (d > 0)
+            pv__problem_spread(m->problem, first, rows, every, own->scaled);
         for (size_t r = 0; r < rows; r++) {
-            size_t n = (size_t)((double)(first + r) * every); /* row_of */
-            double *row = own->plain + r * m->size;           /* with room for an offset where the 1 will be */
-            if (d > 0)
-                memmove(row + 1, pv__problem_row(m->problem, n, row), d * sizeof *row);
+            double *row = own->plain + r * m->size;
+            memcpy(row + 1, own->scaled + r * inputs + inputs - d, d * sizeof *row);
             row[0] = 1;
         }
         for (size_t j = 0; j < m->J; j++)
             for (size_t l = 0; l <= j; l++) {
                 for (size_t r = 0; r < rows; r++) {
-                    size_t n = (size_t)((double)(first + r) * every);
+                    size_t n = pv__spread_row(first + r, every);
                     weigh(m, own, j, l, n, every * pv__weight(targets, n), own->weight + r);
                 }
                 add_block(m, own, j, l, rows);
@@ -204,7 +204,7 @@ static size_t unit_at(const span *s, size_t unit) {
 }
 
 static size_t row_of(const span *s, size_t i) {
-    return (size_t)((double)i * s->every);
+    return pv__spread_row(i, s->every);
 }
 
 static void add_unit(const work *m, const span *s, const part *own, size_t unit) {

@@ -44,11 +44,11 @@ static pv_status fit_sample(pv_ctx *ctx, const pv__problem *problem, pv__form fo
     if (problem->targets.stratum)
         PV_GOTO(done, pv__alloc(ctx, rows, sizeof *stratum, &stratum));
     double scale = (double)problem->n / (double)rows;
+    pv__problem_spread(problem, 0, rows, scale, x);
     for (size_t i = 0; i < rows; i++) {
-        size_t n = (size_t)((double)i * scale);
+        size_t n = pv__spread_row(i, scale);
         if (i % 256 == 0)
             pv__spill_breathe(ctx);
-        pv__problem_copy(problem, n, x + i * d);
         label[i] = problem->targets.label[n];
         if (stratum)
             stratum[i] = problem->targets.stratum[n];

@@ -103,6 +103,25 @@ static inline void pv__problem_copy(const pv__problem *problem, size_t n, double
         memcpy(x, row, d * sizeof *x);
 }
 
+/* Row i of a sample that is spread evenly over all rows, every of them for each of its own: in short runs, since rows
+ * of columns in a file cost less to read in runs than one by one. All rows, where every is 1. */
+enum { PV__RUN = 16 };
+static inline size_t pv__spread_row(size_t i, double every) {
+    return (size_t)((double)(i - i % PV__RUN) * every) + i % PV__RUN;
+}
+
+/* All inputs of rows first .. first+n-1 of such a sample, copied to x [n][inputs]. */
+static inline void pv__problem_spread(const pv__problem *problem, size_t first, size_t n, double every, double *x) {
+    size_t d = (size_t)pv_model_inputs(problem->model);
+    for (size_t at = first, end; at < first + n; x += (end - at) * d, at = end) {
+        end = at - at % PV__RUN + PV__RUN;
+        end = end < first + n ? end : first + n;
+        const double *rows = pv__problem_rows(NULL, problem, pv__spread_row(at, every), end - at, x);
+        if (rows != x && d > 0)
+            memcpy(x, rows, (end - at) * d * sizeof *x);
+    }
+}
+
 /* Other rows in the place of its own. */
 static inline void pv__problem_take(pv__problem *problem, size_t n, const double *x) {
     problem->n = n;

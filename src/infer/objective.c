@@ -304,14 +304,10 @@ static void run_group(pv__objective *o, pass what, int thread, size_t g, const d
         first = first > o->ahead ? first : o->ahead;
         last = last < o->behind ? last : o->behind;
     }
-    if (o->problem->columns) /* while these are worked on, the ones behind them are read */
-        pv__columns_expect(o->problem->columns, last * o->chunk, (last - first) * o->chunk * (size_t)o->threads);
     for (size_t c = first; c < last; c++) {
         pv__spill_breathe(o->ctx);
         run_chunk(o, what, thread, c, w, o->partial + g * stride);
     }
-    if (o->problem->columns && first < last)
-        pv__columns_pass(o->problem->columns, first * o->chunk, (last - first) * o->chunk);
 }
 
 /* The chunks beside the rank's own groups, for what they leave of each row. */
@@ -354,6 +350,15 @@ static pv_status run_aboard(pv__objective *o, pass what, const double *w) {
     return what == PASS_FORWARD ? PV_OK : pv__loaded_backward(o->ctx, o->aboard, w, o->out, o->partial);
 }
 
+/* Groups that a thread takes at once: of rows that are read from a file, some that are next to each other. */
+static size_t groups_at_once(const pv__objective *o, size_t groups, int team) {
+    enum { CHUNKS = 256, TURNS = 8 };
+    if (!o->problem->columns)
+        return 1;
+    size_t some = CHUNKS * o->groups / o->chunks + 1, fair = groups / (TURNS * (size_t)team);
+    return some < fair ? some : fair > 1 ? fair : 1;
+}
+
 static pv_status run_pass(pv__objective *o, pass what, const double *w) {
     if (o->aboard)
         return run_aboard(o, what, w);
@@ -370,7 +375,8 @@ static pv_status run_pass(pv__objective *o, pass what, const double *w) {
             run_group(o, what, 0, g, w);
         return PV_OK;
     }
-#pragma omp parallel for num_threads(pv_threads_ready(team)) schedule(dynamic)
+    size_t at_once = groups_at_once(o, last - first, team);
+#pragma omp parallel for num_threads(pv_threads_ready(team)) schedule(dynamic, at_once)
     for (size_t g = first; g < last; g++)
         run_group(o, what, omp_get_thread_num(), g, w);
     return PV_OK;

@@ -114,9 +114,9 @@ static void run_rows(const pv_ctx *ctx, const pv__problem *problem, const double
     for (; first < last; first += BLOCK_ROWS) {
         size_t count = last - first < BLOCK_ROWS ? last - first : BLOCK_ROWS;
         pv__spill_breathe(ctx);
+        pv__problem_spread(problem, first, count, scale, g.x);
         for (size_t r = 0; r < count; r++) {
-            which[r] = (size_t)((double)(first + r) * scale); /* evenly spaced */
-            pv__problem_copy(problem, which[r], g.x + r * d);
+            which[r] = pv__spread_row(first + r, scale);
             g.plain[r * size] = 1;
             memcpy(g.plain + r * size + 1, g.x + r * d + skip, (d - skip) * sizeof *g.x);
         }

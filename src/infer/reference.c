@@ -116,13 +116,17 @@ typedef struct cross {
     double *H, *g, *w; /* the fold's */
 } cross;
 
-static double logit_at(const cross *c, const double *w, size_t i) {
-    double room[PARAMS_MAX];
-    const double *x = pv__problem_row(c->problem, i, room);
+/* x: the row's inputs that have slopes. */
+static double logit_of(const cross *c, const double *w, const double *x) {
     double z = w[0] + (c->problem->model->offset ? x[-1] : 0);
     for (size_t j = 1; j < c->p; j++)
         z += w[j] * x[j - 1];
     return z;
+}
+
+static double logit_at(const cross *c, const double *w, size_t i) {
+    double room[PARAMS_MAX];
+    return logit_of(c, w, pv__problem_row(c->problem, i, room));
 }
 
 /* Adds information (H not NULL) and gradient of every stride-th row with weight v_i - share_ik (left_out), or share_ik,
@@ -138,9 +142,9 @@ static void add_rows(const cross *c, const double *w, size_t fold, bool left_out
         if (!(v > 0))
             continue;
         v *= c->factor[t->label[i]];
-        double mean = pv_sigmoid(logit_at(c, w, i) + c->shift), dz = v * (mean - t->label[i]);
-        double h = v * mean * (1 - mean);
         const double *x = pv__problem_row(c->problem, i, room);
+        double mean = pv_sigmoid(logit_of(c, w, x) + c->shift), dz = v * (mean - t->label[i]);
+        double h = v * mean * (1 - mean);
         g[0] += dz;
         for (size_t j = 1; j < p; j++)
             g[j] += dz * x[j - 1];
@@ -297,25 +301,28 @@ static pv_status score_folds(pv_ctx *ctx, const cross *c, const double *w, doubl
 /* Means and variances of the columns, label by label, from pieces of rows that ranks and threads share. */
 typedef struct moments {
     const pv__problem *problem;
-    size_t d, stride, rows, width; /* every stride-th row, rows of them; width of a piece's sums */
+    size_t d, run, stride, rows, width; /* every stride-th run of rows, rows in all; width of a piece's sums */
 } moments;
 
-enum { PIECE = 1 << 14 };
+enum { PIECE = 1 << 14, ROOM = 16384, LONGEST = 64 }; /* a run is longer than PV__RUN: there are more of them */
 
 /* Masses [2], means [2][d] and sums of squares about them [2][d] of a piece. */
 static void describe_piece(const moments *m, size_t piece, double *sums) {
     const pv_targets *targets = &m->problem->targets;
     size_t end = m->rows - piece * PIECE < PIECE ? m->rows : (piece + 1) * PIECE, d = m->d;
-    double room[PV_REFERENCE_COLUMNS];
+    double room[ROOM];
+    const double *run = NULL;
     for (size_t at = piece * PIECE; at < end; at++) {
-        size_t i = at * m->stride;
+        size_t first = at - at % m->run, i = first * m->stride + at % m->run;
+        if (at == first)
+            run = pv__problem_rows(NULL, m->problem, i, end - first < m->run ? end - first : m->run, room);
         int y = targets->label[i];
         double v = pv__weight(targets, i), *mass = sums + y;
         if (!(v > 0))
             continue;
         *mass += v;
         double share = v / *mass;
-        const double *restrict x = pv__problem_rows(NULL, m->problem, i, 1, room);
+        const double *restrict x = run + (at - first) * d;
         double *restrict mean = sums + 2 + (size_t)y * d, *restrict square = mean + 2 * d;
         for (size_t j = 0; j < d; j++) {
             double delta = x[j] - mean[j];
@@ -348,7 +355,10 @@ static pv_status describe_columns(pv_ctx *ctx, const pv__problem *problem, pv_re
         return PV_OK;
     moments m = {.problem = problem, .d = d, .width = 2 + 4 * d};
     m.stride = 1 + problem->n / ENOUGH; /* means and variances of so many are as good as of all */
-    m.rows = (problem->n + m.stride - 1) / m.stride;
+    for (m.run = LONGEST; m.run * d > ROOM;)
+        m.run /= 2;
+    size_t over = problem->n % (m.run * m.stride);
+    m.rows = problem->n / (m.run * m.stride) * m.run + (over < m.run ? over : m.run);
     size_t pieces = (m.rows + PIECE - 1) / PIECE;
     pv__part part = pv__problem_part(ctx, problem, pieces);
     double *own = NULL, *all = NULL, *sums = NULL;

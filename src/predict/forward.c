@@ -30,7 +30,7 @@ static pv_status one_work_loglik(pv_ctx *ctx, const pv_classifier *classifier, c
 }
 
 pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, double *loglik) {
-    enum { CHUNK = 512, AHEAD = 64 };
+    enum { CHUNK = 512 };
     const pv_model *model = classifier->model;
     size_t k = (size_t)classifier->schema->classes, d = (size_t)pv_model_inputs(model),
            chunks = (data->rows + CHUNK - 1) / CHUNK;
@@ -56,8 +56,6 @@ pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const 
             for (size_t c = (size_t)t * chunks / (size_t)threads; c < (size_t)(t + 1) * chunks / (size_t)threads; c++) {
                 size_t begin = c * CHUNK, rows = data->rows - begin < CHUNK ? data->rows - begin : CHUNK;
                 double *room = buffer ? buffer + (size_t)t * CHUNK * d : NULL;
-                if (data->columns && c % AHEAD == 0)
-                    pv__columns_expect(data, begin + AHEAD * CHUNK, AHEAD * CHUNK);
                 pv_model_forward(model, work[t], classifier->w, rows, pv_dataset_rows(ctx, data, begin, rows, room),
                                  loglik + begin * k);
             }

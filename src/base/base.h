@@ -92,10 +92,6 @@ bool pv__spill_free(pv_ctx *ctx, void *at);
 void pv__spill_watch(pv_ctx *ctx, void *at, size_t bytes, bool on);
 /* In loops that leap over rows, where a row brings many pages and the watcher may be late: gives pages back now. */
 void pv__spill_breathe(const pv_ctx *ctx);
-/* Bytes of a mapped file are read soon. */
-void pv__expect_pages(const void *at, size_t bytes);
-/* They are not read again soon: where memory is limited, the process lets go of them. For mapped files alone. */
-void pv__pass_pages(const void *at, size_t bytes);
 /* Bytes of large blocks that would still be ordinary memory; SIZE_MAX where it is not limited. */
 size_t pv__spill_room(const pv_ctx *ctx);
 /* Whether a block of so many bytes would lie in a file. */

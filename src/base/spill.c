@@ -61,22 +61,6 @@ static void give_back(const pv__spill *s) {
             madvise(s->blocks[i].at, s->blocks[i].bytes, MADV_DONTNEED); /* of a file: nothing is lost */
 }
 
-/* Of the pages that the bytes lie in, whole or in part. */
-static void advise(const void *at, size_t bytes, int advice) {
-    size_t before = (uintptr_t)at % (uintptr_t)sysconf(_SC_PAGESIZE);
-    void *first;
-    memcpy(&first, &at, sizeof first); /* it is not written to */
-    madvise((char *)first - before, bytes + before, advice);
-}
-
-void pv__expect_pages(const void *at, size_t bytes) {
-    advise(at, bytes, MADV_WILLNEED);
-}
-
-void pv__pass_pages(const void *at, size_t bytes) {
-    advise(at, bytes, MADV_DONTNEED);
-}
-
 void pv__spill_breathe(const pv_ctx *ctx) {
     pv__spill *s = ctx->root->spill;
     if (!s || !s->watching || resident(s) <= s->allowed / 16 * 11)

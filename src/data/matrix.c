@@ -271,16 +271,23 @@ static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__plan *
     return pv__fail(ctx, PV_ERR_INTERNAL, "a cell is too far from the mean, and none is");
 }
 
+/* Rows that are made together: few of a wide table, so that they stay in cache. */
+static size_t block_rows(const pv_dataset *data) {
+    enum { CELLS = 1 << 15, FEWEST = 64 };
+    size_t rows = CELLS / ((size_t)data->features + 1);
+    return rows < FEWEST ? FEWEST : rows > BLOCK ? BLOCK : rows;
+}
+
 /* Rows first .. last-1 into x, or, where they are only to be looked at, a block for each thread. */
 static bool fill_rows(pv_ctx *ctx, const struct pv_columns *columns, const pv_dataset *data, size_t first, size_t last,
                       bool looked_at, double *x) {
-    enum { BLOCKS_EACH = 16 };
+    enum { ROWS_EACH = 1 << 14 };
     bool near = true;
-    size_t blocks = (last - first + BLOCK - 1) / BLOCK, d = (size_t)data->features;
-#pragma omp parallel for num_threads(pv__threads_for(ctx, blocks / BLOCKS_EACH)) reduction(&& : near)
+    size_t step = block_rows(data), blocks = (last - first + step - 1) / step, d = (size_t)data->features;
+#pragma omp parallel for num_threads(pv__threads_for(ctx, (last - first) / ROWS_EACH)) reduction(&& : near)
     for (size_t b = 0; b < blocks; b++) {
-        size_t begin = first + b * BLOCK, end = begin + BLOCK < last ? begin + BLOCK : last;
-        size_t place = looked_at ? (size_t)omp_get_thread_num() * BLOCK : begin - first;
+        size_t begin = first + b * step, end = begin + step < last ? begin + step : last;
+        size_t place = looked_at ? (size_t)omp_get_thread_num() * step : begin - first;
         near = fill_block(columns, NULL, data, begin, end, x + place * d) && near;
     }
     return near;
@@ -288,7 +295,8 @@ static bool fill_rows(pv_ctx *ctx, const struct pv_columns *columns, const pv_da
 
 static pv_status look_at_all(pv_ctx *ctx, const struct pv_columns *columns, const pv_dataset *data, bool *near) {
     double *room;
-    PV_TRY(pv__alloc(ctx, (size_t)pv_ctx_threads(ctx) * BLOCK, (size_t)data->features * sizeof *room, &room));
+    PV_TRY(
+        pv__alloc(ctx, (size_t)pv_ctx_threads(ctx) * block_rows(data), (size_t)data->features * sizeof *room, &room));
     *near = fill_rows(ctx, columns, data, 0, data->rows, true, room);
     pv__free(ctx, room);
     return PV_OK;

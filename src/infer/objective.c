@@ -420,6 +420,8 @@ static pv_status eval(pv__objective *o, const double *w, bool skip_laplace, doub
 pv_status pv__objective_eval(pv__objective *o, const double *w, bool skip_laplace, double *value, double *dw) {
     double began = pv__seconds();
     pv_status status = eval(o, w, skip_laplace, value, dw);
+    if (status == PV_OK && o->problem->columns)
+        status = pv__columns_unchanged(o->ctx, o->problem->columns);
     o->seconds += pv__seconds() - began;
     return status;
 }

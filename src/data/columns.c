@@ -37,6 +37,13 @@ pv__numbers pv__numbers_read(pv__numbers numbers, size_t first, size_t n, double
     return (pv__numbers){.narrow = (const float *)room};
 }
 
+void pv__numbers_expect(pv__numbers numbers, size_t first, size_t last) {
+    if (numbers.file && numbers.wide)
+        pv__packed_expect(numbers.file, numbers.wide + first, (last - first) * sizeof *numbers.wide);
+    else if (numbers.file)
+        pv__packed_expect(numbers.file, numbers.narrow + first, (last - first) * sizeof *numbers.narrow);
+}
+
 /* Of rows that are not all: a stretch of the table that has several of them is read at once. */
 void pv__numbers_gather(pv__numbers numbers, const size_t *row, size_t n, double *buffer) {
     double stretch[PV__BLOCK];
@@ -57,12 +64,17 @@ void pv__cursor_begin(pv__numbers numbers, const pv_dataset *data, bool all_rows
     cursor->first = cursor->rows = 0;
 }
 
+enum { AHEAD = 1 << 19 }; /* rows that the system is asked for */
+
 /* The rows begin .. begin+rows-1 of a column in a file, in the cursor's room. */
 static pv__numbers stretch_at(pv__cursor *c, size_t begin, size_t rows, size_t table_rows) {
     size_t most = sizeof c->room / (c->numbers.wide ? sizeof(double) : sizeof(float));
     if (begin < c->first || begin + rows > c->first + c->rows) {
         c->first = begin;
         c->rows = most < table_rows - begin ? most : table_rows - begin;
+        size_t next = (begin / AHEAD + 1) * AHEAD;
+        if ((begin < most || begin / AHEAD != (begin - most) / AHEAD) && next < table_rows)
+            pv__numbers_expect(c->numbers, next, next + AHEAD < table_rows ? next + AHEAD : table_rows);
         (void)pv__numbers_read(c->numbers, c->first, c->rows, c->room);
     }
     size_t at = begin - c->first;

@@ -48,6 +48,8 @@ void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows,
  * [n], of doubles. A page that is read is not the process's own, as one that is mapped and touched is; reading costs
  * less than to have it mapped, too. */
 pv__numbers pv__numbers_read(pv__numbers numbers, size_t first, size_t n, double *room);
+/* Rows first .. last-1 are read soon. Of several columns at once the system sees no order by itself. */
+void pv__numbers_expect(pv__numbers numbers, size_t first, size_t last);
 /* The numbers of some rows of the table. */
 void pv__numbers_gather(pv__numbers numbers, const size_t *row, size_t n, double *to);
 /* A pass over the data's rows of a column, in order; a file is read a stretch at a time. */

@@ -155,6 +155,8 @@ struct pv_packed *pv__packed_share(struct pv_packed *packed); /* another owner, 
 /* The n bytes at that place of the mapping, read from the file. Those that cannot be read, or that the file has no
  * more, are 0, and pv__packed_same refuses from then on. Any thread may ask. */
 void pv__packed_bytes(struct pv_packed *packed, const void *at, size_t n, void *to);
+/* They are read soon: the system is to have them ready. */
+void pv__packed_expect(const struct pv_packed *packed, const void *at, size_t n);
 /* (matrix.c) The matrix of data that have columns in its place. The caller frees *x. */
 PV_MUST_USE pv_status pv__matrix_make(pv_ctx *ctx, const pv_dataset *data, double **x);
 /* (matrix.c) The same of their file as of a table's; nothing for other data. */

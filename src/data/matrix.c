@@ -26,6 +26,7 @@ typedef struct feature {
 typedef struct window {
     atomic_flag busy;
     size_t first, rows; /* rows 0: nothing is in it */
+    size_t ahead;       /* to which row the system was asked to read */
     double *cells;      /* [sources][room rows] */
 } window;
 
@@ -197,11 +198,27 @@ const double *pv__columns_own(const pv_dataset *data, size_t begin, size_t n) {
     return here ? c->own + (begin - c->own_first) * (size_t)data->features : NULL;
 }
 
+/* Asks for rows of all columns that may be gone through next: enough for a disk while as many are worked on. */
+static void look_ahead(const struct pv_columns *columns, const pv_dataset *data, bool on, window *seen) {
+    enum { BYTES = 1 << 23, FEWEST = 1 << 14 };
+    size_t some = BYTES / sizeof(float) / (columns->sources + 1), end = seen->first + seen->rows;
+    some = some < FEWEST ? FEWEST : some;
+    seen->ahead = on ? seen->ahead : seen->first;
+    while (seen->ahead < end + some && seen->ahead < data->rows) {
+        size_t next = some < data->rows - seen->ahead ? seen->ahead + some : data->rows;
+        for (size_t s = 0; s < columns->sources; s++)
+            pv__numbers_expect(columns->feature[s].numbers, seen->ahead, next);
+        seen->ahead = next;
+    }
+}
+
 /* Reads as many pieces of n rows as there is room for. */
 static void look_out(const struct pv_columns *columns, const pv_dataset *data, size_t begin, size_t n, window *seen) {
     size_t rows = columns->room / n * n;
+    bool on = begin == seen->first + seen->rows; /* from where it was */
     seen->first = begin;
     seen->rows = rows < data->rows - begin ? rows : data->rows - begin;
+    look_ahead(columns, data, on, seen);
     for (size_t s = 0; s < columns->sources; s++)
         if (columns->feature[s].numbers.file)
             (void)pv__numbers_read(columns->feature[s].numbers, begin, seen->rows, seen->cells + s * columns->room);

@@ -14,6 +14,7 @@
  * A table that was packed keeps its source's name and hash: what is learned from it has the same bytes.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -432,6 +433,11 @@ void pv__packed_bytes(struct pv_packed *packed, const void *at, size_t n, void *
         }
         done += (size_t)got;
     }
+}
+
+void pv__packed_expect(const struct pv_packed *packed, const void *at, size_t n) {
+    size_t offset = (size_t)((const unsigned char *)at - packed->source.mapped), left = packed->source.size - offset;
+    posix_fadvise(packed->source.descriptor, (off_t)offset, (off_t)(n < left ? n : left), POSIX_FADV_WILLNEED);
 }
 
 pv_status pv__packed_same(pv_ctx *ctx, const struct pv_packed *packed) {

@@ -284,7 +284,7 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         code = report_check(call, &options->report);
     if (code == CLI_OK)
-        code = cli_training_read(call, call->argument[0], &options->roles, &training);
+        code = cli_training_read_beside(call, call->argument[0], &options->roles, &options->checkpoint, &training);
     if (code == CLI_OK)
         code = cli_read_sample(call, &options->sample, &options->roles, &training, &sample);
     options->fit.sample = sample;

@@ -324,7 +324,7 @@ static int run(cli_call *call) {
             cli_check_use(call, "interval", pv_fit_idle(&options->fit, options->roles.roles.image != NULL, "interval"));
     options->fit.trace = options->trace != NULL;
     if (code == CLI_OK)
-        code = cli_training_read(call, call->argument[0], &options->roles, &training);
+        code = cli_training_read_beside(call, call->argument[0], &options->roles, &options->checkpoint, &training);
     if (code == CLI_OK && options->output)
         code = check_texts(call, &training);
     if (code == CLI_OK)

@@ -297,7 +297,7 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         code = report_check(call, &options->report);
     if (code == CLI_OK)
-        code = cli_training_read(call, call->argument[0], &options->roles, &w.training);
+        code = cli_training_read_beside(call, call->argument[0], &options->roles, &options->checkpoint, &w.training);
     if (code == CLI_OK)
         code = read_assumptions(call, options, &w);
     if (code == CLI_OK)

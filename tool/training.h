@@ -3,6 +3,7 @@
 #define PREVAIL_TOOL_TRAINING_H
 
 #include "prevail/prevail.h"
+#include "tool/checkpoint.h"
 #include "tool/command.h"
 #include "tool/data.h"
 
@@ -10,6 +11,7 @@ typedef struct cli_training {
     pv_table *table;
     pv_schema *schema;
     pv_dataset *data;
+    char *packed; /* where the table may be packed, beside the checkpoint */
 } cli_training;
 
 /* Options that determine prevalences, for the list of what a command that assumes them is without. */
@@ -27,6 +29,10 @@ extern const pv_option cli_sample_table[];  /* of cli_sample */
 /* Checks and completes the roles for a fit of the file, before any work. */
 int cli_training_prepare(cli_call *call, const char *path, const pv_fit_options *fit, cli_roles *options);
 int cli_training_read(cli_call *call, const char *path, const cli_roles *options, cli_training *training);
+/* The same for work with a checkpoint: a table that does not fit --memory is packed once, as CHECKPOINT.pvt, and that
+ * is read instead, by --resume again. It goes with the checkpoint (cli_training_clear). */
+int cli_training_read_beside(cli_call *call, const char *path, const cli_roles *options,
+                             const cli_checkpoint *checkpoint, cli_training *training);
 /* Its second half, of a table that is there already. */
 int cli_training_learn(cli_call *call, const cli_roles *options, cli_training *training);
 /* Rows of the population by the schema, for the fit's options; *sample, the caller's to free, is NULL where none were

@@ -73,6 +73,10 @@ PV_MUST_USE pv_status pv_table_take(pv_ctx *ctx, const pv_table *table, size_t n
  * the same bytes. single: numbers are rounded to single precision. Not of images. */
 PV_MUST_USE pv_status pv_table_pack(pv_ctx *ctx, const pv_table *table, const char *path, bool single);
 
+/* Whether the context's memory (pv_ctx_set_memory) has room for a matrix of the table beside the table itself. True of
+ * one that is packed, which needs none; of images; and where memory is not limited. */
+bool pv_table_fits(const pv_ctx *ctx, const pv_table *table);
+
 /* The line that a row (from 0) starts at, from 1; of a table that was not read from a file, as if written as CSV. */
 size_t pv_table_line(const pv_table *table, size_t row);
 

@@ -183,6 +183,15 @@ done:
     return status;
 }
 
+bool pv_table_fits(const pv_ctx *ctx, const pv_table *table) {
+    size_t bytes;
+    if (table->packed || table->images || table->arrays)
+        return true;
+    if (__builtin_mul_overflow(table->rows * sizeof(double), table->columns, &bytes))
+        return false;
+    return !pv__spill_wanted(ctx, bytes);
+}
+
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 bool pv__packed_recognise(const char *path) {

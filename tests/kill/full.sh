@@ -117,9 +117,32 @@ try_study() {
     echo "$name: refused at $count limits, done at $limit KiB"
 }
 
+# A table that is packed beside the checkpoint: with too little room for it nothing of it is left, and the model unchanged.
+try_beside() {
+    local limit=0 code said count=0
+    rm -rf work && mkdir work
+    "$prevail" simulate gaussian --cases 5000 --controls 5000 --dimensions 5 --prevalence 0.05 -o long.csv
+    set -- fit ../long.csv --target y --prevalence 0.1 -o b.model --memory 1M --checkpoint ck --quiet
+    while [ $limit -lt 100000 ]; do
+        echo before >work/b.model
+        said=$(cd work && ulimit -S -f $limit && exec "$prevail" "$@" 2>&1 >/dev/null)
+        code=$?
+        [ $code -eq 0 ] && break
+        count=$((count + 1))
+        [ $code -eq 1 ] || fail "beside with $limit KiB: exit code $code"
+        [[ $said == *"could not be written"* || $said == *"cannot lie in"* ]] || fail "beside with $limit KiB: $said"
+        [ "$(ls work) $(cat work/b.model)" = "b.model before" ] || fail "beside with $limit KiB: left $(ls work)"
+        limit=$((limit < 16 ? limit + 8 : limit * 2))
+    done
+    [ $count -gt 0 ] || fail "beside: no limit was low enough"
+    [ "$(ls work)" = b.model ] || fail "beside: left $(ls work)"
+    echo "beside: refused at $count limits, done at $limit KiB"
+}
+
 fit="fit ../data.csv --target y --prevalence 0.1"
 kept="--checkpoint ck --checkpoint-every 0.001"
 try pack pack ../data.csv -o t.pvt
+try_beside
 try fit $fit --infer laplace --draws 100 -o b.model
 try trace $fit --batch 20 --epochs 100 --trace t.csv
 try checkpoint $fit --model mlp:16 --batch 20 --epochs 20 -o b.model --trace t.csv $kept

@@ -26,13 +26,15 @@ trap '[ $BASHPID -eq $$ ] && rm -rf "$scratch"' EXIT # a SIGTERM may come before
 cd "$scratch" || exit 1
 "$prevail" simulate gaussian --cases 200 --controls 200 --dimensions 5 --prevalence 0.05 -o data.csv || exit 1
 "$prevail" simulate nodules --rows 400 --prevalence 0.3 -o nodules.csv || exit 1
+"$prevail" simulate gaussian --cases 5000 --controls 5000 --dimensions 5 --prevalence 0.05 -o long.csv || exit 1
 cp "$here/../arrays/discs.npz" .
 
-names=(table images vi vi_batches hmc cv sweep sweep_holdout contingency coverage ranks calibration calibration_data bias robust unknown designs nodules ratings)
+names=(table packed images vi vi_batches hmc cv sweep sweep_holdout contingency coverage ranks calibration calibration_data bias robust unknown designs nodules ratings)
 arguments() {
     local fit="--target y --prevalence 0.1"
     case $1 in
     table) echo fit data.csv $fit --model mlp:16 --batch 16 --epochs 100 --marginal auxiliary:linear --validation 0.2 --trace trace.csv ;;
+    packed) echo fit long.csv $fit --memory 1M --model mlp:8 --batch 64 --epochs 4 ;; # beside the checkpoint
     images) echo fit discs.npz --prevalence 0.1 --model convnet:views=1,size=8,low=4,channels=8,features=8 --epochs 20 --batch 16 ;;
     vi) echo fit data.csv $fit --infer vi --steps 1000 --components 4 ;;
     vi_batches) echo fit data.csv $fit --infer vi --steps 500 --components 4 --batch 32 --marginal auxiliary:linear --prevalence-n rows ;;
@@ -90,6 +92,7 @@ ended() {
 look() { first='prevail: ck: nothing there yet; starting from the beginning'; [ ! -s ck ] || first='prevail: continuing from ck'; }
 # Whether it did, and said nothing else but where its report is and which fits of a grid are there.
 said() {
+    sed -i '1{/does not fit --memory: it was packed into ck.pvt/d}' err
     [ "$(head -n 1 err)" = "$first" ] &&
         ! tail -n +2 err | grep -q -v -x -e 'prevail: report in out/report.html' -e 'prevail: [0-9]* of [0-9]* fits are in out already'
 }
@@ -136,7 +139,7 @@ for i in "${!names[@]}"; do
     same || fail "$name: other bytes after $done kills"
     for file in *; do
         case $file in
-        data.csv | nodules.csv | discs.npz | whole | out | err | trace.csv | out.partial.?????? | trace.csv.partial.??????) ;;
+        data.csv | nodules.csv | long.csv | discs.npz | ck.pvt.partial.?????? | whole | out | err | trace.csv | out.partial.?????? | trace.csv.partial.??????) ;;
         *) fail "$name: left $file behind" ;;
         esac
     done

@@ -29,6 +29,8 @@ mkdir in && cp "$here"/../arrays/*.np[yz] in/
     "$prevail" simulate nodules --cases 60 --controls 60 --seed 3 -o in/study.csv &&
         "$prevail" simulate nodules --rows 80 --prevalence 0.3 --seed 4 -o in/people.csv &&
         "$prevail" simulate gaussian --rows 60 --dimensions 2 --prevalence 0.4 -o in/small.csv &&
+        "$prevail" simulate gaussian --cases 9000 --controls 9000 --dimensions 2 --prevalence 0.4 -o in/long.csv &&
+        "$prevail" pack in/long.csv -o in/long.pvt --single --quiet &&
         { echo 'when|g|x|y'; awk 'BEGIN { for (i = 0; i < 60; i++) printf "2020-01-%02d|%s|%s|%d\n", 1 + i % 28, \
             i % 9 ? i % 2 ? "u" : "v" : "?", i % 7 ? i % 11 : "", i % 3 == 0 }'; } | gzip >in/gaps.csv.gz &&
         "$prevail" fit in/gaps.csv.gz --target y --prevalence 0.2 --missing indicator --terms 'ns(x,2),when:g' \

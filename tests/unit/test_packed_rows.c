@@ -227,6 +227,33 @@ static void a_file_that_changes(void **state) {
     pv_ctx_free(own);
 }
 
+/* One that becomes shorter: a signal, where pages were mapped; what is read says so. */
+static void a_file_that_shrinks(void **state) {
+    (void)state;
+    for (int single = 0; single < 2; single++) {
+        pack_rows(single);
+        pv_ctx *own = limited();
+        learned mapped = learn(own, "y", NULL, PV_MISSING_IMPUTE);
+        assert_non_null(mapped.data->columns);
+        struct stat before;
+        assert_int_equal(stat(packed_path, &before), 0);
+        assert_int_equal(truncate(packed_path, before.st_size / 3), 0);
+        pv_fit_options options;
+        pv_classifier *model;
+        pv_options_default(pv_fit_option_table, &options);
+        options.prevalence = "0.1";
+        for (int infer = PV_INFER_MAP; infer <= PV_INFER_LAPLACE; infer += PV_INFER_LAPLACE - PV_INFER_MAP) {
+            options.infer = infer; /* block by block, and with a matrix */
+            assert_int_equal(pv_fit(own, mapped.schema, mapped.data, &options, &model), PV_ERR_INPUT);
+            assert_null(model);
+            assert_non_null(strstr(pv_ctx_error(own)->message, "was changed while it was in use"));
+        }
+        forget(own, &mapped);
+        pv_ctx_free(own);
+        unlink(packed_path);
+    }
+}
+
 /* A cell that is too far from the mean of those that were learned from is told of at its place. */
 static void a_cell_that_is_too_far(void **state) {
     (void)state;
@@ -259,6 +286,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(the_rows_of_the_matrix, remove_packed),
                                        cmocka_unit_test_teardown(the_same_models, remove_packed),
                                        cmocka_unit_test_teardown(a_file_that_changes, remove_packed),
+                                       cmocka_unit_test_teardown(a_file_that_shrinks, remove_packed),
                                        cmocka_unit_test_teardown(a_cell_that_is_too_far, remove_packed)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -439,7 +439,8 @@ int cli_start(cli_call *call) {
     running_ctx = call->ctx;
     interrupted_at = 0;
     catch_signals(on_signal, 0);
-    signal(SIGBUS, on_lost_page);
+    const struct sigaction lost = {.sa_handler = on_lost_page};
+    sigaction(SIGBUS, &lost, NULL);
     signal(SIGXFSZ, SIG_IGN); /* a file over the user's limit is a failed write like any other */
     return CLI_OK;
 }

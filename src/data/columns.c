@@ -26,9 +26,10 @@ bool pv__all_rows(const pv_table *table, const pv_dataset *data) {
 enum { BLOCK = 1024 }; /* rows whose sums are made together */
 
 pv__numbers pv__numbers_read(pv__numbers numbers, size_t first, size_t n, double *room) {
+    if (!numbers.file && numbers.wide)
+        return (pv__numbers){.wide = numbers.wide + first};
     if (!numbers.file)
-        return (pv__numbers){.wide = numbers.wide ? numbers.wide + first : NULL,
-                             .narrow = numbers.narrow ? numbers.narrow + first : NULL};
+        return (pv__numbers){.narrow = numbers.narrow + first};
     if (numbers.wide) {
         pv__packed_bytes(numbers.file, numbers.wide + first, n * sizeof *numbers.wide, room);
         return (pv__numbers){.wide = room};

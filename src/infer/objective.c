@@ -376,6 +376,7 @@ static pv_status run_pass(pv__objective *o, pass what, const double *w) {
         return PV_OK;
     }
     size_t at_once = groups_at_once(o, last - first, team);
+    (void)at_once; /* where there is no OpenMP to take it */
 #pragma omp parallel for num_threads(pv_threads_ready(team)) schedule(dynamic, at_once)
     for (size_t g = first; g < last; g++)
         run_group(o, what, omp_get_thread_num(), g, w);

@@ -311,7 +311,7 @@ static void describe_piece(const moments *m, size_t piece, double *sums) {
     const pv_targets *targets = &m->problem->targets;
     size_t end = m->rows - piece * PIECE < PIECE ? m->rows : (piece + 1) * PIECE, d = m->d;
     double room[ROOM];
-    const double *run = NULL;
+    const double *run = room;
     for (size_t at = piece * PIECE; at < end; at++) {
         size_t first = at - at % m->run, i = first * m->stride + at % m->run;
         if (at == first)

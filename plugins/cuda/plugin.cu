@@ -97,9 +97,9 @@ static void volumes_close(pv__volumes *volumes) {
 
 extern "C" __attribute__((visibility("default"))) const pv__plugin pv_plugin;
 const pv__plugin pv_plugin = {
-    PV_PLUGIN_VERSION, sizeof(pv__plugin), "cuda",       about,         net_open,        net_close,
-    net_load,          net_forward,        net_backward, net_gradient,  rows_score,      rows_put,
-    rows_get,          rows_mark,          rows_pull,    loss_put,      loss_get,        loss_log_q,
-    rows_step,         rows_outcome,       volumes_open, volumes_close, INPUTS_MOST,     matrix_open,
-    matrix_fill,       matrix_close,       passes_open,  passes_close,  passes_logistic, passes_outputs,
-    passes_slopes,     tied_forward,       tied_sums,    tied_backward, DRAWS_MOST,      spreads_run};
+    PV_PLUGIN_VERSION, sizeof(pv__plugin), "cuda",        about,        net_open,     net_close,     net_load,
+    net_forward,       net_backward,       net_gradient,  rows_score,   rows_put,     rows_get,      rows_mark,
+    rows_pull,         loss_put,           loss_get,      loss_log_q,   rows_step,    rows_outcome,  volumes_open,
+    volumes_close,     INPUTS_MOST,        matrix_open,   matrix_fill,  matrix_close, passes_open,   passes_close,
+    passes_logistic,   passes_outputs,     passes_slopes, tied_forward, tied_sums,    tied_backward, tied_mixed,
+    DRAWS_MOST,        spreads_run};

@@ -67,6 +67,7 @@ pv__plugin_code tied_forward(pv__passes *passes, size_t count, const double *w, 
 pv__plugin_code tied_sums(pv__passes *passes, size_t count, const size_t *which, const double *scale, const double *m,
                           pv__tied_sums *sums, char *why);
 pv__plugin_code tied_backward(pv__passes *passes, size_t count, const pv__tied_slope *slope, double *dw, char *why);
+pv__plugin_code tied_mixed(pv__passes *passes, size_t count, double shift, const double *pi, double *sums, char *why);
 
 /* What draws make of rows (spread.cu). */
 enum { DRAWS_MOST = 8192 };

@@ -10,22 +10,23 @@
 
 #include "table.h"
 
-enum { ROW_THREADS = 256, ROWS_EACH = 8, ROW_GROUPS_MAX = 1024, SUMS = 6 };
+enum { ROW_THREADS = 256, ROWS_EACH = 8, ROW_GROUPS_MAX = 1024, SUMS = 6, PLACES_LEAST = 64 };
 
 struct Tied {
     size_t groups;
     double *each, *target, *rho; /* [n]; rho NULL: all 0 */
     size_t count;                /* room for so many vectors */
     double *z;                   /* [count][n] */
-    double *partial, *result;    /* [count][groups][SUMS], [count][SUMS] */
-    double *host;                /* [count][SUMS] */
-    struct Place *place;         /* [count] */
+    double *partial, *result;    /* [places][groups][SUMS], [places][SUMS]: as many as vectors, or more */
+    double *host;                /* [places][SUMS] */
+    struct Place *place;         /* [places] */
 };
 
 /* Where sums are taken, or what slopes are made of. */
 struct Place {
     size_t which;
     pv__tied_slope at;
+    double shift, pi[2]; /* of a mixture */
 };
 
 struct TiedRows {
@@ -36,7 +37,7 @@ struct TiedRows {
     double *partial; /* [count][groups][SUMS] */
 };
 
-enum TiedWork { LOSS, PROFILE };
+enum TiedWork { LOSS, PROFILE, MIXED };
 
 /* p1 and p0 of log odds, each exact where it is small. */
 static __device__ void both(double z, double *p1, double *p0) {
@@ -65,6 +66,17 @@ static __device__ void add_profile(const TiedRows &t, const pv__tied_slope &at, 
     sum[3] += share * ratio;
     sum[4] += v * log(q);
     sum[5] = fmin(sum[5], q);
+}
+
+static __device__ void add_mixed(const TiedRows &t, const Place &place, size_t row, double z, double *sum) {
+    double u1, u0, v = t.each[row];
+    if (!(v > 0))
+        return;
+    both(z - place.shift, &u1, &u0);
+    double one = place.pi[1] * u1, q = one + place.pi[0] * u0, rho = one / q;
+    sum[0] += v * rho;
+    sum[1] += v * rho * rho;
+    sum[2] += v * log(q);
 }
 
 static __device__ double joined(int i, double a, double b) {
@@ -98,8 +110,10 @@ template <TiedWork WORK> static __global__ void sum_rows(const TiedRows t) {
     for (size_t row = begin + threadIdx.x; row < end; row += ROW_THREADS)
         if (WORK == LOSS)
             add_loss(t, row, z[row], sum);
-        else
+        else if (WORK == PROFILE)
             add_profile(t, place.at, row, z[row], sum);
+        else
+            add_mixed(t, place, row, z[row], sum);
     join(sum, room);
     double *to = t.partial + ((size_t)blockIdx.y * gridDim.x + blockIdx.x) * SUMS;
     if (threadIdx.x < SUMS)
@@ -179,11 +193,12 @@ static pv__plugin_code vector_room(pv__passes *s, size_t count, char *why) {
     if (count <= t->count)
         return PV_PLUGIN_OK;
     free_vectors(t);
+    const size_t places = std::max<size_t>(count, PLACES_LEAST);
     CUDA_TRY(cudaMalloc(&t->z, std::max<size_t>(count * s->pass.n, 1) * sizeof(double)));
-    CUDA_TRY(cudaMalloc(&t->partial, count * t->groups * SUMS * sizeof(double)));
-    CUDA_TRY(cudaMalloc(&t->result, count * SUMS * sizeof(double)));
-    CUDA_TRY(cudaMalloc(&t->place, count * sizeof(Place)));
-    CUDA_TRY(cudaMallocHost(&t->host, count * std::max(SUMS * sizeof(double), sizeof(Place))));
+    CUDA_TRY(cudaMalloc(&t->partial, places * t->groups * SUMS * sizeof(double)));
+    CUDA_TRY(cudaMalloc(&t->result, places * SUMS * sizeof(double)));
+    CUDA_TRY(cudaMalloc(&t->place, places * sizeof(Place)));
+    CUDA_TRY(cudaMallocHost(&t->host, places * std::max(SUMS * sizeof(double), sizeof(Place))));
     t->count = count;
     return PV_PLUGIN_OK;
 }
@@ -241,6 +256,22 @@ pv__plugin_code tied_sums(pv__passes *s, size_t count, const size_t *which, cons
         const double *from = t->host + c * SUMS;
         sums[c] = {from[0], from[1], from[2], from[3], from[4], from[5]};
     }
+    return PV_PLUGIN_OK;
+}
+
+pv__plugin_code tied_mixed(pv__passes *s, size_t count, double shift, const double *pi, double *sums, char *why) {
+    Tied *t = s->tied;
+    if (count > PLACES_LEAST) {
+        snprintf(why, PV_PLUGIN_TEXT, "too many places at once");
+        return PV_PLUGIN_UNFIT;
+    }
+    Place *place = (Place *)t->host;
+    for (size_t c = 0; c < count; c++)
+        place[c] = {0, {}, shift, {pi[2 * c], pi[2 * c + 1]}};
+    CODE_TRY(take_sums<MIXED>(s, count, why));
+    for (size_t c = 0; c < count; c++)
+        for (int i = 0; i < 3; i++)
+            sums[c * 3 + i] = t->host[c * SUMS + i];
     return PV_PLUGIN_OK;
 }
 

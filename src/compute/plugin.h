@@ -257,6 +257,9 @@ typedef struct pv__plugin {
                                  const double *m, pv__tied_sums *sums, char *why);
     pv__plugin_code (*tied_backward)(pv__passes *passes, size_t count, const pv__tied_slope *slope, double *dw,
                                      char *why);
+    /* Of the outputs at the first w: sums [count][3] of v rho, v rho^2 and v log q at each of pi [count][2], count at
+     * most 64, as predict/mixture.h has them, with u = 1/(1 + exp(shift - z)). */
+    pv__plugin_code (*mixed)(pv__passes *passes, size_t count, double shift, const double *pi, double *sums, char *why);
     /* Of rows from `begin` on, a multiple of 32: of [outputs][rows][2]. */
     size_t draws_most;
     pv__plugin_code (*spreads)(pv__passes *passes, const pv__spread_spec *spec, size_t begin, size_t rows,

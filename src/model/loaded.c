@@ -83,6 +83,7 @@ struct pv__loaded_passes {
     const pv_model *model;
     pv__passes *passes;
     size_t outputs, n;
+    pv__plugin_code code;   /* of the last call of `mixed` */
     double *dense, *ddense; /* parameters of the dense layers, and their gradient */
     char why[PV_PLUGIN_TEXT];
 };
@@ -170,6 +171,16 @@ pv_status pv__loaded_tied_sums(pv_ctx *ctx, pv__loaded_passes *p, size_t count, 
 pv_status pv__loaded_tied_slopes(pv_ctx *ctx, pv__loaded_passes *p, size_t count, const pv__tied_slope *slope,
                                  double *dw) {
     return pv__device_checked(ctx, p->plugin->tied_backward(p->passes, count, slope, dw, p->why), p->why);
+}
+
+pv_status pv__loaded_mixed(pv_ctx *ctx, pv__loaded_passes *p, size_t count, double shift, const double *pi,
+                           double *sums) {
+    p->code = p->plugin->mixed(p->passes, count, shift, pi, sums, p->why);
+    return pv__loaded_mixed_check(ctx, p);
+}
+
+pv_status pv__loaded_mixed_check(pv_ctx *ctx, const pv__loaded_passes *p) {
+    return pv__device_checked(ctx, p->code, p->why);
 }
 
 pv_status pv__loaded_spreads(pv_ctx *ctx, pv__loaded_passes *p, const pv__spread_spec *spec, size_t begin, size_t rows,

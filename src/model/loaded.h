@@ -63,6 +63,12 @@ PV_MUST_USE pv_status pv__loaded_tied_sums(pv_ctx *ctx, pv__loaded_passes *passe
 PV_MUST_USE pv_status pv__loaded_tied_slopes(pv_ctx *ctx, pv__loaded_passes *passes, size_t count,
                                              const pv__tied_slope *slope, double *dw);
 
+/* After pv__loaded_tied, of the first w: the mixture's sums, [count][3], count at most 64 (compute/plugin.h). */
+PV_MUST_USE pv_status pv__loaded_mixed(pv_ctx *ctx, pv__loaded_passes *passes, size_t count, double shift,
+                                       const double *pi, double *sums);
+/* What the last call of it said, once more: for those who could not be told at once. */
+PV_MUST_USE pv_status pv__loaded_mixed_check(pv_ctx *ctx, const pv__loaded_passes *passes);
+
 /* What draws make of rows begin .., a multiple of 32, of such a model: of [outputs][rows][2]. */
 PV_MUST_USE pv_status pv__loaded_spreads(pv_ctx *ctx, pv__loaded_passes *passes, const pv__spread_spec *spec,
                                          size_t begin, size_t rows, pv__spread_of_row *of);

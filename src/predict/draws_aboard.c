@@ -11,17 +11,22 @@ enum { BLOCK_ROWS = 1 << 18 };
 /* Where nobody asked for a device: rows times draws that pay for starting it. */
 static const double least = 5e7;
 
-static bool can_go(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const double *weight,
-                   const pv__draws_output *output, size_t outputs) {
+bool pv__draws_fit(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data) {
     size_t draws = c->posterior->count;
-    bool fits = c->schema->classes == 2 && pv_model_has_coefficients(c->model) && !c->model->offset && !weight &&
-                !data->images && draws > 0 && outputs > 0 && data->rows > 0 && pv_ctx_ranks(ctx, NULL) == 1;
-    for (size_t o = 0; o < outputs; o++)
-        fits = fits && !output[o].given && !output[o].strata;
+    bool fits = c->schema->classes == 2 && pv_model_has_coefficients(c->model) && !c->model->offset && !data->images &&
+                draws > 0 && data->rows > 0 && pv_ctx_ranks(ctx, NULL) == 1;
     if (!fits || !(pv__device_asked(ctx) || (double)data->rows * (double)draws >= least))
         return false;
     const pv__plugin *plugin = pv__device_for_tables(ctx);
     return plugin && (size_t)data->features <= plugin->inputs_most && draws <= plugin->draws_most;
+}
+
+static bool can_go(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const double *weight,
+                   const pv__draws_output *output, size_t outputs) {
+    bool fits = !weight && outputs > 0;
+    for (size_t o = 0; o < outputs; o++)
+        fits = fits && !output[o].given && !output[o].strata;
+    return fits && pv__draws_fit(ctx, c, data);
 }
 
 /* What moves each draw's log odds to an output's population, [outputs][draws]. */

@@ -26,6 +26,8 @@ static void forward(const pv_classifier *c, const pv_dataset *data, worker *w, s
 }
 
 static pv_status visit(const pv_classifier *c, const pv_dataset *data, const pv__visitor *v, worker *w, size_t s) {
+    if (v->blind)
+        return v->visit(w->ctx, v->state, w->own, s, NULL);
     forward(c, data, w, s);
     PV_TRY(pv__gate_predicted(w->ctx, PV__GATE_LOG, c, data, w->loglik));
     return v->visit(w->ctx, v->state, w->own, s, w->loglik);
@@ -35,7 +37,8 @@ static pv_status worker_new(pv_ctx *ctx, const pv_classifier *c, const pv_datase
                             worker *w) {
     PV_TRY(pv__ctx_child(ctx, &w->ctx));
     PV_TRY(pv_model_work_new(w->ctx, c->model, ROWS, &w->work));
-    PV_TRY(pv__alloc(w->ctx, data->rows * (size_t)c->schema->classes, sizeof *w->loglik, &w->loglik));
+    if (!v->blind)
+        PV_TRY(pv__alloc(w->ctx, data->rows * (size_t)c->schema->classes, sizeof *w->loglik, &w->loglik));
     if (data->columns)
         PV_TRY(pv__alloc(w->ctx, ROWS, (size_t)data->features * sizeof *w->x, &w->x));
     PV_TRY(pv__alloc(w->ctx, 1, v->size, &w->own));

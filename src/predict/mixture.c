@@ -3,6 +3,7 @@
  */
 #include "predict/mixture.h"
 
+#include <math.h>
 #include <omp.h>
 #include <string.h>
 
@@ -70,7 +71,47 @@ void pv__mixture_load(pv_ctx *ctx, pv__mixture *m, const double *loglik, const d
     });
 }
 
+/* ---- rows on a device -------------------------------------------------------------------------------------------- */
+
+pv_status pv__mixture_board(pv_ctx *ctx, const pv_unknown_sample *shape, const pv__loaded *loaded,
+                            const pv_model *model, pv__mixture *m) {
+    *m = (pv__mixture){.n = shape->n, .classes = 2};
+    double *weight = NULL;
+    pv_status status;
+    PV_GOTO(failed, pv__alloc(ctx, 2, sizeof *m->known, &m->known));
+    PV_GOTO(failed, set_weights(ctx, shape, m));
+    PV_GOTO(failed, pv__alloc(ctx, 2 * m->n, sizeof *weight, &weight)); /* the other half is of no loss */
+    for (size_t i = 0; i < m->n; i++)
+        weight[i] = m->weight ? m->weight[i] : 1;
+    const pv__tied rows = {.weight = weight, .target = weight + m->n};
+    PV_GOTO(failed, pv__loaded_passes_new(ctx, loaded, model, m->n, NULL, &rows, &m->aboard));
+    pv__free(ctx, weight);
+    return PV_OK;
+failed:
+    pv__free(ctx, weight);
+    pv__mixture_clear(ctx, m);
+    return status;
+}
+
+pv_status pv__mixture_board_at(pv_ctx *ctx, pv__mixture *m, const double *w, const double *log_marginal) {
+    double sums[3];
+    m->shift = log_marginal[1] - log_marginal[0];
+    m->status = pv__loaded_tied(ctx, m->aboard, 1, w, sums);
+    return m->status;
+}
+
+/* At most PV__POINTS, [count][3]. */
+static void sums_aboard(pv_ctx *ctx, pv__mixture *m, size_t count, const double *pi, double *sums) {
+    if (m->status == PV_OK)
+        m->status = pv__loaded_mixed(ctx, m->aboard, count, m->shift, pi, sums);
+    for (size_t i = 0; i < 3 * count && m->status != PV_OK; i++)
+        sums[i] = NAN;
+}
+
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
+
 void pv__mixture_clear(pv_ctx *ctx, pv__mixture *m) {
+    pv__loaded_passes_free(ctx, m->aboard);
     pv__free(ctx, m->r);
     pv__free(ctx, m->weight);
     pv__free(ctx, m->known);
@@ -86,10 +127,27 @@ static void add_partials(const pv__mixture *m, size_t offset, size_t count, doub
             sums[i] += m->partial[c * m->room + offset + i];
 }
 
+/* Out of sum rho and sum rho^2 of class 1 the rest follows. */
+static void pair_of(const pv__mixture *m, const double *both, double *sums, double *cross) {
+    sums[1] = both[0];
+    sums[0] = m->total - both[0];
+    if (cross) {
+        cross[3] = both[1];
+        cross[1] = cross[2] = both[0] - both[1];
+        cross[0] = m->total - 2 * both[0] + both[1];
+    }
+}
+
 void pv__mixture_sums(pv_ctx *ctx, pv__mixture *m, const double *pi, double *sums, double *cross) {
     const pv__mixture_kernels *kernels = pv__mixture_kernels_get();
     size_t k = (size_t)m->classes, cost = cross ? k * k : 2 * k;
     int threads = team(ctx, m->n, k == 2 ? 2 : cost);
+    if (m->aboard) {
+        double all[3];
+        sums_aboard(ctx, m, 1, pi, all);
+        pair_of(m, all, sums, cross);
+        return;
+    }
     PV__EACH_CHUNK_BY(threads, pv__chunks(m->n), c, {
         size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(m->n, c);
         const double *v = m->weight ? m->weight + begin : NULL;
@@ -107,15 +165,9 @@ void pv__mixture_sums(pv_ctx *ctx, pv__mixture *m, const double *pi, double *sum
             add_partials(m, k, k * k, cross);
         return;
     }
-    double both[2]; /* sum rho, sum rho^2 of class 1; the rest follows */
+    double both[2];
     add_partials(m, 0, 2, both);
-    sums[1] = both[0];
-    sums[0] = m->total - both[0];
-    if (cross) {
-        cross[3] = both[1];
-        cross[1] = cross[2] = both[0] - both[1];
-        cross[0] = m->total - 2 * both[0] + both[1];
-    }
+    pair_of(m, both, sums, cross);
 }
 
 void pv__mixture_logs(pv_ctx *ctx, pv__mixture *m, size_t points, const double *pi, double *log_q) {
@@ -124,6 +176,13 @@ void pv__mixture_logs(pv_ctx *ctx, pv__mixture *m, size_t points, const double *
     for (size_t first = 0; first < points; first += PV__POINTS) {
         size_t count = points - first < PV__POINTS ? points - first : PV__POINTS;
         const double *at = pi + first * k;
+        if (m->aboard) {
+            double all[3 * PV__POINTS];
+            sums_aboard(ctx, m, count, at, all);
+            for (size_t j = 0; j < count; j++)
+                log_q[first + j] = all[3 * j + 2];
+            continue;
+        }
         int threads = team(ctx, m->n, count * k / 2);
         PV__EACH_CHUNK_BY(threads, pv__chunks(m->n), c, {
             size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(m->n, c);

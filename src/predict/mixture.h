@@ -9,6 +9,7 @@
 #define PV_PREDICT_MIXTURE_H
 
 #include "core/core.h"
+#include "model/loaded.h"
 #include "prevail/predict.h"
 
 typedef struct pv__mixture_kernels {
@@ -44,12 +45,20 @@ typedef struct pv__mixture {
     double *partial; /* [chunks][room] */
     double *work;    /* [threads][classes][PV__BLOCK] */
     size_t room;
+    pv__loaded_passes *aboard; /* two classes, rows on a device: there is no r; NULL: they are here. Owned */
+    double shift;              /* log p(1|w) - log p(0|w), there */
+    pv_status status;          /* of the device: sums are NaN after a failure */
 } pv__mixture;
 
 enum { PV__POINTS = 64 }; /* at most evaluated in one pass */
 
 /* The ratios of a sample. cross: room for pv__mixture_sums with cross products. The caller clears. */
 PV_MUST_USE pv_status pv__mixture_init(pv_ctx *ctx, const pv_unknown_sample *sample, bool cross, pv__mixture *mixture);
+/* The same with the rows on a device, by a model of two classes with coefficients; then those of w. */
+PV_MUST_USE pv_status pv__mixture_board(pv_ctx *ctx, const pv_unknown_sample *shape, const pv__loaded *loaded,
+                                        const pv_model *model, pv__mixture *mixture);
+PV_MUST_USE pv_status pv__mixture_board_at(pv_ctx *ctx, pv__mixture *mixture, const double *w,
+                                           const double *log_marginal);
 /* Other log-likelihoods of the same rows. */
 void pv__mixture_load(pv_ctx *ctx, pv__mixture *mixture, const double *loglik, const double *log_marginal);
 void pv__mixture_clear(pv_ctx *ctx, pv__mixture *mixture);

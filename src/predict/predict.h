@@ -61,8 +61,10 @@ PV_MUST_USE pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *classi
                                         double level, const double *weight, const pv__draws_output *output,
                                         size_t outputs);
 
-/* (draws_aboard.c) The same on a device, where there is one for it and that pays or was asked for; *done false: not so.
+/* (draws_aboard.c) Whether a device has kernels for a classifier's draws at these rows, and that pays or was asked for.
  */
+bool pv__draws_fit(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data);
+/* The same on a device, where there is one for it; *done false: not so. */
 PV_MUST_USE pv_status pv__predict_draws_aboard(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                                double level, const double *weight, const pv__draws_output *output,
                                                size_t outputs, bool *done);
@@ -76,6 +78,7 @@ typedef struct pv__visitor {
     pv_status (*open)(pv_ctx *ctx, void *state, void *own);
     pv_status (*visit)(pv_ctx *ctx, void *state, void *own, size_t draw, const double *loglik);
     void (*close)(pv_ctx *ctx, void *own);
+    bool blind; /* visit needs no log-likelihoods: loglik is NULL */
 } pv__visitor;
 PV_MUST_USE pv_status pv__each_draw(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                     const pv__visitor *visitor);

@@ -40,6 +40,7 @@ typedef struct joint {
     double *worth, *movement, *sd; /* [draws], [draws], [draws][classes] */
     bool *swayed;                  /* [draws] */
     double *weight;                /* [draws]: log evidence, then weights; NULL: all alike */
+    pv__loaded *loaded;            /* rows on a device; NULL: they are here */
 } joint;
 
 /* More than two classes: the draw, and the chain's moments in the place of the mode and the curvature there. */
@@ -92,8 +93,13 @@ static pv_status solve_draw(pv_ctx *ctx, void *state, void *of_thread, size_t s,
                                       .label = j->label,
                                       .weight = j->data->weight};
     pv__marginal_of(c->schema->classes, &sample, own->marginal);
-    pv__mixture_load(ctx, &own->mixture, loglik, sample.log_marginal);
-    PV_TRY(pv__solver_run(ctx, &own->solver, &own->mixture, own->marginal, sample.log_marginal));
+    if (j->loaded)
+        PV_TRY(pv__mixture_board_at(ctx, &own->mixture, c->posterior->draws + s * c->posterior->dims,
+                                    sample.log_marginal));
+    else
+        pv__mixture_load(ctx, &own->mixture, loglik, sample.log_marginal);
+    pv_status status = pv__solver_run(ctx, &own->solver, &own->mixture, own->marginal, sample.log_marginal);
+    PV_TRY(own->mixture.status != PV_OK ? pv__loaded_mixed_check(ctx, own->mixture.aboard) : status);
     if (j->weight)
         j->weight[s] = pv__row_factors(&sample) + pv__solver_evidence(ctx, &own->solver, &own->mixture);
     PV_TRY(draw_pi(ctx, j, own, s, j->pi + s * k));
@@ -114,7 +120,10 @@ static pv_status worker_open(pv_ctx *ctx, void *state, void *of_thread) {
     const pv_schema *schema = j->classifier->schema;
     pv_unknown_sample shape = {
         .n = j->data->rows, .classes = schema->classes, .label = j->label, .weight = j->data->weight};
-    PV_TRY(pv__mixture_init(ctx, &shape, true, &own->mixture));
+    if (j->loaded)
+        PV_TRY(pv__mixture_board(ctx, &shape, j->loaded, j->classifier->model, &own->mixture));
+    else
+        PV_TRY(pv__mixture_init(ctx, &shape, true, &own->mixture));
     PV_TRY(pv__solver_init(ctx, j->options, schema->labels, schema->classes, &own->solver));
     return pv__alloc(ctx, (size_t)schema->classes, sizeof *own->marginal, &own->marginal);
 }
@@ -221,12 +230,16 @@ pv_status pv__unknown_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
         return pv__fail(ctx, PV_ERR_USAGE, "`posterior` joint is for `method` exact and vb, not %s",
                         pv_unknown_method_name((pv_unknown_method)options->method));
     joint j = {.classifier = c, .data = data, .options = options, .label = label};
-    const pv__visitor visitor = {
+    pv__visitor visitor = {
         .state = &j, .size = sizeof(worker), .open = worker_open, .visit = solve_draw, .close = worker_close};
     pv_unknown_prevalence *made = NULL;
     double effective = (double)c->posterior->count;
     pv_status status;
     PV_GOTO(done, joint_new(ctx, &j));
+    /* The joint update and decisions ask for more of each row than a sum. */
+    if (!update && options->method != PV_UNKNOWN_BBSE && !data->columns && pv__draws_fit(ctx, c, data))
+        PV_GOTO(done, pv__loaded_new(ctx, c->model, data->rows, data->x, true, &j.loaded));
+    visitor.blind = j.loaded != NULL;
     if (update)
         PV_GOTO(done, pv__alloc(ctx, c->posterior->count, sizeof *j.weight, &j.weight));
     PV_GOTO(done, pv__each_draw(ctx, c, data, &visitor));
@@ -243,6 +256,7 @@ pv_status pv__unknown_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
     made = NULL;
 done:
     pv_unknown_prevalence_free(ctx, made);
+    pv__loaded_free(ctx, j.loaded);
     pv__free(ctx, j.level);
     pv__free(ctx, j.pi);
     pv__free(ctx, j.weight);

@@ -236,6 +236,21 @@ static pv__plugin_code tied_backward(pv__passes *s, size_t count, const pv__tied
     return lost(s, why);
 }
 
+static pv__plugin_code mixed(pv__passes *s, size_t count, double shift, const double *pi, double *sums, char *why) {
+    memset(sums, 0, 3 * count * sizeof *sums);
+    for (size_t c = 0; c < count; c++)
+        for (size_t i = 0; i < s->spec.n; i++) {
+            double u = one_of(s->kept[i] - shift), rest = one_of(shift - s->kept[i]), v = s->each[i];
+            double q = pi[2 * c + 1] * u + pi[2 * c] * rest, rho = pi[2 * c + 1] * u / q;
+            if (!(v > 0))
+                continue;
+            sums[3 * c] += v * rho;
+            sums[3 * c + 1] += v * rho * rho;
+            sums[3 * c + 2] += v * log(q);
+        }
+    return lost(s, why);
+}
+
 /* ---- draws ------------------------------------------------------------------------------------------------------- */
 
 static int by_size(const void *left, const void *right) {
@@ -303,6 +318,7 @@ void pretend_tables(pv__plugin *plugin) {
     plugin->tied_forward = tied_forward;
     plugin->tied_sums = tied_sums;
     plugin->tied_backward = tied_backward;
+    plugin->mixed = mixed;
     plugin->draws_most = DRAWS_MOST;
     plugin->spreads = spreads;
 }

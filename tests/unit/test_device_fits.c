@@ -147,11 +147,22 @@ static void test_posteriors(void **state) {
 
 /* ---- predictions ------------------------------------------------------------------------------------------------- */
 
-static pv_prediction *predict(pv_ctx *ctx, const pv_classifier *c, const problem *p, const char *population,
-                              double level) {
-    const pv_predict_options options = {.level = level, .likelihood = true};
+/* Of an unknown prevalence by one of the methods, "exact" for all others. */
+typedef struct place {
+    const char *population;
+    pv_unknown_method method;
+    double level;
+} place;
+
+static pv_prediction *predict(pv_ctx *ctx, const pv_classifier *c, const problem *p, const place *at) {
+    const pv_predict_options options = {.level = at->level, .likelihood = true};
+    pv_unknown_options unknown = pv_unknown_options_default();
+    unknown.method = (int)at->method;
+    pv_population *population;
     pv_prediction *made;
-    CHECK_OK(ctx, pv_predict_in(ctx, c, p->data, population, &options, &made));
+    CHECK_OK(ctx, pv_population_new(ctx, c, at->population, &unknown, &population));
+    CHECK_OK(ctx, pv_predict(ctx, c, p->data, population, &options, &made));
+    pv_population_free(ctx, population);
     return made;
 }
 
@@ -163,9 +174,9 @@ static void check_alike(size_t n, const double *a, const double *b, double bound
 
 /* Over draws: means, their logarithms and intervals as the processor has them, but for the table's single precision. */
 static void check_population(pv_ctx *device, pv_ctx *processor, const pv_classifier *c, const problem *p,
-                             const char *population, double level) {
-    pv_prediction *a = predict(device, c, p, population, level), *b = predict(processor, c, p, population, level);
-    pv_prediction *again = predict(device, c, p, population, level);
+                             const place *at) {
+    pv_prediction *a = predict(device, c, p, at), *b = predict(processor, c, p, at);
+    pv_prediction *again = predict(device, c, p, at);
     size_t n = 2 * b->rows;
     assert_int_equal(a->rows, b->rows);
     check_alike(n, a->p, b->p, 1e-6);
@@ -175,8 +186,14 @@ static void check_population(pv_ctx *device, pv_ctx *processor, const pv_classif
     check_alike(n, a->hi, b->hi, 1e-6);
     assert_memory_equal(a->p, again->p, n * sizeof *a->p);
     assert_memory_equal(a->log_p, again->log_p, n * sizeof *a->log_p);
-    if (level > 0)
+    if (at->level > 0)
         assert_memory_equal(a->lo, again->lo, n * sizeof *a->lo);
+    assert_int_equal(a->inferred == NULL, b->inferred == NULL);
+    if (a->inferred && b->inferred) {
+        check_alike(2, a->inferred->value, b->inferred->value, 1e-7);
+        check_alike(2, a->inferred->lo, b->inferred->lo, 1e-6);
+        check_alike(2, a->inferred->hi, b->inferred->hi, 1e-6);
+    }
     pv_prediction_free(device, a);
     pv_prediction_free(processor, b);
     pv_prediction_free(device, again);
@@ -184,18 +201,19 @@ static void check_population(pv_ctx *device, pv_ctx *processor, const pv_classif
 
 static void test_predictions(void **state) {
     (void)state;
+    static const place places[] = {
+        {"true", PV_UNKNOWN_EXACT, 0},          {"true", PV_UNKNOWN_EXACT, 0.9},   {"known:0.3", PV_UNKNOWN_EXACT, 0.5},
+        {"known:1e-12", PV_UNKNOWN_EXACT, 0.9}, {"design", PV_UNKNOWN_EXACT, 0.9}, {"unknown", PV_UNKNOWN_EXACT, 0.9},
+        {"unknown", PV_UNKNOWN_VB, 0.9},        {"unknown", PV_UNKNOWN_EM, 0.9},
+    };
     pv_ctx *device = device_ctx(), *processor = check_ctx(2);
     CHECK_OK(processor, pv_ctx_set_device(processor, PV_DEVICE_CPU, PV_PRECISION_TF32));
     problem p = nodules(processor, 50, 5);
     for (size_t i = 0; i < 2; i++) {
         pv_classifier *c = fit_posterior(processor, &p, &posteriors[i == 0 ? 0 : 5]);
         drop_reference(processor, c);
-        check_population(device, processor, c, &p, "true", 0);
-        check_population(device, processor, c, &p, "true", 0.9);
-        check_population(device, processor, c, &p, "known:0.3", 0.5);
-        check_population(device, processor, c, &p, "known:1e-12", 0.9);
-        check_population(device, processor, c, &p, "unknown", 0.9);
-        check_population(device, processor, c, &p, "design", 0.9);
+        for (size_t j = 0; j < sizeof places / sizeof *places; j++)
+            check_population(device, processor, c, &p, &places[j]);
         pv_classifier_free(processor, c);
     }
     problem_free(processor, &p);

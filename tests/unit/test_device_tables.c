@@ -181,6 +181,37 @@ static void check_one_tied(const tied_results *got, size_t c, size_t params, con
     CHECK_NEAR(away(params, got->dw + c * params, here->dw), 0, 1e-10);
 }
 
+/* The mixture's sums, at several places of the first vector. */
+static void check_mixed(pv_ctx *ctx, pv__loaded_passes *passes, const rows *r, const double *w) {
+    enum { PLACES = 64 };
+    static const double shift = -1.3;
+    double pi[2 * PLACES], sums[3 * PLACES], alone[3];
+    for (int c = 0; c < PLACES; c++) {
+        pi[2 * c + 1] = c == 0 ? 1e-300 : (c + 0.5) / PLACES;
+        pi[2 * c] = 1 - pi[2 * c + 1];
+    }
+    CHECK_OK(ctx, pv__loaded_tied(ctx, passes, 1, w, alone));
+    CHECK_OK(ctx, pv__loaded_mixed(ctx, passes, PLACES, shift, pi, sums));
+    for (int c = 0; c < PLACES; c += 9) {
+        double rho = 0, square = 0, logs = 0, size = 0;
+        for (size_t i = 0; i < r->n; i++) {
+            double z = w[0], v = r->weight[i];
+            for (size_t j = 0; j < r->inputs; j++)
+                z += w[1 + j] * r->x[i * r->inputs + j];
+            double one = pi[2 * c + 1] / (1 + exp(shift - z)), q = one + pi[2 * c] / (1 + exp(z - shift));
+            rho += v * one / q;
+            square += v * one / q * (one / q);
+            logs += v > 0 ? v * log(q) : 0;
+            size += v > 0 ? v * fabs(log(q)) : 0;
+        }
+        CHECK_NEAR(sums[3 * c], rho, 1e-12 * rho);
+        CHECK_NEAR(sums[3 * c + 1], square, 1e-12 * square);
+        CHECK_NEAR(sums[3 * c + 2], logs, 1e-12 * size);
+        CHECK_OK(ctx, pv__loaded_mixed(ctx, passes, 1, shift, pi + 2 * c, alone));
+        assert_memory_equal(alone, sums + 3 * c, sizeof alone);
+    }
+}
+
 /* Rows that the marginal ties together: as plain sums have it, twice the same bytes, alone or together. */
 static void check_tied(pv_ctx *ctx, size_t n, size_t inputs, size_t count) {
     rows r = random_rows(n, inputs, true);
@@ -214,6 +245,7 @@ static void check_tied(pv_ctx *ctx, size_t n, size_t inputs, size_t count) {
         tied_here(&r, target, rho, w + c * params, slope + c, one.sums, one.inner, one.dw);
         check_one_tied(&all, c, params, &one);
     }
+    check_mixed(ctx, passes, &r, w);
     tied_free(&all);
     tied_free(&one);
     free(target);

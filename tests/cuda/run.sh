@@ -111,7 +111,7 @@ off = max(abs(float(a) - float(b)) for x, y in zip(here[1:], there[1:]) for a, b
 assert 0 <= off < 1e-6, off
 EOF_PY
 PRETEND=lost check "a device lost under an unknown prevalence" says 1 'the device failed: it fell off the bus' "$scratch/pretend" \
-    predict "$scratch/draws.model" builtin:esoph --population unknown --method vb --device cuda -o "$scratch/draws.lost"
+    predict "$scratch/draws.model" builtin:esoph --population unknown --method vb --device cuda --quiet -o "$scratch/draws.lost"
 check "a table without a plug-in" says 2 "${cannot}there is no libprevail-cuda.so" "$scratch/none" "${table[@]}" --device cuda
 check "a table in minibatches" says 2 '--device cuda takes tables in the full batch' "$scratch/pretend" "${table[@]}" --device cuda --batch 32
 PRETEND=memory check "no memory for a table" says 1 'the device has too little memory: pretended' "$scratch/pretend" "${table[@]}" --device cuda

@@ -143,7 +143,7 @@ void pv__mixture_sums(pv_ctx *ctx, pv__mixture *m, const double *pi, double *sum
     size_t k = (size_t)m->classes, cost = cross ? k * k : 2 * k;
     int threads = team(ctx, m->n, k == 2 ? 2 : cost);
     if (m->aboard) {
-        double all[3];
+        double all[3] = {0};
         sums_aboard(ctx, m, 1, pi, all);
         pair_of(m, all, sums, cross);
         return;
@@ -177,7 +177,7 @@ void pv__mixture_logs(pv_ctx *ctx, pv__mixture *m, size_t points, const double *
         size_t count = points - first < PV__POINTS ? points - first : PV__POINTS;
         const double *at = pi + first * k;
         if (m->aboard) {
-            double all[3 * PV__POINTS];
+            double all[3 * PV__POINTS] = {0};
             sums_aboard(ctx, m, count, at, all);
             for (size_t j = 0; j < count; j++)
                 log_q[first + j] = all[3 * j + 2];

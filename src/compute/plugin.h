@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { PV_PLUGIN_VERSION = 5, PV_PLUGIN_TEXT = 256 };
+enum { PV_PLUGIN_VERSION = 6, PV_PLUGIN_TEXT = 256 };
 
 typedef enum pv__plugin_code {
     PV_PLUGIN_OK,

@@ -431,7 +431,7 @@ static int run(cli_call *call) {
         return cli_fail(call, status);
     }
     if (options->running.json) {
-        cli_json_print(out);
+        cli_json_print(call, out);
         return CLI_OK;
     }
     const char *key;

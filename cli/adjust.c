@@ -369,7 +369,7 @@ static int report(cli_call *call, const adjust_options *options, const work *hel
     cli_json_set(object, "output", cli_json_text(options->output));
     cli_json_set(object, "warnings", cli_json_warnings(call));
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
-    cli_json_print(object);
+    cli_json_print(call, object);
     return CLI_OK;
 }
 

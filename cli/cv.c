@@ -163,7 +163,7 @@ static void print_json(cli_call *call, const cv_options *options, const cli_trai
     cli_json_set(object, "output", options->output ? cli_json_text(options->output) : json_null());
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     cli_json_set(object, "warnings", cli_json_warnings(call));
-    cli_json_print(object);
+    cli_json_print(call, object);
 }
 
 static void print_footer(const cv_options *options, const cli_training *training, const pv_validation *v) {

@@ -302,7 +302,7 @@ static void say(const work *held, char text[SENTENCES][SENTENCE]) {
 
 /* ---- what is printed --------------------------------------------------------------------------------------------- */
 
-static void print_json(const demo_options *options, const work *held) {
+static void print_json(const cli_call *call, const demo_options *options, const work *held) {
     char text[SENTENCES][SENTENCE];
     say(held, text);
     json_t *object = cli_json_object(), *list = cli_json_array(), *sentences = cli_json_array();
@@ -329,7 +329,7 @@ static void print_json(const demo_options *options, const work *held) {
     cli_json_set(object, "methods", list);
     cli_json_set(object, "sentences", sentences);
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
-    cli_json_print(object);
+    cli_json_print(call, object);
 }
 
 static void print_text(const demo_options *options, const work *held) {
@@ -470,7 +470,7 @@ static int run(cli_call *call) {
     int code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     cli_progress_clear(call);
     if (code == CLI_OK && options->running.json)
-        print_json(options, &held);
+        print_json(call, options, &held);
     else if (code == CLI_OK)
         print_text(options, &held);
     if (code == CLI_OK && report_wanted(&options->report))

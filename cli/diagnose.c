@@ -96,7 +96,7 @@ static void print_json(const cli_call *call, const work *held) {
     cli_json_set(object, "model", cli_json_text(call->argument[0]));
     cli_json_set(object, "data", call->argument[1] ? cli_json_text(call->argument[1]) : json_null());
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
-    cli_json_print(object);
+    cli_json_print(call, object);
 }
 
 static void print_text(const cli_call *call, const work *held) {

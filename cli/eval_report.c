@@ -75,7 +75,7 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
     cli_json_set(object, "data", cli_json_text(options->probs ? options->probs : call->argument[1]));
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     cli_json_set(object, "warnings", cli_json_warnings(call));
-    cli_json_print(object);
+    cli_json_print(call, object);
 }
 
 /* ---- a table ----------------------------------------------------------------------------------------------------- */

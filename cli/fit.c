@@ -124,7 +124,7 @@ static void print_json(const cli_call *call, const fit_options *options, const p
     cli_json_set(object, "saved", options->output ? cli_json_text(options->output) : json_null());
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     cli_json_set(object, "warnings", cli_json_warnings(call));
-    cli_json_print(object);
+    cli_json_print(call, object);
 }
 
 /* What auto, which is no prior by itself, stands for. */

@@ -113,7 +113,7 @@ static void print_json(const cli_call *call, const pv_classifier *c, const pv_su
     cli_json_posterior(object, c, summary);
     cli_json_set(object, "seed", json_integer(c->seed));
     cli_json_set(object, "record", cli_json_record(c));
-    cli_json_print(object);
+    cli_json_print(call, object);
 }
 
 /* Version, command and options, from the record the fit left; a default is marked as such, or counted only. */

@@ -46,7 +46,7 @@ void sweep_print_json(cli_call *call, const sweep_work *w) {
     cli_json_set(object, "output", options->output ? cli_json_text(options->output) : json_null());
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     cli_json_set(object, "warnings", cli_json_warnings(call));
-    cli_json_print(object);
+    cli_json_print(call, object);
 }
 
 static void print_metric(const pv_metrics *metrics, const char *name) {

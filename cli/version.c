@@ -61,7 +61,7 @@ static int run(cli_call *call) {
             cli_json_set(sources, engines[i].name,
                          *engines[i].version ? cli_json_text(engines[i].version) : json_null());
         cli_json_set(object, "sources", sources);
-        cli_json_print(object);
+        cli_json_print(call, object);
         return CLI_OK;
     }
     printf("prevail %s\n", PV_VERSION);

@@ -99,9 +99,16 @@ void cli_json_write(FILE *out, const json_t *object) {
     free(text);
 }
 
-void cli_json_print(json_t *object) {
-    cli_json_write(stdout, object);
-    json_decref(object);
+void cli_json_print(const cli_call *call, json_t *object) {
+    json_t *printed = object;
+    int ranks = pv_ctx_ranks(call->ctx, NULL);
+    if (ranks > 1) { /* in what is printed alone: files are the same for any number */
+        printed = or_die(json_copy(object));
+        cli_json_set(printed, "ranks", json_integer(ranks));
+        json_decref(object);
+    }
+    cli_json_write(stdout, printed);
+    json_decref(printed);
 }
 
 json_t *cli_json_record(const pv_classifier *classifier) {

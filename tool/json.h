@@ -8,7 +8,6 @@
 #include "prevail/infer.h"
 #include "prevail/prevail.h"
 #include "tool/command.h"
-#include "tool/json.h"
 
 void cli_json_prepare(void); /* before anything else of JSON */
 /* Each takes its new reference and never fails; bytes that are no UTF-8 become U+FFFD. */
@@ -22,6 +21,7 @@ json_t *cli_json_by_label(char *const *labels, int classes, const double *value)
 json_t *cli_json_warnings(const cli_call *call);
 json_t *cli_json_record(const pv_classifier *classifier); /* how it was fitted; empty where there is no record */
 void cli_json_write(FILE *out, const json_t *object);     /* indented, and a line feed */
-void cli_json_print(json_t *object);                      /* to standard output, and releases it */
+/* To standard output, with the number of ranks where there are several, and releases it. */
+void cli_json_print(const cli_call *call, json_t *object);
 
 #endif

@@ -274,7 +274,7 @@ int bias_report(cli_call *call, const bias *b) {
             code = write_selection(call, b);
     }
     if (code == CLI_OK && b->options->shared.running.json)
-        cli_json_print(json_incref(object));
+        cli_json_print(call, json_incref(object));
     else if (code == CLI_OK)
         print_all(stdout, b, false);
     json_decref(object);

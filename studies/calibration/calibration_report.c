@@ -368,7 +368,7 @@ int calibration_report(cli_call *call, const calibration *c, const nodules *real
             code = calibration_pictures(call, c, real);
     }
     if (code == CLI_OK && c->options->shared.running.json)
-        cli_json_print(json_incref(object));
+        cli_json_print(call, json_incref(object));
     else if (code == CLI_OK)
         print_all(stdout, &a, false);
     json_decref(object);

@@ -294,7 +294,7 @@ int grid_report(grid *g, const grid_reported *kind) {
         if (g->options->shared.output)
             code = write_files(&r, object);
         if (code == CLI_OK && g->options->shared.running.json)
-            cli_json_print(json_incref(object));
+            cli_json_print(g->call, json_incref(object));
         else if (code == CLI_OK)
             print_all(stdout, &r, false);
         json_decref(object);

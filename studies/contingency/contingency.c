@@ -396,7 +396,7 @@ static int run_posteriors(cli_call *call) {
         code = study_contingency_pictures(call, &held.table);
     }
     if (code == CLI_OK && options->shared.running.json)
-        cli_json_print(json_incref(object));
+        cli_json_print(call, json_incref(object));
     else if (code == CLI_OK)
         print_text(&held.table, options->hmc);
     json_decref(object);

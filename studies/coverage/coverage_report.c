@@ -221,7 +221,7 @@ int coverage_report(cli_call *call, const coverage *c) {
             code = write_picture(call, c);
     }
     if (code == CLI_OK && c->options->shared.running.json)
-        cli_json_print(json_incref(object));
+        cli_json_print(call, json_incref(object));
     else if (code == CLI_OK)
         print_all(stdout, c, false);
     json_decref(object);

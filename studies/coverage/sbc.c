@@ -300,7 +300,7 @@ int coverage_ranks(cli_call *call) {
             code = write_picture(call, &s);
     }
     if (code == CLI_OK && options->shared.running.json)
-        cli_json_print(json_incref(object));
+        cli_json_print(call, json_incref(object));
     else if (code == CLI_OK)
         print_table(stdout, &s, false);
     json_decref(object);

@@ -162,7 +162,7 @@ int designs_report(cli_call *call, const designs *d) {
             code = draw(call, d);
     }
     if (code == CLI_OK && d->options->shared.running.json)
-        cli_json_print(json_incref(object));
+        cli_json_print(call, json_incref(object));
     else if (code == CLI_OK)
         print_all(stdout, d, false);
     json_decref(object);

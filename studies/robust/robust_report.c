@@ -208,7 +208,7 @@ int robust_report(cli_call *call, const robust_study *s) {
     if (code == CLI_OK && shared->output)
         code = study_write(call, shared->output, "tables.md", write_markdown, s);
     if (code == CLI_OK && shared->running.json)
-        cli_json_print(json_incref(object));
+        cli_json_print(call, json_incref(object));
     else if (code == CLI_OK)
         print_all(stdout, s, false);
     json_decref(object);

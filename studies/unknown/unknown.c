@@ -299,7 +299,7 @@ static int report(cli_call *call, const unknown *u) {
             code = draw(call, u);
     }
     if (code == CLI_OK && u->options->shared.running.json)
-        cli_json_print(json_incref(object));
+        cli_json_print(call, json_incref(object));
     else if (code == CLI_OK)
         print_all(stdout, u, false);
     json_decref(object);

@@ -90,6 +90,7 @@ shared() { # ranks, then a command that writes results with -o
 head -n 2000 data.csv >small.csv
 check "folds" shared 3 cv small.csv --target y --prevalence 0.05 --folds 4 --repeats 2 --bootstrap 10
 check "an unknown prevalence" shared 2 cv small.csv --target y --prevalence 0.05 --population unknown --bootstrap 0
+check "folds say how many" test "$(mpi -n 2 "$prevail" cv small.csv --target y --prevalence 0.05 --folds 2 --bootstrap 0 --json --quiet 2>/dev/null | grep -c '"ranks": 2')" -eq 1
 check "a sweep" shared 2 sweep small.csv --target y --prevalence 0.05,0.01
 check "a study" shared 3 study coverage --replicates 4 --quiet
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # The examples run, their results are the command's, and README and prevail.h show them as they are.
-# usage: example.sh SOURCE_DIR PREVAIL FIT LOSS
+# usage: example.sh SOURCE_DIR PREVAIL FIT LOSS RANKS
 set -eu
-source=$1 prevail=$2 fit=$3 loss=$4
+source=$1 prevail=$2 fit=$3 loss=$4 ranks=$5
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -17,6 +17,18 @@ grep -q nothing "$work/error"
 
 "$loss" >"$work/loss"
 grep -q '^loss ' "$work/loss"
+
+# Threads that share a fit have the model of the command; what one of them cannot do is told.
+"$prevail" fit "$work/study.csv" --target malignant --prevalence 0.01 --batch 50 --epochs 2 -o "$work/batches" --quiet >/dev/null
+"$prevail" predict "$work/batches" "$work/study.csv" >"$work/alone"
+for size in 1 3; do
+    (cd "$work" && "$ranks" $size study.csv target malignant prevalence 0.01 batch 50 epochs 2 >ranks) || exit 1
+    grep -q "^ranks $size, .* models the same" "$work/ranks"
+    "$prevail" predict "$work/ranks.model" "$work/study.csv" >"$work/shared"
+    cmp "$work/alone" "$work/shared" || { echo "examples/ranks.c and the command fit differently"; exit 1; }
+done
+if (cd "$work" && "$ranks" 2 study.csv target nothing prevalence 0.01) 2>"$work/error"; then echo "a wrong column passed"; exit 1; fi
+grep -q nothing "$work/error"
 
 # The README's C block is examples/loss.c, to the letter.
 awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$source/README.md" >"$work/block"

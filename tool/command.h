@@ -124,7 +124,7 @@ typedef enum cli_ranks { CLI_RANKS_AUTO, CLI_RANKS_MPI, CLI_RANKS_NONE } cli_ran
 #define CLI_OPTION_RANKS(type, field)                                                                                  \
     {                                                                                                                  \
         "ranks", PV_OPTION_CHOICE, offsetof(type, field), "auto", 0, 0, "auto|mpi|none", NULL,                         \
-            "Processes that share the work: rows of a full batch, folds, a study's fits; auto: those that mpirun or "  \
+            "Processes that share the work: rows of a fit, folds, a study's fits; auto: those that mpirun or "         \
             "srun started, mpi: the same or an error, none: each for itself. Results do not depend on it."             \
     }
 #define CLI_OPTION_JSON(type, field, what)                                                                             \

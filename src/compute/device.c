@@ -61,8 +61,13 @@ const pv__plugin *pv__device_for_tables(pv_ctx *ctx) {
     return root->device.kind == PV_DEVICE_CPU || root->options.engine ? NULL : plugin_of(root);
 }
 
+/* Several processes share this context's work, which is cut and added up for processors; those of jobs are alone. */
+static bool is_shared(const pv_ctx *ctx) {
+    return ctx->ranks.calls.size > 1;
+}
+
 const pv__plugin *pv__device_plugin(pv_ctx *ctx) {
-    const pv__plugin *plugin = pv__device_for_tables(ctx);
+    const pv__plugin *plugin = is_shared(ctx) ? NULL : pv__device_for_tables(ctx);
     return plugin && ctx->root->device.tables_only ? NULL : plugin;
 }
 
@@ -71,6 +76,10 @@ bool pv__device_asked(const pv_ctx *ctx) {
 }
 
 pv_status pv__device_networks_check(pv_ctx *ctx) {
+    if (pv__device_asked(ctx) && is_shared(ctx))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`device` cuda runs a network by one process, and there are %d ranks: leave it out, or run one",
+                        ctx->ranks.calls.size);
     if (pv__device_asked(ctx) && plugin_of(ctx->root) && ctx->root->device.tables_only)
         return pv__fail(ctx, PV_ERR_USAGE, "`device` cuda is not available for networks: %s",
                         ctx->root->device.without);

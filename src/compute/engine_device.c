@@ -79,8 +79,9 @@ static void engine_backward(pv__engine *e, size_t part, int lane, const double *
         e->failed = e->plugin->backward(e->net, dfeatures, low, e->why);
 }
 
-static void engine_gather(pv__engine *e, size_t parts, int threads, bool low, double *dw) {
-    (void)parts;
+static void engine_gather(pv__engine *e, size_t first, size_t last, int threads, bool low, double *dw) {
+    (void)first;
+    (void)last;
     (void)threads;
     size_t begin = low ? 0 : e->graph->low_params;
     if (e->failed == PV_PLUGIN_OK)

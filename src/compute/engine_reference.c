@@ -224,11 +224,14 @@ static void engine_backward(pv__engine *e, size_t part, int lane, const double *
     }
 }
 
-static void engine_gather(pv__engine *e, size_t parts, int threads, bool low, double *dw) {
+static void engine_gather(pv__engine *e, size_t first, size_t last, int threads, bool low, double *dw) {
     (void)threads;
-    for (size_t p = 0; p < parts; p++)
-        for (size_t i = low ? 0 : e->graph->low_params; i < e->graph->params; i++)
-            dw[i] += e->dw[p * e->graph->params + i];
+    pv__tree_adder sum = {.count = 0};
+    for (size_t i = low ? 0 : e->graph->low_params; i < e->graph->params; i++) {
+        for (size_t p = first; p < last; p++)
+            pv__tree_add(&sum, e->dw[p * e->graph->params + i]);
+        dw[i] += pv__tree_total(&sum);
+    }
 }
 
 const pv__engine_kind pv__engine_reference = {.name = "reference",

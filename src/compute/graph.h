@@ -2,13 +2,14 @@
  *
  * A node reads tensors and makes one: tensor 0 is the input, tensor i + 1 the output of node i. Parameters are one flat
  * block in double precision; an engine keeps what copies it likes. A batch is cut into parts of a fixed number of
- * images. Parts are independent of each other, so threads may take them in any order; their gradients are added in the
- * order of the parts. So results do not depend on the number of threads.
+ * images. Parts are independent of each other, so threads may take them in any order; their gradients are added as a
+ * tree has them (base/tree.h). So results do not depend on the number of threads, nor of processes that share parts.
  */
 #ifndef PV_SRC_GRAPH_H
 #define PV_SRC_GRAPH_H
 
 #include "base/base.h"
+#include "base/tree.h"
 #include "compute/nodes.h"
 #include "prevail/core.h"
 
@@ -43,8 +44,8 @@ typedef struct pv__engine_kind {
     void (*forward)(pv__engine *engine, size_t part, int lane, const double *x, const pv__dropout *dropout, double *y);
     /* After forward of the same part: its gradient for dy. low: through the low-level module too. */
     void (*backward)(pv__engine *engine, size_t part, int lane, const double *dy, bool low);
-    /* Adds the gradients of parts 0 .. parts-1 to dw. */
-    void (*gather)(pv__engine *engine, size_t parts, int threads, bool low, double *dw);
+    /* Adds the gradients of parts first .. last-1, which are those below a node of a tree, to dw. */
+    void (*gather)(pv__engine *engine, size_t first, size_t last, int threads, bool low, double *dw);
     /* From now on an interruption of ctx ends the work on a batch at once; check then says so. NULL: it does not. No
      * function: batches are worked on to their end. */
     void (*heed)(pv__engine *engine, const pv_ctx *ctx);

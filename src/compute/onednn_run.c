@@ -233,14 +233,15 @@ static void engine_backward(pv__engine *e, size_t part, int number, const double
     omp_set_num_threads(threads);
 }
 
-static void engine_gather(pv__engine *e, size_t parts, int threads, bool low, double *dw) {
+static void engine_gather(pv__engine *e, size_t first, size_t last, int threads, bool low, double *dw) {
     size_t params = e->graph->params, begin = low ? 0 : e->given->low_params;
 #pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
     for (size_t i = begin; i < e->given->params; i++) {
-        double sum = 0;
-        for (size_t p = 0; p < parts; p++)
-            sum += (double)e->gradient[p * params + e->parameter[i]];
-        dw[i] += e->failed ? (double)NAN : sum;
+        pv__tree_adder sum;
+        sum.count = sum.depth = 0;
+        for (size_t p = first; p < last; p++)
+            pv__tree_add(&sum, (double)e->gradient[p * params + e->parameter[i]]);
+        dw[i] += e->failed ? (double)NAN : pv__tree_total(&sum);
     }
 }
 

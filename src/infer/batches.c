@@ -41,6 +41,7 @@ struct pv__batches {
     const pv__problem *problem;
     design_kind kind;
     size_t size;
+    size_t begin, end; /* rows of a batch whose x is wanted */
     int classes;
     uint64_t seed;
     size_t *store;           /* all decks' rows */
@@ -200,7 +201,7 @@ pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches *
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
     made->ctx = ctx;
     made->problem = problem;
-    made->size = problem->batch;
+    made->size = made->end = problem->batch;
     made->classes = (int)k;
     made->seed = (uint64_t)problem->options->seed;
     pv_status status;
@@ -280,13 +281,13 @@ static void cut_row(const pv__batches *b, const slot *s, size_t i) {
 /* The loader's work: all views of the slot that is not shown. */
 static void cut_ahead(void *state) {
     const pv__batches *b = state;
-    for (size_t i = 0; i < b->size; i++)
+    for (size_t i = b->begin; i < b->end; i++)
         cut_row(b, &b->slots[!b->shown], i);
 }
 
 static void cut_now(const pv__batches *b, const slot *s) {
-#pragma omp parallel for num_threads(pv__threads_for(b->ctx, b->size)) schedule(dynamic)
-    for (size_t i = 0; i < b->size; i++)
+#pragma omp parallel for num_threads(pv__threads_for(b->ctx, b->end - b->begin)) schedule(dynamic)
+    for (size_t i = b->begin; i < b->end; i++)
         cut_row(b, s, i);
 }
 
@@ -297,7 +298,7 @@ static void describe(const pv__batches *b, slot *s, uint64_t first) {
     s->first = first;
     for (size_t i = 0; i < b->size; i++) {
         size_t n = s->rows[i];
-        if (b->problem->x)
+        if (b->problem->x && i >= b->begin && i < b->end)
             memcpy(s->x + i * inputs, b->problem->x + n * inputs, inputs * sizeof *s->x);
         if (b->stratum) {
             s->stratum[i] = b->stratum[n];
@@ -385,6 +386,11 @@ pv__batch pv__batches_next(pv__batches *b) {
 
 void pv__batches_uncut(pv__batches *batches) {
     batches->uncut = true;
+}
+
+void pv__batches_take(pv__batches *batches, size_t begin, size_t end) {
+    batches->begin = begin;
+    batches->end = end;
 }
 
 size_t pv__batches_size(const pv__batches *batches) {

@@ -37,6 +37,8 @@ struct pv__estimator {
     double exact_value;                      /* and exact_gradient: of the full data at the centre */
     double *log_q, *log_target, *centre_log_q, *target_shift, *block; /* [classes] */
     double *loglik, *dloglik;                                         /* [batch][classes] */
+    double *found; /* [room][2 classes], of a step's points: log q and log p-hat */
+    size_t room;
     int64_t step;
 };
 
@@ -70,6 +72,36 @@ static void train_auxiliary(pv__estimator *e, const double *w, double share) {
     pv_auxiliary_backward(e->auxiliary, w, e->log_q, e->log_target, share);
 }
 
+/* What a point leaves, which another rank may have evaluated. */
+typedef struct points {
+    pv__estimator *e;
+    double *values, *gradients;
+} points;
+
+static size_t point_fields(void *state, size_t i, pv_field *field) {
+    const points *p = state;
+    size_t params = p->e->params, k = p->e->classes;
+    field[0] = (pv_field){p->values + i, sizeof *p->values};
+    field[1] = (pv_field){p->gradients + i * params, params * sizeof *p->gradients};
+    field[2] = (pv_field){p->e->found + 2 * i * k, 2 * k * sizeof *p->e->found};
+    return 3;
+}
+
+/* found: log q(y) and then log p-hat(y), [classes] each. */
+static pv_status eval_point(pv_ctx *ctx, pv__estimator *e, const pv__batch *batch, const double *w, double shift,
+                            double *found, double *value, double *gradient) {
+    if (e->auxiliary)
+        pv_auxiliary_forward(e->auxiliary, w, found);
+    else
+        memcpy(found, e->log_q, e->classes * sizeof *found);
+    PV_TRY(eval_batch(ctx, e, batch, w, found, found + e->classes, value, gradient));
+    *value += shift;
+    for (size_t i = 0; i < e->params; i++)
+        gradient[i] += e->shift[i];
+    return PV_OK;
+}
+
+/* Points are dealt to the ranks in turn; the auxiliary network learns from all of them, in their order. */
 static pv_status estimate(pv_ctx *ctx, void *source, size_t count, const double *w, double *values, double *gradients) {
     pv__estimator *e = source;
     pv__batch batch = pv__batches_next(e->batches);
@@ -82,17 +114,21 @@ static pv_status estimate(pv_ctx *ctx, void *source, size_t count, const double 
         for (size_t y = 0; e->auxiliary && y < e->classes; y++)
             e->target_shift[y] = exp(e->centre_log_q[y]) - exp(e->log_target[y]);
     }
+    if (count > e->room) {
+        PV_TRY(pv__resize(ctx, count, 2 * e->classes * sizeof *e->found, &e->found));
+        memset(e->found, 0, count * 2 * e->classes * sizeof *e->found);
+        e->room = count;
+    }
+    for (size_t k = 0; k < count; k++)
+        if (pv__makes(ctx, k))
+            PV_TRY(eval_point(ctx, e, &batch, w + k * e->params, shift, e->found + 2 * k * e->classes, values + k,
+                              gradients + k * e->params));
+    PV_TRY(pv__share_items(ctx, count, point_fields, &(points){e, values, gradients}));
     for (size_t k = 0; k < count; k++) {
-        const double *at = w + k * e->params;
-        double *gradient = gradients + k * e->params;
+        memcpy(e->log_q, e->found + 2 * k * e->classes, e->classes * sizeof *e->log_q);
+        memcpy(e->log_target, e->found + (2 * k + 1) * e->classes, e->classes * sizeof *e->log_target);
         if (e->auxiliary)
-            pv_auxiliary_forward(e->auxiliary, at, e->log_q);
-        PV_TRY(eval_batch(ctx, e, &batch, at, e->log_q, e->log_target, values + k, gradient));
-        values[k] += shift;
-        for (size_t i = 0; i < e->params; i++)
-            gradient[i] += e->shift[i];
-        if (e->auxiliary)
-            train_auxiliary(e, at, 1 / (double)count);
+            train_auxiliary(e, w + k * e->params, 1 / (double)count);
     }
     if (e->auxiliary)
         pv_auxiliary_step(e->auxiliary, &e->rates, rate_factor(e));
@@ -221,5 +257,6 @@ void pv__estimator_free(pv_ctx *ctx, pv__estimator *e) {
     pv_model_work_free(ctx, e->work);
     pv__free(ctx, e->block);
     pv__free(ctx, e->loglik);
+    pv__free(ctx, e->found);
     pv__free(ctx, e);
 }

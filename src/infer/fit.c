@@ -465,19 +465,6 @@ done:
     return status;
 }
 
-/* What several ranks would each do in full, in step by luck alone: nothing would be gained. */
-static pv_status refuse_shared(pv_ctx *ctx, const pv__problem *problem) {
-    int ranks = pv_ctx_ranks(ctx, NULL);
-    if (ranks == 1 || ctx->root != ctx)
-        return PV_OK;
-    if (problem->batch > 0)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "minibatches are not shared between ranks, and there are %d: run one process, or take the full "
-                        "`batch`",
-                        ranks);
-    return PV_OK;
-}
-
 /* Rows to a device, where one was asked for, or where there will be many passes over them: the maximum of a convex loss
  * takes a few, less than it costs to load them. */
 static pv_status load_rows(pv_ctx *ctx, const pv__problem *problem, pv__loaded **loaded) {
@@ -508,8 +495,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     if (choose)
         options->prior = "normal:1"; /* until the rest is known to be right */
     PV_GOTO(done, problem_new(ctx, schema, data, given, options, c->model, c->stratified, &problem));
-    PV_GOTO(done, refuse_shared(ctx, &problem));
-    problem.shared = problem.batch == 0;
+    problem.shared = true;
     PV_GOTO(done, pv__fit_alike(ctx, data, c->model, c->stratified, given));
     PV_GOTO(done, pv__fit_facts(ctx, data, held, c->model, c->stratified, given));
     if (choose) {

@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "base/reduce.h"
+#include "base/tree.h"
 #include "core/loss.h"
 #include "model/model.h"
 #include "prevail/infer.h"
@@ -428,6 +429,8 @@ pv__batch pv__batches_next(pv__batches *batches);
 /* Images: the batch that was taken last has not been: it comes next, also for a checkpoint. Once for each. */
 void pv__batches_put_back(pv__batches *batches);
 size_t pv__batches_size(const pv__batches *batches);
+/* x of the batches is wanted of rows begin .. end-1 alone. */
+void pv__batches_take(pv__batches *batches, size_t begin, size_t end);
 /* The loss of a batch as an estimate of the full data's. It borrows from the problem and the batches. */
 pv_batch_loss pv__batches_loss(const pv__batches *batches);
 /* What a checkpoint keeps of them; after it was put back, checks it and takes it up. */
@@ -437,6 +440,21 @@ pv_status pv__batches_recalled(pv_ctx *ctx, pv__batches *batches);
 bool pv__batches_optimised(const pv__batches *batches); /* counts are estimated anew each epoch */
 pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *batches, const pv__problem *problem, const double *w,
                                const double *log_q);
+
+/* ---- the gradient of a batch, which ranks share (gradient.c) ----------------------------------------------------- */
+
+typedef struct pv__gradient pv__gradient;
+/* Of batches of so many rows. early: slopes of a row depend on the log-likelihoods of others. */
+pv_status pv__gradient_new(pv_ctx *ctx, const pv__problem *problem, size_t size, bool early, pv__gradient **gradient);
+void pv__gradient_free(pv_ctx *ctx, pv__gradient *gradient);
+void pv__gradient_rows(const pv__gradient *gradient, size_t *begin, size_t *end); /* those that are worked on here */
+/* Whether log-likelihoods of other rows come with the gradient: before it they are those of the last step. */
+bool pv__gradient_completes(const pv__gradient *gradient);
+/* loglik [size][classes] of training's step number `step`, x [size][inputs]; then, for the slopes dloglik of the loss,
+ * dw [params]. */
+pv_status pv__gradient_forward(pv__gradient *gradient, const double *w, int64_t step, const double *x, double *loglik);
+pv_status pv__gradient_backward(pv__gradient *gradient, const double *w, const double *x, double *loglik,
+                                const double *dloglik, double *dw);
 
 /* How far the marginal is ahead of the auxiliary network, as pv_auxiliary_follow takes it. */
 typedef struct pv__lag {

@@ -21,10 +21,10 @@ typedef struct trainer {
     pv__follower *follower;  /* NULL: the auxiliary network learns from the batches alone */
     pv_auxiliary_options auxiliary_rates;
     pv_batch_loss loss;
-    bool of_design;      /* the loss takes no population, and no marginal */
-    pv_model_work *work; /* NULL: aboard has what it would */
-    pv__aboard *aboard;  /* parameters, moments and steps on a device; NULL: here */
-    bool behind;         /* w and the moments have not been fetched from there since the last step */
+    bool of_design;         /* the loss takes no population, and no marginal */
+    pv__gradient *gradient; /* NULL: aboard has what it would */
+    pv__aboard *aboard;     /* parameters, moments and steps on a device; NULL: here */
+    bool behind;            /* w and the moments have not been fetched from there since the last step */
     size_t params, classes, size;
     double *w;                                /* the solution's */
     double *dw, *mean, *square, *good, *best; /* [params]; good: at the last epoch's start; best: by validation score */
@@ -83,20 +83,19 @@ static pv_status auxiliary_forward(const trainer *t, double *log_q) {
     return PV_OK;
 }
 
+static pv_status batch_loss(trainer *t, const pv__batch *batch) {
+    return pv_batch_loss_eval(t->ctx, &t->loss, &batch->targets, batch->stratum, t->loglik, t->log_q, &t->at.value,
+                              t->dloglik, t->log_target);
+}
+
 /* The batch's loss and gradient. An interruption ends a network's at once, with PV_ERR_INTERRUPTED. */
 static pv_status evaluate(trainer *t, const pv__batch *batch) {
-    const pv_model *model = t->problem->model;
-    pv__model_work_train(t->work, (uint64_t)t->problem->options->seed, (uint64_t)t->at.step,
-                         t->problem->options->freeze_low);
-    pv_model_forward(model, t->work, t->w, t->size, batch->x, t->loglik);
-    PV_TRY(pv__model_work_check(t->ctx, t->work));
+    PV_TRY(pv__gradient_forward(t->gradient, t->w, t->at.step, batch->x, t->loglik));
     if (t->auxiliary)
         PV_TRY(auxiliary_forward(t, t->log_q));
-    PV_TRY(pv_batch_loss_eval(t->ctx, &t->loss, &batch->targets, batch->stratum, t->loglik, t->log_q, &t->at.value,
-                              t->dloglik, t->log_target));
-    memset(t->dw, 0, t->params * sizeof *t->dw);
-    pv_model_backward(model, t->work, t->w, t->size, batch->x, t->loglik, t->dloglik, t->dw);
-    return pv__model_work_check(t->ctx, t->work);
+    PV_TRY(batch_loss(t, batch));
+    PV_TRY(pv__gradient_backward(t->gradient, t->w, batch->x, t->loglik, t->dloglik, t->dw));
+    return pv__gradient_completes(t->gradient) ? batch_loss(t, batch) : PV_OK; /* its value, of all rows */
 }
 
 /* The paper's way: the bias by Adam on the batch's own estimate, whose noise nobody knows, so that the linear network's
@@ -194,6 +193,18 @@ pv_auxiliary_options pv__auxiliary_rates(const pv__problem *problem) {
 
 /* ---- setting up -------------------------------------------------------------------------------------------------- */
 
+/* Implementations 1 and 2 of the marginal's gradient take the batch's log p-hat; 3, and other losses, a row at a time.
+ */
+static pv_status gradient_new(trainer *t) {
+    bool joint = pv__problem_form(t->problem) == PV_FORM_JOINT;
+    size_t begin, end;
+    PV_TRY(pv__gradient_new(t->ctx, t->problem, t->size, joint && t->loss.implementation != PV_IMPLEMENTATION_3,
+                            &t->gradient));
+    pv__gradient_rows(t->gradient, &begin, &end);
+    pv__batches_take(t->batches, begin, end);
+    return PV_OK;
+}
+
 static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution, trainer *t) {
     *t = (trainer){
         .ctx = ctx, .problem = problem, .w = solution->w, .trace = solution->trace, .holdout = solution->holdout};
@@ -205,9 +216,10 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
     t->size = pv__batches_size(t->batches);
     t->epoch = (int64_t)((problem->n + t->size - 1) / t->size);
     t->steps = problem->options->epochs * t->epoch;
+    t->loss = pv__batches_loss(t->batches);
     PV_TRY(pv__aboard_new(ctx, problem, t->size, &t->aboard));
     if (!t->aboard)
-        PV_TRY(pv_model_work_new(ctx, problem->model, t->size, &t->work));
+        PV_TRY(gradient_new(t));
     else if (pv__aboard_cuts(t->aboard))
         pv__batches_uncut(t->batches);
     PV_TRY(pv__alloc(ctx, t->params, 5 * sizeof(double), &t->dw));
@@ -221,7 +233,6 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
     t->log_target = t->log_q + t->classes;
     t->lag.error = t->log_target + t->classes;
     t->lag.gain = t->lag.error + t->classes;
-    t->loss = pv__batches_loss(t->batches);
     for (size_t y = 0; y < t->classes && problem->has_prevalence; y++)
         t->log_q[y] = log(problem->population.prevalence[y]);
     t->of_design = pv_loss_of_design(t->loss.loss);
@@ -242,7 +253,7 @@ static void trainer_free(trainer *t) {
     pv__batches_free(t->ctx, t->batches);
     pv_auxiliary_free(t->ctx, t->auxiliary);
     pv__follower_free(t->ctx, t->follower);
-    pv_model_work_free(t->ctx, t->work);
+    pv__gradient_free(t->ctx, t->gradient);
     pv__aboard_free(t->ctx, t->aboard);
     pv__free(t->ctx, t->dw);
     pv__free(t->ctx, t->loglik);

@@ -475,6 +475,30 @@ done:
     return status;
 }
 
+/* Ranks go forward over chunks of their own, and tell each other what they found. */
+static pv_status loglik_shared(pv_ctx *ctx, const pv__problem *problem, const double *w, double *loglik) {
+    enum { NUMBERS = 1 << 22 }; /* that go round at a time, about */
+    size_t chunk = chunk_rows(problem->model), k = (size_t)problem->targets.classes, n = problem->n;
+    size_t chunks = (n + chunk - 1) / chunk, piece = NUMBERS / (chunk * k) + 1;
+    int rank = ctx->ranks.calls.rank, ranks = ctx->ranks.calls.size;
+    for (size_t first = 0; first < chunks; first += piece) {
+        size_t count = chunks - first < piece ? chunks - first : piece, size;
+        size_t begin = (first + pv__share_of(count, rank, ranks)) * chunk;
+        size_t end = (first + pv__share_of(count, rank + 1, ranks)) * chunk;
+        size_t last = (first + count) * chunk < n ? (first + count) * chunk : n;
+        end = end < n ? end : n;
+        PV_TRY(pv__objective_loglik_of(ctx, problem, w, begin, end, loglik));
+        double *all;
+        PV_TRY(pv__collect(ctx, true, loglik + begin * k, (end - begin) * k * sizeof *all, (void **)&all, &size));
+        if (size == (last - first * chunk) * k * sizeof *all)
+            memcpy(loglik + first * chunk * k, all, size);
+        pv__free(ctx, all);
+    }
+    return PV_OK;
+}
+
 pv_status pv__objective_loglik(pv_ctx *ctx, const pv__problem *problem, const double *w, double *loglik) {
+    if (problem->shared && problem->batch > 0 && pv__shares(ctx))
+        return loglik_shared(ctx, problem, w, loglik);
     return pv__objective_loglik_of(ctx, problem, w, 0, problem->n, loglik);
 }

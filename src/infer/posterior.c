@@ -135,7 +135,7 @@ pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__s
     pv__estimator *estimator = NULL;
     pv_status status;
     if (problem->batch > 0)
-        PV_GOTO(done, pv__estimator_new(ctx, problem, solution->w, &estimator, &density));
+        PV_GOTO(done, pv__estimator_new(ctx, &shared, solution->w, &estimator, &density));
     else
         PV_GOTO(done, pv__density_new(ctx, &shared, &density));
     PV_GOTO(done, run_engine(ctx, problem, &density, solution->w, &classifier->posterior));

@@ -157,7 +157,8 @@ static void backward(const pv_model *model, pv_model_work *work, const double *w
     const double *after = work->block + activations; /* one past the layer's own activations */
     if (model->ordinal) {
         size_t at = model->params - (k - 1);
-        pv__ordinal_backward(n, k, w + at, after - work->rows, dloglik, ordinal_room(model, work), dout, dw + at);
+        pv__ordinal_backward(n, k, w + at, after - work->rows + work->at, dloglik, ordinal_room(model, work), dout,
+                             dw + at);
     } else {
         pv__log_softmax_rows_backward(n, k, loglik, dloglik, dout);
     }
@@ -166,7 +167,7 @@ static void backward(const pv_model *model, pv_model_work *work, const double *w
         bool thresholds = model->ordinal && l + 1 == model->layers;
         parameters -= from * to + biases(model, l);
         after -= work->rows * to;
-        const double *in = l > 0 ? after - work->rows * from : x;
+        const double *in = l > 0 ? after - (work->rows - work->at) * from : x;
         work->compute->matmul(from, to, n, in, 1, from, dout, dw + parameters, true);
         double *dbias = dw + parameters + from * to;
         for (size_t i = 0; i < n && !thresholds; i++)

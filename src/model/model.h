@@ -6,6 +6,7 @@
 #define PV_SRC_MODEL_H
 
 #include "base/base.h"
+#include "base/tree.h"
 #include "compute/compute.h"
 #include "prevail/model.h"
 
@@ -39,6 +40,7 @@ struct pv_model_work {
     const struct pv__architecture *architecture;
     const pv__compute *compute;
     size_t rows;
+    size_t at;                        /* which of the rows that went forward the next backward begins with */
     double *block;                    /* one allocation; each architecture lays it out */
     struct pv__network_work *network; /* convnet, inception */
 };
@@ -72,6 +74,14 @@ typedef struct pv__architecture {
     pv_status (*work_new)(pv_ctx *ctx, const pv_model *model, size_t rows, pv_model_work **work);
     void (*work_free)(pv_ctx *ctx, pv_model_work *work); /* what work_new made beside the work itself */
     void (*train)(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low);
+    /* Those that cut a batch into groups of rows themselves: rows of a group; where the work's rows lie in a batch that
+     * is shared; backward, up to the gradients of the groups; the sum of those below a node of their tree, added to dw.
+     */
+    size_t (*group_rows)(const pv_model *model, size_t batch);
+    bool (*share)(const pv_model *model, pv_model_work *work, size_t batch, size_t first);
+    void (*backward_groups)(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *loglik,
+                            const double *dloglik);
+    void (*add_groups)(const pv_model *model, pv_model_work *work, size_t first, size_t last, double *dw);
     pv_status (*check)(pv_ctx *ctx, const pv_model_work *work);
     size_t (*rows)(const pv_model *model, size_t most);
     size_t (*low_params)(const pv_model *model);
@@ -156,6 +166,17 @@ void pv__log_softmax_rows_backward(size_t n, size_t classes, const double *logli
 /* The next forward is training's step number `step` (dropout is on), its backward may leave the low-level module out.
  * Without this call a work predicts. */
 void pv__model_work_train(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low);
+/* (groups.c) Rows of a batch of so many are worked on in groups, whose gradients are added as a tree has them. */
+size_t pv__model_group_rows(const pv_model *model, size_t batch);
+/* The work's rows are those of a batch of so many from row `first` on, where a group begins. Others have the rest, and
+ * wait for these: what is begun of a batch is brought to its end. False: the work takes a batch whole. */
+PV_MUST_USE bool pv__model_work_share(const pv_model *model, pv_model_work *work, size_t batch, size_t first);
+/* After forward of the n rows that are the tree's own, in groups of so many: the gradient of each of its limbs into
+ * dw [limbs][params]. spare: pv__model_spare numbers. */
+size_t pv__model_spare(const pv_model *model, const pv__tree *tree);
+void pv__model_backward_limbs(const pv_model *model, pv_model_work *work, const pv__tree *tree, size_t group,
+                              const double *w, size_t n, const double *x, const double *loglik, const double *dloglik,
+                              double *spare, double *dw);
 /* Whether the work's last forward, and the backward after it, could do what they were to do. */
 PV_MUST_USE pv_status pv__model_work_check(pv_ctx *ctx, const pv_model_work *work);
 size_t pv__network_features(const pv_model *model); /* that a network's last layer takes */

@@ -20,6 +20,11 @@ static size_t outputs(const pv_model *model) {
     return model->ordinal ? 1 : (size_t)model->classes;
 }
 
+/* Parameters that come after the graph's. */
+static size_t output_params(const pv_model *model) {
+    return model->params - model->network->graph.params;
+}
+
 static bool is_bias(const pv_model *model, size_t parameter) {
     const pv__graph *g = &model->network->graph;
     if (parameter >= g->params)
@@ -91,6 +96,7 @@ static void work_free(pv_ctx *ctx, pv_model_work *work) {
     pv__free(ctx, n->pooled);
     pv__free(ctx, n->logits);
     pv__free(ctx, n->chosen);
+    pv__free(ctx, n->doutput);
     pv__free(ctx, n);
 }
 
@@ -111,6 +117,7 @@ static pv_status fill_work(pv_ctx *ctx, const pv_model *model, size_t rows, pv__
     size_t k = (size_t)model->classes;
     PV_TRY(pv__alloc(ctx, rows * k + pv__ordinal_room(k), sizeof(double), &n->logits));
     n->room = n->logits + rows * k;
+    PV_TRY(pv__alloc(ctx, n->parts, output_params(model) * sizeof(double), &n->doutput));
     return pv__alloc(ctx, rows, net->features * sizeof(uint16_t), &n->chosen);
 }
 
@@ -141,12 +148,23 @@ static pv_status work_new(pv_ctx *ctx, const pv_model *model, size_t rows, pv_mo
 }
 
 static void train(pv_model_work *work, uint64_t seed, uint64_t step, bool freeze_low) {
-    if (!work->network->training && work->network->kind->heed)
+    if (!work->network->training && !work->network->shared && work->network->kind->heed)
         work->network->kind->heed(work->network->engine, work->network->ctx);
     work->network->training = true;
     work->network->seed = seed;
     work->network->step = step;
     work->network->freeze_low = freeze_low;
+}
+
+static size_t group_rows(const pv_model *model, size_t batch) {
+    return part_rows(model->network, batch);
+}
+
+static bool share(const pv_model *model, pv_model_work *work, size_t batch, size_t first) {
+    work->network->shared = true;
+    work->network->step_views = pv__network_step_views(model->network, batch);
+    work->network->first_view = first * model->network->views;
+    return !work->network->kind->whole;
 }
 
 static pv_status check(pv_ctx *ctx, const pv_model_work *work) {
@@ -229,7 +247,8 @@ static void forward(const pv_model *model, pv_model_work *held, const double *w,
     schedule(dynamic)
     for (size_t p = 0; p < parts; p++) {
         pv__dropout dropout = {work->training, work->seed,
-                               work->step * work->step_views + p * images}; /* one number for each view ever seen */
+                               work->step * work->step_views + work->first_view +
+                                   p * images}; /* one number for each view ever seen */
         work->kind->forward(work->engine, p, omp_get_thread_num(), part_input(model, work, p, n, x), &dropout,
                             work->features + p * images * F);
     }
@@ -251,33 +270,63 @@ static void forward(const pv_model *model, pv_model_work *held, const double *w,
         pv__log_softmax_rows(n, k, work->logits, loglik);
 }
 
-static void backward(const pv_model *model, pv_model_work *held, const double *w, size_t n, const double *x,
-                     const double *loglik, const double *dloglik, double *dw) {
-    (void)x;
+/* The output layer's gradient of the rows of a part, whose logits become their gradient. */
+static void output_backward(const pv_model *model, pv__network_work *work, const double *w, size_t part, size_t n,
+                            const double *loglik, const double *dloglik) {
+    const pv__network *net = model->network;
+    size_t F = net->features, k = outputs(model), classes = (size_t)model->classes;
+    size_t first = part * work->part_rows, rows = n - first < work->part_rows ? n - first : work->part_rows;
+    double *doutput = work->doutput + part * output_params(model), *dbias = doutput + F * k;
+    double *logits = work->logits + first * k;
+    memset(doutput, 0, output_params(model) * sizeof *doutput);
+    if (model->ordinal)
+        pv__ordinal_backward(rows, classes, w + net->graph.params + F, logits, dloglik + first * classes, work->room,
+                             logits, dbias);
+    else
+        pv__log_softmax_rows_backward(rows, k, loglik + first * k, dloglik + first * k, logits);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t y = 0; y < k; y++) {
+            if (!model->ordinal)
+                dbias[y] += logits[i * k + y];
+            for (size_t f = 0; f < F; f++)
+                doutput[f * k + y] += work->pooled[(first + i) * F + f] * logits[i * k + y];
+        }
+}
+
+static void backward_groups(const pv_model *model, pv_model_work *held, const double *w, size_t n, const double *loglik,
+                            const double *dloglik) {
     const pv__network *net = model->network;
     pv__network_work *work = held->network;
     size_t F = net->features, k = outputs(model), images = work->part_rows * net->views;
     size_t parts = (n + work->part_rows - 1) / work->part_rows;
     bool low = !work->freeze_low;
-    double *doutput = dw + net->graph.params, *dbias = doutput + F * k;
-    if (model->ordinal) /* logits, which forward left there, become their gradient */
-        pv__ordinal_backward(n, (size_t)model->classes, w + net->graph.params + F, work->logits, dloglik, work->room,
-                             work->logits, dbias);
-    else
-        pv__log_softmax_rows_backward(n, k, loglik, dloglik, work->logits);
-    for (size_t i = 0; i < n; i++)
-        for (size_t y = 0; y < k; y++) {
-            if (!model->ordinal)
-                dbias[y] += work->logits[i * k + y];
-            for (size_t f = 0; f < F; f++)
-                doutput[f * k + y] += work->pooled[i * F + f] * work->logits[i * k + y];
-        }
+    for (size_t p = 0; p < parts; p++)
+        output_backward(model, work, w, p, n, loglik, dloglik);
     pool_backward(net, work, n, k, w + net->graph.params);
 #pragma omp parallel for num_threads(pv_threads_ready(parts < (size_t)work->threads ? (int)parts : work->threads))     \
     schedule(dynamic)
     for (size_t p = 0; p < parts; p++)
         work->kind->backward(work->engine, p, omp_get_thread_num(), work->dfeatures + p * images * F, low);
-    work->kind->gather(work->engine, parts, work->threads, low, dw);
+}
+
+static void add_groups(const pv_model *model, pv_model_work *held, size_t first, size_t last, double *dw) {
+    pv__network_work *work = held->network;
+    size_t size = output_params(model);
+    pv__tree_adder sum = {.count = 0};
+    for (size_t i = 0; i < size; i++) {
+        for (size_t p = first; p < last; p++)
+            pv__tree_add(&sum, work->doutput[p * size + i]);
+        dw[model->network->graph.params + i] += pv__tree_total(&sum);
+    }
+    work->kind->gather(work->engine, first, last, work->threads, !work->freeze_low, dw);
+}
+
+static void backward(const pv_model *model, pv_model_work *held, const double *w, size_t n, const double *x,
+                     const double *loglik, const double *dloglik, double *dw) {
+    (void)x;
+    size_t rows = held->network->part_rows;
+    backward_groups(model, held, w, n, loglik, dloglik);
+    add_groups(model, held, 0, (n + rows - 1) / rows, dw);
 }
 
 static pv_status parse_convnet(pv_ctx *ctx, pv_model *model, const char *spec, bool *mine) {
@@ -302,7 +351,8 @@ static pv_status views_inception(pv_ctx *ctx, const char *spec, bool *mine, int6
         .parse = parse_##word, .views = views_##word, .is_bias = is_bias, .start = start, .output_bias = output_bias,  \
         .forward = forward, .backward = backward, .backward_needs_work = true, .own_threads = true, .chunk_rows = 32,  \
         .work_new = work_new, .work_free = work_free, .train = train, .check = check, .rows = most_rows,               \
-        .low_params = low_params, .hidden = hidden                                                                     \
+        .low_params = low_params, .hidden = hidden, .group_rows = group_rows, .share = share,                          \
+        .backward_groups = backward_groups, .add_groups = add_groups                                                   \
     }
 
 const pv__architecture pv__convnet = NETWORK(convnet);

@@ -37,12 +37,15 @@ typedef struct pv__network_work {
     int threads;
     size_t part_rows, parts;
     size_t step_views;            /* of a step, those that fill the last part included: the same for every engine */
+    size_t first_view;            /* of them, where the work's rows begin */
+    bool shared;                  /* others have the rest, and an interruption does not end the work on a batch */
     double *padded;               /* [part_rows][inputs], the last part where it is not full */
     double *features, *dfeatures; /* [parts part_rows][views][features] */
     double *pooled;               /* [rows][features] */
     double *logits;               /* [rows][classes], also their gradient; ordinal: [rows] */
     double *room;                 /* scratch of an ordinal output */
     uint16_t *chosen;             /* [rows][features]: the view a maximum or minimum came from */
+    double *doutput;              /* [parts][what comes after the graph's parameters] */
     bool training, freeze_low;
     uint64_t seed, step;
 } pv__network_work;

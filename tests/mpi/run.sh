@@ -4,7 +4,7 @@
 # The same bytes for any number of ranks; one prints and writes; ranks that differ, fail or die end the run with a word that
 # names them. Without the plug-in or mpirun the test is skipped (exit code 77).
 set -u
-prevail=$(readlink -f "$1") plugin=$(readlink -f "${2:-none}")
+here=$(cd "$(dirname "$0")" && pwd) prevail=$(readlink -f "$1") plugin=$(readlink -f "${2:-none}")
 passed=0 failed=0
 if ! command -v mpirun >/dev/null || [ ! -e "$plugin" ]; then
     echo "skipped: no mpirun, or prevail was built without MPI (libopenmpi-dev, openmpi-bin)"
@@ -53,6 +53,10 @@ same() { # ranks, then options of a fit: the model and what is printed, but for 
     [ $? -eq $code ] && cmp alone.model shared.model && grep -q "\"ranks\": $ranks," shared.json &&
         diff <(grep -v -e '"seconds"' -e '"ranks"' -e '"saved"' alone.json) <(grep -v -e '"seconds"' -e '"ranks"' -e '"saved"' shared.json)
 }
+same_images() { # ranks
+    local fit="fit $here/../arrays/discs.npz --prevalence 0.1 --quiet --model convnet:views=9,size=8,low=4,channels=8,features=8 --epochs 2"
+    same "$1"
+}
 for ranks in 1 2 3 4; do
     check "ig, $ranks ranks" same $ranks --weights w
 done
@@ -64,6 +68,13 @@ check "chains" same 3 --exclude w --infer hmc --chains 2 --warmup 20 --draws 100
 check "variational inference" same 2 --exclude w --infer vi --components 2 --steps 20
 check "prior auto" same 2 --exclude w --prior auto
 check "a network" same 2 --exclude w --model mlp:3 --prior normal:1 --max-iter 5 --seed 3
+for ranks in 1 2 3 4; do
+    check "minibatches, $ranks ranks" same $ranks --exclude w --batch 2000 --epochs 2 --marginal auxiliary:linear
+done
+check "minibatches of iw" same 2 --exclude w --batch 500 --epochs 1 --loss iw
+check "minibatches of a network" same 3 --exclude w --model mlp:5,3 --prior normal:1 --batch 1000 --epochs 2 --validation 0.1
+check "variational inference from minibatches" same 2 --exclude w --batch 500 --epochs 1 --infer vi --prevalence-n 50 --marginal auxiliary:constant --steps 20
+check "images" same_images 3
 
 # Rows of a packed table that each rank makes of the mapped columns, and holds where they fit: those of the CSV file.
 "$prevail" pack data.csv -o data.pvt >/dev/null
@@ -132,7 +143,6 @@ check "another file of the same size" says 2 'rank 1 has other work than rank 0:
 check "another packed table" says 2 'rank 1 has other work than rank 0: the data=1999 rows' -n 1 "$prevail" $fit : -n 1 "$prevail" ${fit/data.csv/small.pvt}
 check "other columns" says 2 'rank 1 has other work than rank 0: --exclude=w' -n 1 "$prevail" $fit : -n 1 "$prevail" $fit --exclude w
 check "another option" says 2 'rank 2 has other work than rank 0: --seed=9' -n 2 "$prevail" $fit : -n 1 "$prevail" $fit --seed 9
-check "minibatches" says 2 'minibatches are not shared between ranks, and there are 2' -n 2 "$prevail" $fit --batch 100
 check "other folds" says 2 'rank 1 has other work than rank 0: --seed=9' -n 1 "$prevail" ${fit/fit/cv} : -n 1 "$prevail" ${fit/fit/cv} --seed 9
 check "another study" says 2 'rank 1 has other work than rank 0: --replicates=3' -n 1 "$prevail" study bias --replicates 2 : -n 1 "$prevail" study bias --replicates 3
 echo text >other.state
@@ -144,6 +154,21 @@ mkdir empty
 PREVAIL_PLUGINS=$scratch/empty check "no plug-in" says 2 'there is no libprevail-mpi.so beside prevail' -n 1 "$prevail" $fit --ranks mpi
 check "a launcher of another MPI" env OMPI_COMM_WORLD_SIZE= PMI_SIZE=3 bash -c '
     "$0" "$@" >out 2>err; [ $? -eq 2 ] && grep -q "3 processes were started, but .* sees one" err' "$prevail" $fit
+
+# Training that is killed on two ranks goes on from its checkpoint on three, to the bytes of one that never was.
+trained_on() {
+    local train="$fit --exclude w --model mlp:8 --prior normal:1 --batch 500 --epochs 60 --threads 1"
+    rm -rf pid.* state
+    "$prevail" $train -o alone.model >out 2>err || return 1
+    mpi -n 2 bash -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$0" "$@"' "$prevail" $train --checkpoint state --checkpoint-every 0.01 \
+        -o shared.model >out 2>err &
+    local run=$! try
+    for try in $(seq 200); do [ -s pid.1 ] && [ -s state ] && break; sleep 0.02; done
+    kill -9 "$(cat pid.1)"
+    wait $run
+    [ $? -ne 0 ] && [ -s state ] && mpi -n 3 "$prevail" $train --checkpoint state --resume -o shared.model >out 2>err && cmp alone.model shared.model
+}
+check "training that is killed and goes on" trained_on
 
 # A rank that is killed at work: the launcher names it, nobody waits for it, and nothing is written.
 killed() {

@@ -65,7 +65,7 @@ static run pass(pv_ctx *ctx, const pv__engine_kind *kind, const pv__graph *graph
     kind->load(engine, w);
     kind->forward(engine, 0, 0, x, &(pv__dropout){true, 7, 1000}, made.y);
     kind->backward(engine, 0, 0, dy, low);
-    kind->gather(engine, 1, 1, low, made.dw);
+    kind->gather(engine, 0, 1, 1, low, made.dw);
     if (kind->check)
         CHECK_OK(ctx, kind->check(ctx, engine));
     kind->close(ctx, engine);

@@ -379,20 +379,6 @@ static void other_columns_are_refused(void **state) {
     told_to_all(jobs, 3, PV_ERR_USAGE, "rank 2 has other work than rank 0", "`exclude`=a");
 }
 
-static void what_is_not_shared_is_refused(void **state) {
-    (void)state;
-    sample s;
-    make(&s, 300, 2, false);
-    cluster all = {.size = 2, .left = -1};
-    job jobs[RANKS_MAX] = {0};
-    set_up(jobs, 2, &s);
-    for (int r = 0; r < 2; r++)
-        jobs[r].options.batch = "30";
-    run_all(&all, jobs);
-    told_to_all(jobs, 2, PV_ERR_USAGE, "minibatches are not shared", "there are 2");
-    clear(&s);
-}
-
 /* One that fails is named to the others, wherever they are. */
 static void a_failure_is_told(void **state) {
     (void)state;
@@ -521,7 +507,6 @@ int main(void) {
                                        cmocka_unit_test(ranks_without_rows),
                                        cmocka_unit_test(other_work_is_refused),
                                        cmocka_unit_test(other_columns_are_refused),
-                                       cmocka_unit_test(what_is_not_shared_is_refused),
                                        cmocka_unit_test(a_failure_is_told),
                                        cmocka_unit_test(a_stop_is_told),
                                        cmocka_unit_test(a_lack_of_memory_is_told),

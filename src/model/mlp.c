@@ -59,17 +59,16 @@ static size_t widest(const pv_model *model) {
     return most;
 }
 
-static size_t largest_matrix(const pv_model *model) {
-    size_t most = 0;
-    for (int l = 0; l < model->layers; l++) {
-        size_t size = model->width[l] * model->width[l + 1];
-        most = size > most ? size : most;
-    }
-    return most;
+/* Of all layers but the first, past which nothing goes back. */
+static size_t matrices(const pv_model *model) {
+    size_t size = 0;
+    for (int l = 1; l < model->layers; l++)
+        size += model->width[l] * model->width[l + 1];
+    return size;
 }
 
 static size_t work_size(const pv_model *model, size_t rows) {
-    size_t size = 2 * rows * widest(model) + largest_matrix(model) + pv__ordinal_room((size_t)model->classes);
+    size_t size = 2 * rows * widest(model) + matrices(model) + pv__ordinal_room((size_t)model->classes);
     for (int l = 1; l <= model->layers; l++)
         size += rows * model->width[l];
     return size;
@@ -113,6 +112,7 @@ static void forward(const pv_model *model, pv_model_work *work, const double *w,
                     double *loglik) {
     const double *in = x;
     double *out = work->block;
+    work->turned = false;
     for (int l = 0; l < model->layers; l++) {
         size_t from = model->width[l], to = model->width[l + 1];
         const double *bias = w + from * to;
@@ -175,13 +175,16 @@ static void backward(const pv_model *model, pv_model_work *work, const double *w
                 dbias[j] += dout[i * to + j];
         if (l == 0)
             break;
-        transpose(from, to, w + parameters, turned);
+        if (!work->turned)
+            transpose(from, to, w + parameters, turned);
         work->compute->matmul(n, from, to, dout, to, 1, turned, din, false);
         work->compute->relu_backward(n * from, in, din);
+        turned += from * to;
         double *held = dout;
         dout = din;
         din = held;
     }
+    work->turned = true; /* for other rows of the same forward */
 }
 
 /* ---- on a device ------------------------------------------------------------------------------------------------- */

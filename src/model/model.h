@@ -41,6 +41,7 @@ struct pv_model_work {
     const pv__compute *compute;
     size_t rows;
     size_t at;                        /* which of the rows that went forward the next backward begins with */
+    bool turned;                      /* mlp: the matrices lie there turned round, for backward */
     double *block;                    /* one allocation; each architecture lays it out */
     struct pv__network_work *network; /* convnet, inception */
 };

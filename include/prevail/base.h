@@ -224,9 +224,9 @@ bool pv_ctx_interrupted(const pv_ctx *ctx);
  * Processes that share the rows of a fit: ranks of MPI, workers of Dask, threads with a context each. Every one has all
  * the rows (in memory, or mapped from one file), gives its context its rank and a way to exchange bytes, makes the same
  * calls with the same data and options, and gets the same result: that of one process, bit for bit. The passes over
- * the rows, of full batches and of minibatches, are divided among them; whatever is not, each does for itself. What differs between
- * processes (version, processor, options, data) is refused with the number of the rank. Only rank 0 writes files: what
- * the others write is discarded.
+ * the rows, of full batches and of minibatches, are divided among them; whatever is not, each does for itself. What
+ * differs between processes (version, processor, options, data) is refused with the number of the rank. Only rank 0
+ * writes files: what the others write is discarded.
  */
 typedef struct pv_ranks {
     int rank, size; /* 0 <= rank < size */

@@ -9,7 +9,7 @@
 enum { BLOCK_ROWS = 1 << 18 };
 
 /* Where nobody asked for a device: rows times draws that pay for starting it. */
-static const double least = 5e7;
+static const double least = 2e7;
 
 bool pv__draws_fit(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data) {
     size_t draws = c->posterior->count;

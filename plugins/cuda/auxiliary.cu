@@ -1,18 +1,19 @@
 /* The linear auxiliary network beside the parameters that it takes: log q = A^T (w - o) + b, as src/core/auxiliary.c
  * has it.
  *
- * A step passes over w, o and A twice, on a stream apart: the sums of classes + 1 numbers beside the forward pass,
- * the step of A and o, which loss.cu decides, beside the backward pass.
+ * A step of it moves A and o, by what loss.cu decides, before w moves, and needs A^T (w - o) afterwards. All that is
+ * done in the pass in which Adam moves w, for up to eight classes; for more of them A and o are passed over before and
+ * after it.
  */
 #include <string.h>
 
-#include "kernels.h"
+#include "adam.h"
 #include "net.h"
 
 /* Classes are taken so many at a time. */
 enum { GROUP = 8 };
 
-/* total [K] of all threads into sum [count][blocks]. */
+/* total [K] of all threads into sum [count][AUXILIARY_BLOCKS]. */
 template <int K> static __device__ void keep_sums(int count, const double *total, double *sum) {
 #pragma unroll
     for (int y = 0; y < K; y++) {
@@ -20,101 +21,154 @@ template <int K> static __device__ void keep_sums(int count, const double *total
             continue;
         double whole = block_sum(total[y]);
         if (threadIdx.x == 0)
-            sum[y * gridDim.x + blockIdx.x] = whole;
+            sum[y * AUXILIARY_BLOCKS + blockIdx.x] = whole;
     }
 }
 
-/* Parameters are taken four at a time; their number is a multiple of eight. */
-enum { WIDTH = 4 };
-typedef Pack<float, WIDTH> Four;
+/* What a pass does, in this order: A's step; o's too; Adam's; A^T (w - o); |w - o|^2 too. */
+enum { TO_FOLLOW = 1, TO_MOVE = 2, TO_LEARN = 4, TO_SUM = 8, TO_SQUARE = 16 };
 
-/* A_y^T (w - o) of count classes, at most K, into sum; away not NULL: |w - o|^2 too. */
+struct Linear {
+    size_t room;
+    const double *moves, *limits; /* A's step of each class; its threshold, and o's gain */
+    float *offset, *matrix;
+    double *sum, *away, *lost; /* lost: what A^T (w - o) loses by the steps of A and o */
+};
+
+/* Parameters begin to end, four at a time, and count classes, at most K. */
 template <int K>
-static __global__ void sums_kernel(size_t n, int count, const float *w, const float *offset, const float *matrix,
-                                   double *sum, double *away) {
-    double total[K] = {}, square = 0;
-    for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n / WIDTH; i += (size_t)gridDim.x * THREADS) {
-        Four at = reinterpret_cast<const Four *>(w)[i], from = reinterpret_cast<const Four *>(offset)[i], a[K];
+static __global__ void linear_kernel(size_t begin, size_t end, int count, int todo, Linear l, const Sent *sent,
+                                     Parameters p) {
+    double total[K] = {}, lost[K] = {}, square = 0;
+    float step[K], threshold = (float)l.limits[0], gain = (float)l.limits[1];
+#pragma unroll
+    for (int y = 0; y < K; y++)
+        step[y] = y < count ? (float)l.moves[y] : 0;
+    for (size_t i = begin + blockIdx.x * (size_t)THREADS + threadIdx.x; i < end; i += (size_t)gridDim.x * THREADS) {
+        Pack<float, FOUR> w = four_of<float>(p.w, i), from = four_of<float>(l.offset, i), a[K];
 #pragma unroll
         for (int y = 0; y < K; y++)
             if (y < count)
-                a[y] = reinterpret_cast<const Four *>(matrix + y * n)[i];
+                a[y] = four_of<float>(l.matrix + y * l.room, i);
+        if (todo & TO_FOLLOW) {
 #pragma unroll
-        for (int j = 0; j < WIDTH; j++) {
-            double far = (double)at.at[j] - from.at[j];
+            for (int j = 0; j < FOUR; j++) {
+                float away = w.at[j] - from.at[j], to = from.at[j] + gain * away;
+                double left = (double)w.at[j] - to;
+                from.at[j] = to;
+#pragma unroll
+                for (int y = 0; y < K; y++) {
+                    if (y >= count)
+                        continue;
+                    float before = a[y].at[j], moved = before + step[y] * away;
+                    a[y].at[j] = copysignf(fmaxf(fabsf(moved) - threshold, 0), moved);
+                    lost[y] += (double)before * away - (double)a[y].at[j] * left;
+                }
+            }
+#pragma unroll
+            for (int y = 0; y < K; y++)
+                if (y < count)
+                    keep_four(l.matrix + y * l.room, i, a[y]);
+        }
+        if (todo & TO_MOVE)
+            keep_four(l.offset, i, from);
+        if (todo & TO_LEARN)
+            w = adam_four(i, sent, p, w);
+#pragma unroll
+        for (int j = 0; j < FOUR; j++) {
+            double far = (double)w.at[j] - from.at[j];
             square += far * far;
 #pragma unroll
             for (int y = 0; y < K; y++)
                 total[y] += y < count ? far * a[y].at[j] : 0;
         }
     }
-    keep_sums<K>(count, total, sum);
-    if (away)
-        keep_sums<1>(1, &square, away);
+    if (todo & TO_FOLLOW)
+        keep_sums<K>(count, lost, l.lost);
+    if (todo & TO_SUM)
+        keep_sums<K>(count, total, l.sum);
+    if (todo & TO_SQUARE)
+        keep_sums<1>(1, &square, l.away);
 }
 
-/* The step of A for count classes; limits: its threshold, and o's gain; last: o's step too. lost: what A^T (w - o)
- * loses by both. */
-template <int K>
-static __global__ void follow_kernel(size_t n, int count, const double *moves, const double *limits, bool last,
-                                     const float *w, float *offset, float *matrix, double *lost) {
-    double total[K] = {};
-    float step[K], threshold = (float)limits[0], gain = (float)limits[1];
-#pragma unroll
-    for (int y = 0; y < K; y++)
-        step[y] = y < count ? (float)moves[y] : 0;
-    for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < n / WIDTH; i += (size_t)gridDim.x * THREADS) {
-        Four at = reinterpret_cast<const Four *>(w)[i], from = reinterpret_cast<const Four *>(offset)[i], a[K];
-#pragma unroll
-        for (int y = 0; y < K; y++)
-            if (y < count)
-                a[y] = reinterpret_cast<const Four *>(matrix + y * n)[i];
-#pragma unroll
-        for (int j = 0; j < WIDTH; j++) {
-            float away = at.at[j] - from.at[j], to = from.at[j] + gain * away;
-            double left = (double)at.at[j] - to;
-            from.at[j] = to;
-#pragma unroll
-            for (int y = 0; y < K; y++) {
-                if (y >= count)
-                    continue;
-                float before = a[y].at[j], moved = before + step[y] * away;
-                a[y].at[j] = copysignf(fmaxf(fabsf(moved) - threshold, 0), moved);
-                total[y] += (double)before * away - (double)a[y].at[j] * left;
-            }
-        }
-#pragma unroll
-        for (int y = 0; y < K; y++)
-            if (y < count)
-                reinterpret_cast<Four *>(matrix + y * n)[i] = a[y];
-        if (last)
-            reinterpret_cast<Four *>(offset)[i] = from;
+/* A pass over parameters begin to end for all classes, its sums those of blocks from `first` on. */
+static pv__plugin_code pass(pv__net *net, cudaStream_t s, size_t begin, size_t end, int first, int blocks, int todo,
+                            const Parameters *p, char *why) {
+    const Auxiliary *a = &net->auxiliary;
+    int k = (int)net->spec.classes;
+    for (int y = 0; y < k; y += GROUP) {
+        int count = k - y < GROUP ? k - y : GROUP, own = todo;
+        if (y + GROUP < k) /* the last group moves o */
+            own &= ~TO_MOVE;
+        if (y > 0)
+            own &= ~TO_SQUARE;
+        double *partial = a->partial + first;
+        const Linear l = {net->room,
+                          net->loss.moves + y,
+                          net->loss.moves + k,
+                          a->offset,
+                          a->matrix + y * net->room,
+                          partial + y * AUXILIARY_BLOCKS,
+                          partial + k * AUXILIARY_BLOCKS,
+                          partial + (k + 1 + y) * AUXILIARY_BLOCKS};
+        auto kernel = count == 2 ? linear_kernel<2> : linear_kernel<GROUP>;
+        kernel<<<blocks, THREADS, 0, s>>>(begin / FOUR, end / FOUR, count, own, l, (const Sent *)net->sent, *p);
     }
-    keep_sums<K>(count, total, lost);
+    CUDA_TRY(cudaGetLastError());
+    return PV_PLUGIN_OK;
 }
 
-/* The kernel with K classes known to the compiler: two, or as many as a group has. */
-#define LAUNCH(kernel, count, stream, ...)                                                                             \
-    do {                                                                                                               \
-        if ((count) == 2)                                                                                              \
-            kernel<2><<<AUXILIARY_BLOCKS, THREADS, 0, stream>>>(__VA_ARGS__);                                          \
-        else                                                                                                           \
-            kernel<GROUP><<<AUXILIARY_BLOCKS, THREADS, 0, stream>>>(__VA_ARGS__);                                      \
-    } while (0)
+/* Of the pass over all parameters, or that of the last layer's; the others are the rest's. */
+enum { EARLY_BLOCKS = 396 };
 
-static int count_of(int classes, int first) {
-    return classes - first < GROUP ? classes - first : GROUP;
+bool auxiliary_learns(const pv__net *net) {
+    return net->loss.spec.linear && net->spec.classes <= GROUP;
 }
 
-/* sums [blocks], of each row of partial [blocks][AUXILIARY_BLOCKS]; adds: to what is there. */
-static __global__ void rows_kernel(const double *partial, bool adds, double *sums) {
+pv__plugin_code auxiliary_learn(pv__net *net, cudaStream_t s, size_t begin, size_t end, bool early, const Parameters *p,
+                                char *why) {
+    return pass(net, s, begin, end, early ? 0 : EARLY_BLOCKS, early ? EARLY_BLOCKS : AUXILIARY_BLOCKS - EARLY_BLOCKS,
+                TO_FOLLOW | TO_MOVE | TO_LEARN | TO_SUM | TO_SQUARE, p, why);
+}
+
+pv__plugin_code auxiliary_follow(pv__net *net, const Parameters *p, char *why) {
+    return auxiliary_learns(net)
+               ? PV_PLUGIN_OK
+               : pass(net, net->apart, 0, net->room, 0, AUXILIARY_BLOCKS, TO_FOLLOW | TO_MOVE, p, why);
+}
+
+/* sums [blocks], of each row of partial [blocks][AUXILIARY_BLOCKS]; adds: to what is there, once. */
+static __global__ void rows_kernel(double *partial, bool adds, double *sums) {
     double total = 0;
-    for (int i = (int)threadIdx.x; i < AUXILIARY_BLOCKS; i += THREADS)
+    for (int i = (int)threadIdx.x; i < AUXILIARY_BLOCKS; i += THREADS) {
         total += partial[blockIdx.x * AUXILIARY_BLOCKS + i];
+        if (adds)
+            partial[blockIdx.x * AUXILIARY_BLOCKS + i] = 0;
+    }
     total = block_sum(total);
     if (threadIdx.x == 0)
         sums[blockIdx.x] = total + (adds ? sums[blockIdx.x] : 0);
 }
+
+static pv__plugin_code sum_up(pv__net *net, char *why) {
+    Parameters p = {};
+    p.w = net->w;
+    return pass(net, net->apart, 0, net->room, 0, AUXILIARY_BLOCKS, TO_SUM | TO_SQUARE, &p, why);
+}
+
+pv__plugin_code auxiliary_sums(pv__net *net, char *why) {
+    Auxiliary *a = &net->auxiliary;
+    int k = (int)net->spec.classes;
+    if (!auxiliary_learns(net))
+        CODE_TRY(sum_up(net, why));
+    rows_kernel<<<k + 1, THREADS, 0, net->apart>>>(a->partial, false, a->sums);
+    /* What A^T (w - o) loses, the bias gains, the first of the loss's arrays. */
+    rows_kernel<<<k, THREADS, 0, net->apart>>>(a->partial + (k + 1) * AUXILIARY_BLOCKS, true, net->loss.arrays);
+    CUDA_TRY(cudaGetLastError());
+    return PV_PLUGIN_OK;
+}
+
+/* ---- there and back ---------------------------------------------------------------------------------------------- */
 
 static pv__plugin_code make(pv__net *net, char *why) {
     Auxiliary *a = &net->auxiliary;
@@ -126,19 +180,6 @@ static pv__plugin_code make(pv__net *net, char *why) {
     CODE_TRY(take(net, AUXILIARY_BLOCKS * (2 * k + 1), &a->partial, why));
     CODE_TRY(take(net, k + 1, &a->sums, why));
     forget_steps(net);
-    return PV_PLUGIN_OK;
-}
-
-/* Rows of partial: A^T (w - o), |w - o|^2, what a step takes of the first. Sums: of all but the last. */
-pv__plugin_code auxiliary_sums(pv__net *net, char *why) {
-    Auxiliary *a = &net->auxiliary;
-    int k = (int)net->spec.classes;
-    for (int y = 0; y < k; y += GROUP)
-        LAUNCH(sums_kernel, count_of(k, y), net->apart, net->room, count_of(k, y), net->w, a->offset,
-               a->matrix + y * net->room, a->partial + y * AUXILIARY_BLOCKS,
-               y == 0 ? a->partial + k * AUXILIARY_BLOCKS : NULL);
-    rows_kernel<<<k + 1, THREADS, 0, net->apart>>>(a->partial, false, a->sums);
-    CUDA_TRY(cudaGetLastError());
     return PV_PLUGIN_OK;
 }
 
@@ -154,8 +195,10 @@ pv__plugin_code auxiliary_put(pv__net *net, const double *offset, const double *
         CUDA_TRY(cudaStreamSynchronize(net->stream)); /* the stage is free */
         CODE_TRY(params_in(net, column.data(), a->matrix + y * net->room, why));
     }
-    CUDA_TRY(cudaStreamSynchronize(net->stream));
-    return PV_PLUGIN_OK;
+    CUDA_TRY(cudaMemsetAsync(a->partial, 0, AUXILIARY_BLOCKS * (2 * k + 1) * sizeof(double), net->stream));
+    CODE_TRY(join(net, net->stream, net->apart, why));
+    CODE_TRY(sum_up(net, why));
+    return join(net, net->apart, net->stream, why);
 }
 
 pv__plugin_code auxiliary_get(pv__net *net, double *offset, double *matrix, char *why) {
@@ -168,19 +211,5 @@ pv__plugin_code auxiliary_get(pv__net *net, double *offset, double *matrix, char
         for (size_t i = 0; i < net->params; i++)
             matrix[i * k + y] = column[i];
     }
-    return PV_PLUGIN_OK;
-}
-
-/* What A^T (w - o) loses, b gains. */
-pv__plugin_code auxiliary_follow(pv__net *net, char *why) {
-    Auxiliary *a = &net->auxiliary;
-    const Loss *l = &net->loss;
-    int k = (int)net->spec.classes;
-    double *lost = a->partial + (k + 1) * AUXILIARY_BLOCKS;
-    for (int y = 0; y < k; y += GROUP)
-        LAUNCH(follow_kernel, count_of(k, y), net->apart, net->room, count_of(k, y), l->moves + y, l->moves + k,
-               y + GROUP >= k, net->w, a->offset, a->matrix + y * net->room, lost + y * AUXILIARY_BLOCKS);
-    rows_kernel<<<k, THREADS, 0, net->apart>>>(lost, true, l->arrays); /* of which the bias is the first */
-    CUDA_TRY(cudaGetLastError());
     return PV_PLUGIN_OK;
 }

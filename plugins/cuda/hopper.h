@@ -124,11 +124,6 @@ INLINE void load_turned_two(uint32_t at, uint32_t *to) {
                  : "memory");
 }
 
-INLINE uint32_t pair_of(float low, float high) {
-    __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
-    return *reinterpret_cast<uint32_t *>(&both);
-}
-
 /* All bits of those halves that are above 0. */
 INLINE uint32_t above_zero(uint32_t pair) {
     return __hgt2_mask(*reinterpret_cast<__nv_bfloat162 *>(&pair), __float2bfloat162_rn(0.0f));

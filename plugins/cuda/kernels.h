@@ -60,6 +60,11 @@ static __device__ inline uint32_t lower(uint32_t first, uint32_t second) {
     return __byte_perm(first, second, 0x5410);
 }
 
+static __device__ inline uint32_t pair_of(float low, float high) {
+    __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<uint32_t *>(&both);
+}
+
 /* sum [16][8] += a b, of one warp. */
 static __device__ inline void product_warp(float *sum, const uint32_t *a, uint32_t b0, uint32_t b1) {
     asm volatile(

@@ -11,11 +11,6 @@
 
 enum { PIXELS = 16, COLUMNS = 8, BLOCK_WARPS = THREADS / WARP };
 
-static __device__ uint32_t pair_of(float low, float high) {
-    __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
-    return *reinterpret_cast<uint32_t *>(&both);
-}
-
 static __device__ float low_of(uint32_t pair) {
     return __uint_as_float(pair << 16);
 }

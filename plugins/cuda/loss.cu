@@ -1,7 +1,8 @@
 /* The loss of a step: what src/core/loss_batch.c and src/infer/follow.c have, for the rows of a batch, in double
  * precision. One block works out the slopes; another, beside the backward pass, moves the auxiliary network's bias.
  *
- * Sums over rows are taken in the rows' order, by a thread for each class.
+ * What a batch has is little: it is brought to shared memory where it fits, as nothing but waiting takes time here.
+ * Sums over rows are a warp's, for each class, in an order that the number of rows decides.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,22 @@
 static const double EXPONENT_MAX = 600;
 
 /* ---- slopes ------------------------------------------------------------------------------------------------------ */
+
+/* What a warp's lanes have, added up or the largest of it, for all of them. */
+static __device__ double warp_sum(double value) {
+    for (int lanes = WARP / 2; lanes > 0; lanes /= 2)
+        value += __shfl_xor_sync(~0u, value, lanes);
+    return value;
+}
+static __device__ double warp_most(double value) {
+    for (int lanes = WARP / 2; lanes > 0; lanes /= 2)
+        value = fmax(value, __shfl_xor_sync(~0u, value, lanes));
+    return value;
+}
+
+/* A warp for each class, whose lanes take rows. */
+#define EACH_CLASS(y, k) for (int y = (int)threadIdx.x / WARP; y < (k); y += THREADS / WARP)
+#define EACH_ROW(i, n) for (int i = (int)threadIdx.x % WARP; i < (n); i += WARP)
 
 /* log q of all classes, from logits. */
 static __device__ void log_softmax(int k, const double *logit, double *log_q) {
@@ -31,21 +48,17 @@ static __device__ void log_softmax(int k, const double *logit, double *log_q) {
 /* The batch's estimate of log p(y|w): weight is the population's. */
 static __device__ void batch_marginal(const LossRun &r) {
     int n = r.rows, k = r.classes;
-    EACH_THREAD(y, k) {
-        double top = -HUGE_VAL;
-        for (int i = 0; i < n; i++)
-            top = r.weight[i] > 0 ? fmax(top, r.loglik[i * k + y]) : top;
-        r.shift[y] = isinf(top) ? 0 : top;
-    }
-    __syncthreads();
-    EACH_THREAD(i, n * k)
-    r.more[i] = r.weight[i / k] > 0 ? r.weight[i / k] * exp(r.loglik[i] - r.shift[i % k]) : 0;
-    __syncthreads();
-    EACH_THREAD(y, k) {
-        double sum = 0;
-        for (int i = 0; i < n; i++)
-            sum += r.more[i * k + y];
-        r.log_p[y] = r.shift[y] + log(sum);
+    EACH_CLASS(y, k) {
+        double top = -HUGE_VAL, sum = 0;
+        EACH_ROW(i, n)
+        top = r.weight[i] > 0 ? fmax(top, r.loglik[i * k + y]) : top;
+        top = warp_most(top);
+        top = isinf(top) ? 0 : top;
+        EACH_ROW(i, n)
+        sum += r.weight[i] > 0 ? r.weight[i] * exp(r.loglik[i * k + y] - top) : 0;
+        double log_p = top + log(warp_sum(sum));
+        if (threadIdx.x % WARP == 0)
+            r.log_p[y] = log_p;
     }
 }
 
@@ -58,6 +71,7 @@ static __device__ double joint(const LossRun &r) {
     __syncthreads();
     log_softmax(k, r.logit, r.log_q);
     batch_marginal(r);
+    __syncthreads();
     EACH_THREAD(y, k) { /* pv_marginal_backward */
         double log_p = r.log_p[y], log_q = r.log_q[y], c = r.counts[y];
         double alpha = exp(fmin(log_p - log_q, EXPONENT_MAX));
@@ -96,7 +110,34 @@ static __device__ double selection(const LossRun &r) {
     return value;
 }
 
-static __global__ void loss_kernel(LossRun r) {
+/* Copies n numbers to room, and goes on behind them. */
+static __device__ const double *near(double **room, const double *from, int n) {
+    double *to = *room;
+    EACH_THREAD(i, n)
+    to[i] = from[i];
+    *room += n;
+    return to;
+}
+
+/* What it reads more than once, in shared memory. */
+static __device__ void bring_near(LossRun *r, double *room) {
+    int n = r->rows, k = r->classes;
+    r->loglik = near(&room, r->loglik, n * k);
+    r->data = near(&room, r->data, n * k);
+    r->weight = r->form == PV_STEP_ROWS ? r->weight : near(&room, r->weight, n);
+    r->ratio = r->form == PV_STEP_SELECTION ? near(&room, r->ratio, n * k) : r->ratio;
+    double **own[] = {&r->logit, &r->shift, &r->factor};
+    for (double **array : own) {
+        *array = room;
+        room += k;
+    }
+    __syncthreads();
+}
+
+static __global__ void loss_kernel(LossRun r, bool fits) {
+    extern __shared__ double room[];
+    if (fits)
+        bring_near(&r, room);
     double value = 0;
     if (r.form == PV_STEP_JOINT) {
         value = joint(r);
@@ -128,17 +169,22 @@ static __device__ void add_rows(const LossRun &r) {
     EACH_THREAD(i, n * k)
     r.more[i] = r.weight[i / k] * (exp(r.loglik[i]) - r.last[(size_t)r.row[i / k] * k + i % k]);
     __syncthreads();
-    EACH_THREAD(at, k * k) {
+    EACH_CLASS(at, k * k) {
         double sum = 0, square = 0, count = 0;
-        for (int i = 0; i < n; i++)
-            if (r.stratum[i] == at / k) {
-                double more = r.more[i * k + at % k];
-                sum += more;
-                square += more * more;
-                count++;
-            }
-        r.added[at] = sum;
-        r.spread[at] = count > 1 ? fmax(square - sum * sum / count, 0.0) * count / (count - 1) : 0;
+        EACH_ROW(i, n)
+        if (r.stratum[i] == at / k) {
+            double more = r.more[i * k + at % k];
+            sum += more;
+            square += more * more;
+            count++;
+        }
+        sum = warp_sum(sum);
+        square = warp_sum(square);
+        count = warp_sum(count);
+        if (threadIdx.x % WARP == 0) {
+            r.added[at] = sum;
+            r.spread[at] = count > 1 ? fmax(square - sum * sum / count, 0.0) * count / (count - 1) : 0;
+        }
     }
     __syncthreads();
 }
@@ -156,13 +202,20 @@ static __device__ void remember(const LossRun &r) {
         r.more[i] = r.rho[row] * (now - last);
     }
     __syncthreads();
-    EACH_THREAD(y, k) {
-        double sum = r.sum[y];
-        for (int i = 0; i < n; i++) {
-            sum += r.more[i * k + y];
-            r.last[(size_t)r.row[i] * k + y] = exp(r.loglik[i * k + y]);
-        }
-        r.sum[y] = sum;
+    EACH_CLASS(y, k) {
+        double sum = 0;
+        EACH_ROW(i, n)
+        sum += r.more[i * k + y];
+        sum = warp_sum(sum);
+        if (threadIdx.x % WARP == 0)
+            r.sum[y] += sum;
+    }
+    EACH_THREAD(i, n * k) { /* the last of a row's */
+        int after = i / k + 1;
+        while (after < n && r.row[after] != r.row[i / k])
+            after++;
+        if (after == n)
+            r.last[(size_t)r.row[i / k] * k + i % k] = exp(r.loglik[i]);
     }
 }
 
@@ -274,7 +327,9 @@ static LossRun run_of(const pv__net *net) {
 }
 
 pv__plugin_code loss_slopes(pv__net *net, char *why) {
-    loss_kernel<<<1, THREADS, 0, net->stream>>>(run_of(net));
+    const size_t most = 40 << 10, n = (size_t)net->rows, k = net->spec.classes;
+    size_t room = (3 * n * k + n + 3 * k) * sizeof(double);
+    loss_kernel<<<1, THREADS, room <= most ? room : 0, net->stream>>>(run_of(net), room <= most);
     CUDA_TRY(cudaGetLastError());
     return PV_PLUGIN_OK;
 }
@@ -284,7 +339,8 @@ pv__plugin_code loss_follow(pv__net *net, char *why) {
         return PV_PLUGIN_OK;
     bias_kernel<<<1, THREADS, 0, net->apart>>>(run_of(net));
     CUDA_TRY(cudaGetLastError());
-    return net->loss.spec.linear ? auxiliary_follow(net, why) : PV_PLUGIN_OK;
+    const Parameters parameters = parameters_of(net);
+    return net->loss.spec.linear ? auxiliary_follow(net, &parameters, why) : PV_PLUGIN_OK;
 }
 
 /* ---- its state, there and back ----------------------------------------------------------------------------------- */
@@ -349,11 +405,21 @@ pv__plugin_code loss_put(pv__net *net, const pv__step_loss *loss, const pv__step
     return PV_PLUGIN_OK;
 }
 
+/* The linear network's sums and bias as the last step left them. */
+static pv__plugin_code catch_up(pv__net *net, char *why) {
+    if (!net->loss.spec.linear)
+        return PV_PLUGIN_OK;
+    CODE_TRY(join(net, net->stream, net->apart, why));
+    CODE_TRY(auxiliary_sums(net, why));
+    return join(net, net->apart, net->stream, why);
+}
+
 pv__plugin_code loss_get(pv__net *net, const pv__step_state *state, char *why) {
     const Loss *l = &net->loss;
     size_t k = net->spec.classes, n = l->spec.n;
     cudaStream_t s = net->stream;
     const cudaMemcpyKind way = cudaMemcpyDeviceToHost;
+    CODE_TRY(catch_up(net, why));
     CUDA_TRY(cudaMemcpyAsync(state->bias, l->arrays, k * sizeof(double), way, s));
     CUDA_TRY(cudaMemcpyAsync(state->mean, l->moments, k * sizeof(float), way, s));
     CUDA_TRY(cudaMemcpyAsync(state->square, l->moments + k, k * sizeof(float), way, s));
@@ -375,11 +441,7 @@ static __global__ void log_q_kernel(LossRun r) {
 pv__plugin_code loss_log_q(pv__net *net, double *log_q, char *why) {
     size_t k = net->spec.classes;
     LossRun r = run_of(net);
-    if (net->loss.spec.linear) {
-        CODE_TRY(join(net, net->stream, net->apart, why));
-        CODE_TRY(auxiliary_sums(net, why));
-        CODE_TRY(join(net, net->apart, net->stream, why));
-    }
+    CODE_TRY(catch_up(net, why));
     log_q_kernel<<<1, THREADS, 0, net->stream>>>(r);
     CUDA_TRY(cudaGetLastError());
     CUDA_TRY(cudaMemcpyAsync(log_q, r.log_q, k * sizeof *log_q, cudaMemcpyDeviceToHost, net->stream));

@@ -553,7 +553,7 @@ pv__plugin_code net_backward(pv__net *net, const double *dfeatures, bool low, ch
     CUDA_TRY(cudaMemcpyAsync(net->stage, dfeatures, out * sizeof *dfeatures, cudaMemcpyHostToDevice, net->stream));
     tensor_in(net->stream, net->half, net->images, (int)(last.height * last.width), (int)last.channels, net->stage,
               net->slope[net->graph.nodes]);
-    return layers_backward(net, low, NULL, why);
+    return layers_backward(net, low, false, why);
 }
 
 pv__plugin_code net_gradient(pv__net *net, size_t begin, double *dw, char *why) {

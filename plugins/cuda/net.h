@@ -207,11 +207,12 @@ inline bool has_half_gradient(const pv__net *net, int t) {
     return net->half && net->layer[t].planned[PASS_WEIGHTS];
 }
 
-/* Layers, on what is in value[0]; and back, from what is in the last slope. early not NULL: the last layer and what
- * follows it take their step as soon as nothing needs them. */
+/* Layers, on what is in value[0]; and back, from what is in the last slope. early: the last layer and what follows it
+ * take their step as soon as nothing needs them. */
 pv__plugin_code layers_forward(pv__net *net, bool dropout, char *why);
-pv__plugin_code layers_backward(pv__net *net, bool low, const Parameters *early, char *why);
-/* Where those begin. */
+pv__plugin_code layers_backward(pv__net *net, bool low, bool early, char *why);
+/* The step of these parameters; of those from early_begin on, and of the others. */
+pv__plugin_code learn(pv__net *net, cudaStream_t s, size_t begin, size_t end, char *why);
 inline size_t early_begin(const pv__net *net) {
     return net->layer[net->graph.nodes - 1].weight;
 }
@@ -242,9 +243,16 @@ void loss_free(Loss *loss);
 
 pv__plugin_code auxiliary_put(pv__net *net, const double *offset, const double *matrix, char *why);
 pv__plugin_code auxiliary_get(pv__net *net, double *offset, double *matrix, char *why);
-/* Apart: A^T (w - o) and |w - o|^2; the step of A and o. */
+/* Apart: A^T (w - o) and |w - o|^2 as they are after the last step, and what it took of them into the bias. */
 pv__plugin_code auxiliary_sums(pv__net *net, char *why);
-pv__plugin_code auxiliary_follow(pv__net *net, char *why);
+/* The step of A and o in that of the parameters, in two parts; or, where there are too many classes for that, apart and
+ * before it. */
+bool auxiliary_learns(const pv__net *net);
+pv__plugin_code auxiliary_learn(pv__net *net, cudaStream_t s, size_t begin, size_t end, bool early,
+                                const Parameters *parameters, char *why);
+pv__plugin_code auxiliary_follow(pv__net *net, const Parameters *parameters, char *why);
+/* As kernels take them. */
+Parameters parameters_of(const pv__net *net);
 
 /* The host's parameters into one of the device's arrays, and back. */
 pv__plugin_code params_in(pv__net *net, const double *from, float *to, char *why);

@@ -230,7 +230,7 @@ static pv__plugin_code input_gradient(pv__net *net, int t, int i, int at, bool r
     return PV_PLUGIN_OK;
 }
 
-pv__plugin_code layers_backward(pv__net *net, bool low, const Parameters *early, char *why) {
+pv__plugin_code layers_backward(pv__net *net, bool low, bool early, char *why) {
     const pv__graph *g = &net->graph;
     bool reached[PV_NODES_MAX + 1] = {false};
     int first = low ? 0 : g->low;
@@ -249,7 +249,7 @@ pv__plugin_code layers_backward(pv__net *net, bool low, const Parameters *early,
         if (early && t + 1 == g->nodes) { /* most of all parameters, beside the layers below */
             CODE_TRY(join(net, net->stream, net->apart, why));
             CODE_TRY(join(net, net->aside, net->apart, why));
-            adam_step(net->apart, early_begin(net), net->room, (const Sent *)net->sent, early);
+            CODE_TRY(learn(net, net->apart, early_begin(net), net->room, why));
         }
     }
     CUDA_TRY(cudaGetLastError());

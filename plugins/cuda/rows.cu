@@ -1,5 +1,5 @@
 /* Kernels of rows: views out of volumes, pooling over views, the output layer, and the step of the parameters. */
-#include "kernels.h"
+#include "adam.h"
 
 /* ---- views ------------------------------------------------------------------------------------------------------- */
 
@@ -161,67 +161,14 @@ void head_weights(cudaStream_t s, const Head *head, const float *pooled, const d
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
 
-static __device__ float slope_of(const pv__slope &prior, float away) {
-    float scale = (float)prior.scale, df = (float)prior.df;
-    switch (prior.kind) {
-    case 1:
-        return away / (scale * scale);
-    case 2:
-        return (df + 1) * away / (df + away * away);
-    case 3:
-        return away > 0 ? 1 / scale : away < 0 ? -1 / scale : 0;
-    default:
-        return 0;
-    }
-}
-
-/* Four neighbours; arrays begin at multiples of eight, so that they are of one layer. */
-enum { WIDTH = 4 };
-template <typename T> static __device__ Pack<T, WIDTH> four_of(const T *array, size_t i) {
-    return reinterpret_cast<const Pack<T, WIDTH> *>(array)[i];
-}
-
-/* Adam as src/core/vector_kernels.c has it. */
 static __global__ void adam_kernel(size_t begin, size_t end, const Sent *sent, Parameters p) {
-    const float keep_mean = 0.9f, keep_square = 0.999f, tiny = 1e-12f, new_mean = 0.1f, new_square = 0.001f;
-    const float scale = sent->scale, unbias = sent->unbias;
-    for (size_t i = begin + blockIdx.x * (size_t)THREADS + threadIdx.x; i < end; i += (size_t)gridDim.x * THREADS) {
-        Pack<unsigned char, WIDTH> kind = four_of(p.kind, i);
-        Pack<float, WIDTH> w = four_of<float>(p.w, i), mean = four_of<float>(p.mean, i), centre = {}, g;
-        Pack<float, WIDTH> square = four_of<float>(p.square, i);
-        if (kind.at[0] & PARAMETER_HALF) {
-            Pack<bf16, WIDTH> half = four_of(p.half_gradient, i);
-#pragma unroll
-            for (int j = 0; j < WIDTH; j++)
-                g.at[j] = (float)half.at[j];
-        } else {
-            g = four_of(p.gradient, i);
-        }
-        if (p.centre)
-            centre = four_of(p.centre, i);
-        Pack<bf16, WIDTH> rounded;
-#pragma unroll
-        for (int j = 0; j < WIDTH; j++) {
-            float slope = g.at[j];
-            if (p.centre)
-                slope += slope_of(kind.at[j] & PARAMETER_BIAS ? p.intercept : p.prior, w.at[j] - centre.at[j]);
-            mean.at[j] = keep_mean * mean.at[j] + new_mean * slope;
-            square.at[j] = keep_square * square.at[j] + new_square * slope * slope;
-            w.at[j] -= scale * mean.at[j] / (sqrtf(square.at[j] * unbias) + tiny);
-            rounded.at[j] = (bf16)w.at[j];
-        }
-        reinterpret_cast<Pack<float, WIDTH> *>(p.mean)[i] = mean;
-        reinterpret_cast<Pack<float, WIDTH> *>(p.square)[i] = square;
-        reinterpret_cast<Pack<float, WIDTH> *>(p.w)[i] = w;
-        if (p.half)
-            reinterpret_cast<Pack<bf16, WIDTH> *>(p.half)[i] = rounded;
-    }
+    for (size_t i = begin + blockIdx.x * (size_t)THREADS + threadIdx.x; i < end; i += (size_t)gridDim.x * THREADS)
+        adam_four(i, sent, p, four_of<float>(p.w, i));
 }
 
 void adam_step(cudaStream_t s, size_t begin, size_t end, const Sent *sent, const Parameters *parameters) {
     if (begin < end)
-        adam_kernel<<<blocks_for((end - begin) / WIDTH), THREADS, 0, s>>>(begin / WIDTH, end / WIDTH, sent,
-                                                                          *parameters);
+        adam_kernel<<<blocks_for((end - begin) / FOUR), THREADS, 0, s>>>(begin / FOUR, end / FOUR, sent, *parameters);
 }
 
 /* ---- what the host sends ----------------------------------------------------------------------------------------- */

@@ -150,12 +150,23 @@ static size_t device_begin(const pv__net *net, size_t begin) {
     return net->output;
 }
 
+Parameters parameters_of(const pv__net *net) {
+    return Parameters{net->prior,    net->intercept,     net->kind, net->pulled ? net->centre : NULL,
+                      net->gradient, net->gradient_half, net->mean, net->square,
+                      net->w,        net->w_half};
+}
+
+pv__plugin_code learn(pv__net *net, cudaStream_t s, size_t begin, size_t end, char *why) {
+    const Parameters parameters = parameters_of(net);
+    if (auxiliary_learns(net))
+        return auxiliary_learn(net, s, begin, end, begin == early_begin(net), &parameters, why);
+    adam_step(s, begin, end, (const Sent *)net->sent, &parameters);
+    CUDA_TRY(cudaGetLastError());
+    return PV_PLUGIN_OK;
+}
+
 static pv__plugin_code run_step(pv__net *net, bool cut, bool low, size_t begin, char *why) {
     const Head head = head_of(net);
-    const Parameters parameters = {net->prior,    net->intercept,     net->kind, net->pulled ? net->centre : NULL,
-                                   net->gradient, net->gradient_half, net->mean, net->square,
-                                   net->w,        net->w_half};
-    const Sent *sent = (const Sent *)net->sent;
     take_sent(net->stream, net->loss.ring, net->place.size, net->loss.turn, net->sent);
     CODE_TRY(join(net, net->stream, net->apart, why));
     if (net->loss.spec.linear)
@@ -169,10 +180,8 @@ static pv__plugin_code run_step(pv__net *net, bool cut, bool low, size_t begin, 
                   net->dlogits, net->slope[net->graph.nodes]);
     CODE_TRY(join(net, net->stream, net->apart, why));
     head_weights(net->apart, &head, net->pooled, net->dlogits, net->gradient + net->output);
-    CODE_TRY(layers_backward(net, low, &parameters, why));
-    adam_step(net->stream, device_begin(net, begin), early_begin(net), sent, &parameters);
-    CUDA_TRY(cudaGetLastError());
-    return PV_PLUGIN_OK;
+    CODE_TRY(layers_backward(net, low, true, why));
+    return learn(net, net->stream, device_begin(net, begin), early_begin(net), why);
 }
 
 static void fill_slot(pv__net *net, const pv__rows *rows, const pv__step_terms *terms, const pv__step_rates *rates,

@@ -1,8 +1,9 @@
 /* What is learned of a column of numbers: its mean and standard deviation.
  *
- * Two passes, each with sums about a value near the mean: the first about the column's first value, the second about
- * the mean that it found, which takes out the first's rounding. Numbers whose squares would leave the range of a double
- * are scaled by a power of two. A column's blocks of rows are added in order.
+ * One pass, with sums about the mean of the first cells; where that is further than a standard deviation from the mean
+ * of all, as in a sorted column, a second about the mean that was found, which takes out the first's rounding. The
+ * first is the one that looks for missing cells, where all rows count alike. Numbers whose squares would leave the
+ * range of a double are scaled by a power of two. A column's blocks of rows are added in order.
  */
 #include <math.h>
 
@@ -119,37 +120,62 @@ static bool all_known(const int32_t *code, size_t rows) {
     return either >= 0;
 }
 
-pv_status pv__columns_whole(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, bool *whole) {
-#pragma omp parallel for num_threads(pv__columns_team(ctx, plan->features, table->rows)) schedule(dynamic)
-    for (size_t f = 0; f < plan->features; f++) {
-        const pv_column *own = &table->column[plan->feature[f]];
-        if (pv__plan_makes(ctx, plan, f))
-            whole[f] = own->type == PV_COLUMN_NUMBER
-                           ? all_finite(pv__table_numbers(table, plan->feature[f]), table->rows)
-                           : all_known(own->code, table->rows);
-    }
-    return plan->shared ? pv__share_array(ctx, plan->features, whole, sizeof *whole) : PV_OK;
-}
-
-static pv__moments sum_rows(pv__numbers numbers, const pv_dataset *data, bool all_rows, double factor, double shift) {
+/* rows: of the data; weight NULL: all 1. */
+static pv__moments sum_rows(pv__cursor *cursor, size_t rows, const double *weight, double factor, double shift) {
     const pv__column_kernels *kernels = pv__column_kernels_get();
     pv__moments sums = {.least = HUGE_VAL, .largest = -HUGE_VAL};
     double taken[BLOCK];
-    pv__cursor cursor;
-    pv__cursor_begin(numbers, data, all_rows, &cursor);
-    for (size_t begin = 0; begin < data->rows; begin += BLOCK) {
-        size_t rows = data->rows - begin < BLOCK ? data->rows - begin : BLOCK;
-        const double *x = pv__cursor_block(&cursor, begin, rows, data->rows, taken);
-        kernels->moments(rows, x, data->weight ? data->weight + begin : NULL, factor, shift, &sums);
+    for (size_t begin = 0; begin < rows; begin += BLOCK) {
+        size_t n = rows - begin < BLOCK ? rows - begin : BLOCK;
+        const double *x = pv__cursor_block(cursor, begin, n, rows, taken);
+        kernels->moments(n, x, weight ? weight + begin : NULL, factor, shift, &sums);
     }
     return sums;
 }
 
-static double first_value(pv__numbers numbers, const pv_dataset *data) {
-    for (size_t i = 0; i < data->rows; i++)
-        if (!isnan(pv__number_at(numbers, data->table_row[i])))
-            return pv__number_at(numbers, data->table_row[i]);
-    return 0;
+/* A value near the mean, as a rule: the mean of the first cells; where that is none, or too large, the first. */
+static double near_mean(pv__cursor *cursor, size_t rows) {
+    double sum = 0, first = 0, count = 0, taken[BLOCK];
+    for (size_t begin = 0; begin < rows && count == 0; begin += BLOCK) {
+        size_t n = rows - begin < BLOCK ? rows - begin : BLOCK;
+        const double *x = pv__cursor_block(cursor, begin, n, rows, taken);
+        for (size_t i = 0; i < n; i++) {
+            first = count == 0 && !isnan(x[i]) ? x[i] : first;
+            sum += isnan(x[i]) ? 0 : x[i];
+            count += !isnan(x[i]);
+        }
+    }
+    return count > 0 && isfinite(sum) ? sum / count : first;
+}
+
+/* All that is wanted of a column of numbers at first: whether it is whole, and its sums, if so. */
+static bool look_at(pv__numbers numbers, size_t rows, pv__glance *glance) {
+    pv__cursor cursor;
+    pv__cursor_begin(numbers, NULL, true, &cursor);
+    glance->shift = near_mean(&cursor, rows);
+    if (!isfinite(glance->shift))
+        return false;
+    glance->sums = sum_rows(&cursor, rows, NULL, 1, glance->shift);
+    const pv__moments *sums = &glance->sums;
+    glance->known = sums->weight == (double)rows && isfinite(sums->least) && isfinite(sums->largest);
+    return glance->known;
+}
+
+pv_status pv__columns_whole(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, bool *whole) {
+#pragma omp parallel for num_threads(pv__columns_team(ctx, plan->features, table->rows)) schedule(dynamic)
+    for (size_t f = 0; f < plan->features; f++) {
+        const pv_column *own = &table->column[plan->feature[f]];
+        if (!pv__plan_makes(ctx, plan, f))
+            continue;
+        pv__numbers numbers = pv__table_numbers(table, plan->feature[f]);
+        if (own->type != PV_COLUMN_NUMBER)
+            whole[f] = all_known(own->code, table->rows);
+        else if (plan->glance)
+            whole[f] = look_at(numbers, table->rows, &plan->glance[f]);
+        else
+            whole[f] = all_finite(numbers, table->rows);
+    }
+    return plan->shared ? pv__share_array(ctx, plan->features, whole, sizeof *whole) : PV_OK;
 }
 
 /* A power of two that brings the column to about 1, where squares of its differences, by weights of 1e-100 to
@@ -162,13 +188,17 @@ static int exponent_for(const pv__moments *sums) {
     return most < -1000 ? 1000 : -most;
 }
 
-void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows, double *mean, double *sd) {
-    double shift = first_value(numbers, data);
+void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows, const pv__glance *glance, double *mean,
+                     double *sd) {
+    pv__cursor cursor;
+    pv__cursor_begin(numbers, data, all_rows, &cursor);
+    bool known = glance && glance->known && all_rows && !data->weight;
+    double shift = known ? glance->shift : near_mean(&cursor, data->rows);
     *mean = *sd = 0;
-    pv__moments sums = sum_rows(numbers, data, all_rows, 1, shift);
+    pv__moments sums = known ? glance->sums : sum_rows(&cursor, data->rows, data->weight, 1, shift);
     if (!(sums.weight > 0))
         return;
-    *mean = shift;
+    *mean = sums.least;
     if (!(sums.largest > sums.least))
         return;
     if (isinf(sums.largest - sums.least)) { /* no deviation from the mean is sure to be a number */
@@ -179,11 +209,14 @@ void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows,
     double factor = ldexp(1, exponent);
     if (exponent != 0) {
         shift *= factor;
-        sums = sum_rows(numbers, data, all_rows, factor, shift);
+        sums = sum_rows(&cursor, data->rows, data->weight, factor, shift);
     }
-    shift += sums.first / sums.weight;
-    sums = sum_rows(numbers, data, all_rows, factor, shift);
     double off = sums.first / sums.weight;
+    if (!(off * off < sums.second / sums.weight / 2)) { /* the mean is far from where it was looked for */
+        shift += off;
+        sums = sum_rows(&cursor, data->rows, data->weight, factor, shift);
+        off = sums.first / sums.weight;
+    }
     *mean = ldexp(shift + off, -exponent);
     *sd = ldexp(sqrt(fmax(0, sums.second / sums.weight - off * off)), -exponent);
 }

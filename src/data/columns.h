@@ -39,11 +39,20 @@ enum { PV__TILE = 64, PV__TILE_COLUMNS = 8 };
 
 const pv__column_kernels *pv__column_kernels_get(void); /* the best this processor has */
 
-/* whole [plan->features]: whether no cell of the feature's column is missing or infinite. */
+/* What the first look at a column leaves for those who learn from all its rows. */
+typedef struct pv__glance {
+    bool known;
+    double shift;
+    pv__moments sums; /* about it, each cell once */
+} pv__glance;
+
+/* whole [plan->features]: whether no cell of the feature's column is missing or infinite. Fills plan->glance of those
+ * that are whole, where there is room for it. */
 PV_MUST_USE pv_status pv__columns_whole(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, bool *whole);
 /* Weighted mean and population standard deviation of the data's rows, missing cells left out, of any magnitude. sd is
  * 0 where all values are equal, or there are none. */
-void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows, double *mean, double *sd);
+void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows, const pv__glance *glance, double *mean,
+                     double *sd); /* glance NULL: there was none */
 /* Rows first .. first+n-1 of the table, as if they were all of the column: where they lie or, of a file, read into room
  * [n], of doubles. A page that is read is not the process's own, as one that is mapped and touched is; reading costs
  * less than to have it mapped, too. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/encode.h"
+#include "data/columns.h"
 #include "base/number.h"
 
 void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset) {
@@ -262,6 +262,7 @@ static pv_status learn_columns(pv_ctx *ctx, const pv_table *table, const pv_role
     size_t coded = plan.features; /* terms add to them */
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, coded, sizeof *code, &code));
+    PV_GOTO(done, pv__alloc(ctx, coded, sizeof *plan.glance, &plan.glance));
     PV_GOTO(done, pv__rows_select(ctx, table, &plan, roles->missing,
                                   ", or learn from them with `missing` indicator or impute", data));
     PV_GOTO(done, roles->votes ? pv__votes_learn(ctx, table, roles->votes, schema, data)

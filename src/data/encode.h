@@ -24,6 +24,7 @@ typedef struct pv__plan {
     double **made;       /* [features], numbers of the table's rows that a term made; NULL: the column itself */
     size_t *term_column; /* [term_columns], what terms are made of, two for each; table->columns: none */
     size_t term_columns;
+    struct pv__glance *glance; /* [features], columns.h; NULL: nothing is learned */
     bool shared; /* ranks learn from the same table: each goes through columns of its own, and tells the others */
 } pv__plan;
 

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -446,7 +447,12 @@ void pv__packed_bytes(struct pv_packed *packed, const void *at, size_t n, void *
 
 void pv__packed_expect(const struct pv_packed *packed, const void *at, size_t n) {
     size_t offset = (size_t)((const unsigned char *)at - packed->source.mapped), left = packed->source.size - offset;
-    posix_fadvise(packed->source.descriptor, (off_t)offset, (off_t)(n < left ? n : left), POSIX_FADV_WILLNEED);
+    char byte;
+    struct iovec last = {&byte, 1};
+    n = n < left ? n : left;
+    if (n == 0 || preadv2(packed->source.descriptor, &last, 1, (off_t)(offset + n - 1), RWF_NOWAIT) == 1)
+        return; /* it has them: to tell it so would take it longer */
+    posix_fadvise(packed->source.descriptor, (off_t)offset, (off_t)n, POSIX_FADV_WILLNEED);
 }
 
 pv_status pv__packed_same(pv_ctx *ctx, const struct pv_packed *packed) {

@@ -77,6 +77,7 @@ void pv__plan_free(pv_ctx *ctx, pv__plan *plan) {
         pv__free(ctx, plan->made[s]);
     pv__free(ctx, plan->made);
     pv__free(ctx, plan->term_column);
+    pv__free(ctx, plan->glance);
     *plan = (pv__plan){0};
 }
 

@@ -46,7 +46,8 @@ static pv_status learn_scales(pv_ctx *ctx, const pv_table *table, const pv__plan
         size_t s = first + i;
         bool number = (plan->made && plan->made[s]) || !plan->category[s];
         if (number && pv__plan_makes(ctx, plan, i))
-            pv__scale_learn(pv__plan_numbers(plan, table, s), data, all_rows, &found[i].mean, &found[i].sd);
+            pv__scale_learn(pv__plan_numbers(plan, table, s), data, all_rows,
+                            plan->made && plan->made[s] ? NULL : &plan->glance[s], &found[i].mean, &found[i].sd);
     }
     pv_status status = plan->shared ? pv__share_array(ctx, count, found, sizeof *found) : PV_OK;
     for (size_t i = 0; i < count; i++) {

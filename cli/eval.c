@@ -45,6 +45,7 @@ static const pv_option option_table[] = {
     CLI_OPTION_MISSING_MODEL(eval_options, missing),
     CLI_OPTION_UNSEEN(eval_options, unseen),
     CLI_OPTION_THREADS(eval_options, running.threads),
+    CLI_OPTION_RANKS(eval_options, running.ranks),
     CLI_OPTION_MEMORY(eval_options, running.memory),
     CLI_OPTIONS_DEVICE(eval_options, running),
     CLI_OPTION_JSON(eval_options, running.json, "Print one JSON object instead of a table."),

@@ -19,7 +19,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
+#include "base/reduce.h"
 #include "core/vector.h"
 
 enum {
@@ -295,25 +297,44 @@ static size_t choose_count(int64_t wanted, size_t cells) {
                                             : (size_t)affordable;
 }
 
+/* Replicates of other rows, or of other predictions for them, would go unnoticed among each other. */
+static pv_status compare_ranks(pv_ctx *ctx, const pv__case *judged, const pv_metrics *value, uint64_t seed,
+                               size_t count) {
+    char lines[160];
+    pv__format(lines, sizeof lines, "what is judged=%zu rows, %016llx\n`bootstrap`=%zu\n`seed`=%llu\n",
+               judged->targets->n, (unsigned long long)XXH3_64bits(value, sizeof *value), count,
+               (unsigned long long)seed);
+    return pv__ranks_compare(ctx, lines);
+}
+
+/* Each rank makes every so-manieth, and gets the others'. */
 static pv_status run_replicates(pv_ctx *ctx, const pv__case *judged, const pv__tally *all, const pv__cells *cells,
-                                const pv__ladder *ladders, uint64_t seed, size_t count, pv_metrics *replicates) {
-    int classes = judged->targets->classes, threads = pv_ctx_threads(ctx);
+                                const pv__ladder *ladders, const pv_metrics *value, uint64_t seed, size_t count,
+                                pv_metrics *replicates) {
+    int classes = judged->targets->classes, threads = pv_ctx_threads(ctx), rank = 0;
+    size_t ranks = pv__shares(ctx) ? (size_t)pv_ctx_ranks(ctx, &rank) : 1;
+    bool begun = ctx->ranks.begun;
     strata drawn_from = {0};
     worker *workers = NULL;
     pv_status status;
     threads = (size_t)threads > count ? (int)count : threads;
+    PV_GOTO(done, compare_ranks(ctx, judged, value, seed, count));
     PV_GOTO(done, strata_new(ctx, judged->kinds, cells, &drawn_from));
     PV_GOTO(done, pv__alloc(ctx, (size_t)threads, sizeof *workers, &workers));
     for (int t = 0; t < threads; t++)
         PV_GOTO(done, worker_new(ctx, classes, judged->kinds, cells, ladders, &workers[t]));
 #pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static) if (threads > 1)
     for (int t = 0; t < threads; t++)
-        for (size_t r = (size_t)t; r < count && !pv__interrupted(ctx); r += (size_t)threads)
+        for (size_t r = (size_t)rank + ranks * (size_t)t; r < count && !pv__interrupted(ctx);
+             r += ranks * (size_t)threads)
             replicate(judged, all, cells, ladders, &drawn_from, pv_rng_stream(seed, PV_STREAM_BOOTSTRAP, r),
                       &workers[t], &replicates[r]);
     if (pv__interrupted(ctx))
         status = pv__fail(ctx, PV_ERR_INTERRUPTED, "interrupted while intervals were computed");
+    if (status == PV_OK)
+        status = pv__share_array(ctx, count, replicates, sizeof *replicates);
 done:
+    ctx->ranks.begun = begun;
     for (int t = 0; workers && t < threads; t++)
         worker_clear(ctx, cells->ladders, &workers[t]);
     pv__free(ctx, workers);
@@ -331,7 +352,8 @@ pv_status pv__bootstrap(pv_ctx *ctx, const pv__case *judged, const pv__tally *ta
         PV_GOTO(done, pv__cells_new(ctx, judged, tally, ladders, &cells));
         count = choose_count(options->bootstrap, cells.count);
         PV_GOTO(done, pv__alloc(ctx, count, sizeof *replicates, &replicates));
-        PV_GOTO(done, run_replicates(ctx, judged, tally, &cells, ladders, options->seed, count, replicates));
+        PV_GOTO(done, run_replicates(ctx, judged, tally, &cells, ladders, &assessment->value, options->seed, count,
+                                     replicates));
     }
     assessment->replicates = (int64_t)count;
     summary all = {.replicates = replicates, .count = count, .level = options->level};

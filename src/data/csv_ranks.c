@@ -14,6 +14,7 @@
 
 #include "base/reduce.h"
 #include "data/csv.h"
+#include "data/encode.h"
 
 enum { SMALL = 1 << 16 }; /* bytes that are not worth a rank */
 
@@ -310,16 +311,27 @@ done:
     return status;
 }
 
+/* Of the options: two ranks that read the same bytes in two ways would make one table of both. */
+static uint64_t hash_form(const pv__reader *r) {
+    const pv__csv_form *form = &r->form;
+    const char marks[] = {r->scanner.delimiter, form->decimal, (char)form->usual};
+    uint64_t hash = XXH3_64bits_withSeed(marks, sizeof marks, XXH3_64bits(r->forced, r->table->columns));
+    for (size_t i = 0; i < form->n_na; i++)
+        hash = XXH3_64bits_withSeed(form->na[i], strlen(form->na[i]), hash);
+    return hash;
+}
+
 pv_status pv__csv_share(pv__reader *r, bool *shared) {
-    char lines[80];
+    char data[80], way[80];
     const pv__input *input = &r->input;
     uint64_t size = input->expected;
     *shared = false;
     if (!pv__shares(r->ctx))
         return PV_OK;
     bool begun = r->ctx->ranks.begun;
-    pv__format(lines, sizeof lines, "the data=%llu bytes, %zu columns\n", (unsigned long long)size, r->table->columns);
-    pv_status status = pv__ranks_compare(r->ctx, lines);
+    pv__format(data, sizeof data, "the data=%llu bytes, %zu columns\n", (unsigned long long)size, r->table->columns);
+    pv__format(way, sizeof way, "the way they are read=%016llx\n", (unsigned long long)hash_form(r));
+    pv_status status = pv__roles_compare(r->ctx, r->options ? r->options->roles : NULL, data, way);
     *shared =
         status == PV_OK && input->stream && !input->unpacker && size / SMALL >= (uint64_t)pv_ctx_ranks(r->ctx, NULL);
     if (*shared)

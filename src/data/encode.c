@@ -1,6 +1,4 @@
 /* From a table to a matrix: learning a schema, with its labels, and applying it. sources.c has the features. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "data/columns.h"
@@ -287,21 +285,9 @@ static pv_status dataset_of(pv_ctx *ctx, const pv_table *table, pv_dataset **dat
 
 /* Ranks that learn together must be about to learn the same of the same table. */
 static pv_status compare_ranks(pv_ctx *ctx, const pv_table *table, const pv_roles *roles) {
-    char *text = NULL;
-    size_t size = 0;
-    pv_roles usual = {0};
-    if (!pv__shares(ctx))
-        return PV_OK;
-    FILE *stream = open_memstream(&text, &size);
-    if (!stream)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
-    pv_options_default(pv_role_option_table, &usual);
-    pv__print(stream, "the data=%zu rows, %016llx\n", table->rows, (unsigned long long)table->hash);
-    pv__options_lines(stream, pv_role_option_table, roles, &usual);
-    pv_status status =
-        fclose(stream) == 0 && text ? pv__ranks_compare(ctx, text) : pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
-    free(text);
-    return status;
+    char data[80];
+    pv__format(data, sizeof data, "the data=%zu rows, %016llx\n", table->rows, (unsigned long long)table->hash);
+    return pv__roles_compare(ctx, roles, data, "");
 }
 
 pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_schema **schema,

@@ -53,6 +53,10 @@ PV_MUST_USE pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const p
 /* The same with the group, of a table to learn from. */
 PV_MUST_USE pv_status pv__plan_training(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan);
 
+/* Refuses, with the rank and the first line that differs, ranks that are about to use a table in other ways: by the
+ * lines NAME=VALUE before, the roles (NULL: none), and the lines after. */
+PV_MUST_USE pv_status pv__roles_compare(pv_ctx *ctx, const pv_roles *roles, const char *before, const char *after);
+
 /* ---- counts.c ---------------------------------------------------------------------------------------------------- */
 
 /* Where the text of a target names two columns of counts, CASES/CONTROLS: the slash. NULL: it does not. */

@@ -1,4 +1,6 @@
 /* Which columns of a table play which part. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/encode.h"
@@ -406,4 +408,26 @@ fail:
 
 const pv_roles *pv_roles_of(const pv_settings *settings) {
     return pv_settings_values(settings, pv_role_option_table);
+}
+
+/* ---- ranks ------------------------------------------------------------------------------------------------------- */
+
+pv_status pv__roles_compare(pv_ctx *ctx, const pv_roles *roles, const char *before, const char *after) {
+    char *text = NULL;
+    size_t size = 0;
+    pv_roles usual = {0};
+    if (!pv__shares(ctx))
+        return PV_OK;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    pv_options_default(pv_role_option_table, &usual);
+    fputs(before, stream);
+    if (roles)
+        pv__options_lines(stream, pv_role_option_table, roles, &usual);
+    fputs(after, stream);
+    pv_status status =
+        fclose(stream) == 0 && text ? pv__ranks_compare(ctx, text) : pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    free(text);
+    return status;
 }

@@ -102,6 +102,20 @@ head -n 2000 data.csv >small.csv
 check "folds" shared 3 cv small.csv --target y --prevalence 0.05 --folds 4 --repeats 2 --bootstrap 10
 check "an unknown prevalence" shared 2 cv small.csv --target y --prevalence 0.05 --population unknown --bootstrap 0
 check "folds say how many" test "$(mpi -n 2 "$prevail" cv small.csv --target y --prevalence 0.05 --folds 2 --bootstrap 0 --json --quiet 2>/dev/null | grep -c '"ranks": 2')" -eq 1
+"$prevail" ${fit/data/small} -o judged.model >/dev/null
+judged() { # ranks, options of eval: what is printed, but for the number of ranks
+    local ranks=$1
+    shift
+    "$prevail" eval judged.model data.csv "$@" --json >alone.json 2>err &&
+        mpi -n "$ranks" "$prevail" eval judged.model data.csv "$@" --json --threads $((ranks % 2 + 1)) >shared.json 2>err &&
+        grep -q "\"ranks\": $ranks$" shared.json && diff <(tr -d , <alone.json) <(grep -v '"ranks"' shared.json | tr -d ,)
+}
+check "replicates" judged 3 --bootstrap 50
+check "replicates, an unknown prevalence" judged 2 --population unknown --bootstrap 9
+"$prevail" ${fit/data/small} --exclude w -o another.model >/dev/null
+check "another model's columns" says 2 'rank 1 has other work than rank 0: the way they are read=' -n 1 "$prevail" eval judged.model data.csv : -n 1 "$prevail" eval another.model data.csv
+"$prevail" ${fit/data/small} --infer ml -o another.model >/dev/null
+check "another model" says 2 'rank 1 has other work than rank 0: what is judged=30000 rows' -n 1 "$prevail" eval judged.model data.csv : -n 1 "$prevail" eval another.model data.csv
 check "a sweep" shared 2 sweep small.csv --target y --prevalence 0.05,0.01
 check "a study" shared 3 study coverage --replicates 4 --quiet
 
@@ -114,6 +128,9 @@ cells() {
         mpi -n 3 "$prevail" $quick --threads 1 -o results >shared.txt 2>err && diff -r -x cells alone results && cmp alone.txt shared.txt
 }
 check "a study with files of its own" cells
+
+mpi -n 2 "$prevail" study coverage --replicates 2 --json --quiet >out 2>err
+check "a study says how many" grep -q '"ranks": 2' out
 
 # Interrupted on two ranks, by a signal to one of them, and continued on three.
 continued() {

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "core/loss.h"
 #include "prevail/core.h"
 
 enum { ROWS = 60, CLASSES = 3, STRATA = 3, FEATURES = 3, PARAMS = FEATURES * CLASSES, BATCH = 24, BATCHES = 20000 };
@@ -527,11 +528,88 @@ static void test_absent_stratum(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* ---- the loss from its terms, as a device works it out ----------------------------------------------------------- */
+
+typedef struct sent {
+    double data[BATCH * CLASSES], ratio[BATCH * CLASSES], weight[BATCH], population[BATCH], counts[CLASSES];
+} sent;
+
+/* Adds what the loss has beside the data term, as src/compute/plugin.h states it. */
+static double add_beside(const pv_batch_loss *loss, const sent *t, const batch *b, const double *log_q,
+                         double *dloglik) {
+    double value = 0, log_p[CLASSES];
+    pv__form form = pv__loss_form(loss->loss, loss->marginal, true);
+    for (size_t n = 0; form == PV_FORM_SELECTION && n < BATCH; n++) {
+        double sum = 0;
+        for (size_t y = 0; y < CLASSES; y++) {
+            sum += exp(b->loglik[n][y] + t->ratio[n * CLASSES + y]);
+            value -= t->data[n * CLASSES + y] * t->ratio[n * CLASSES + y];
+        }
+        for (size_t y = 0; y < CLASSES; y++)
+            dloglik[n * CLASSES + y] += t->weight[n] * exp(b->loglik[n][y] + t->ratio[n * CLASSES + y]) / sum;
+        value += t->weight[n] * log(sum);
+    }
+    if (form != PV_FORM_JOINT)
+        return value;
+    pv_batch_log_marginal(BATCH, CLASSES, t->population, b->loglik[0], log_p);
+    for (size_t y = 0; y < CLASSES; y++) {
+        bool first = loss->implementation == PV_IMPLEMENTATION_1;
+        value += t->counts[y] * (first ? exp(log_p[y] - log_q[y]) * log_p[y] : log_q[y]);
+        for (size_t n = 0; n < BATCH; n++)
+            dloglik[n * CLASSES + y] += t->counts[y] * t->population[n] * exp(b->loglik[n][y] - log_q[y]);
+    }
+    return value;
+}
+
+static void check_terms(pv_ctx *ctx, const world *w, const batch *b, const variant *v, const pv_batch_design *design) {
+    pv_batch_loss loss = {v->loss, v->marginal, v->implementation, *design};
+    double value, dloglik[BATCH * CLASSES], own = 0, slope[BATCH * CLASSES];
+    sent t;
+    pv__batch_terms terms = {t.data, t.weight, t.ratio, t.population, t.counts, 0};
+    loss.design.direct = v->direct;
+    must(ctx,
+         pv_batch_loss_eval(ctx, &loss, &b->targets, stratum_of(w, b), b->loglik[0], w->log_q, &value, dloglik, NULL));
+    must(ctx, pv__batch_terms_fill(ctx, &loss, &b->targets, stratum_of(w, b), w->log_q, &terms));
+    for (size_t i = 0; i < BATCH * CLASSES; i++) {
+        slope[i] = -t.data[i];
+        own -= t.data[i] * b->loglik[i / CLASSES][i % CLASSES];
+    }
+    own += add_beside(&loss, &t, b, w->log_q, slope) + terms.constant;
+    assert_true(fabs(own - value) <= 1e-12 * fabs(value));
+    for (size_t i = 0; i < BATCH * CLASSES; i++)
+        assert_true(fabs(slope[i] - dloglik[i]) <= 1e-12 * (1 + fabs(dloglik[i])));
+}
+
+static void test_terms_make_the_loss(void **state) {
+    (void)state;
+    pv_ctx *ctx = context();
+    for (int soft = 0; soft < 2; soft++) {
+        world w;
+        make_world(&w, soft);
+        for (size_t p = 0; p < N_PLANS; p++) {
+            double expected[STRATA];
+            expected_shares(&w, &PLANS[p], expected);
+            pv_batch_design design = design_of(&w, expected, PV_WEIGHT_EXPECTED, PV_WEIGHT_EXPECTED, false);
+            pv_rng rng = pv_rng_stream(27, (uint32_t)p, (uint64_t)soft);
+            batch b;
+            draw(&w, &PLANS[p], &rng, &b);
+            for (size_t v = 0; v < N_VARIANTS; v++)
+                for (int i = PV_IMPLEMENTATION_1; i <= PV_IMPLEMENTATION_3; i++) {
+                    variant chosen = VARIANTS[v];
+                    chosen.implementation = (pv_implementation)i;
+                    check_terms(ctx, &w, &b, &chosen, &design);
+                }
+        }
+    }
+    pv_ctx_free(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_marginal_is_unbiased),   cmocka_unit_test(test_losses_are_unbiased),
         cmocka_unit_test(test_variance_of_both_forms), cmocka_unit_test(test_forms_agree_when_counted),
         cmocka_unit_test(test_implementations_agree),  cmocka_unit_test(test_absent_stratum),
+        cmocka_unit_test(test_terms_make_the_loss),
     };
     return cmocka_run_group_tests_name("batch estimators", tests, NULL, NULL);
 }

@@ -95,6 +95,21 @@ def test_ranks(table, size):
         np.testing.assert_array_equal(model.posterior_, alone.posterior_)
 
 
+MINIBATCHES = {"model": "mlp:4", "prior": "normal:1", "batch": 150, "epochs": 2, "marginal": "auxiliary:linear"}
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("size", [2, 3])
+def test_ranks_of_minibatches(table, size):
+    def work(ranks):
+        return PrevalenceClassifier(prevalence=0.1, threads=1, **MINIBATCHES).fit_source(table, "sick", ranks=ranks)
+
+    x = np.loadtxt(table, delimiter=",", skiprows=1)[:, :3]
+    alone = work(None).predict_proba(x)
+    for model in Room(size).run(work):
+        np.testing.assert_array_equal(model.predict_proba(x), alone)
+
+
 def test_offset_of_an_array(table, tmp_path):
     data = np.loadtxt(table, delimiter=",", skiprows=1)
     x, y = data[:, :3], data[:, 3].astype(int)
@@ -134,6 +149,7 @@ def test_gather_that_fails(table):
         Ranks(2, 2, gather)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_dask(table):
     distributed = pytest.importorskip("distributed")
     from prevail.dask import fit
@@ -148,6 +164,10 @@ def test_dask(table):
         np.testing.assert_array_equal(model.coef_, alone.coef_)
         np.testing.assert_array_equal(model.intercept_, alone.intercept_)
         assert not hasattr(estimator, "classes_")
+        network = PrevalenceClassifier(prevalence=0.1, threads=1, **MINIBATCHES)
+        shared = fit(network, source, "sick", client=client)
+        x = np.linspace(-2, 2, 30).reshape(10, 3)
+        np.testing.assert_array_equal(shared.predict_proba(x), network.fit_source(source, "sick").predict_proba(x))
         with pytest.raises(InputError, match="sicc"):
             fit(estimator, source, "sicc", client=client)
         with pytest.raises(RuntimeError, match="not here"):  # one that fails before it takes part

@@ -25,10 +25,11 @@ typedef struct factor {
     double *mean, *scale; /* [n] */
     double *block;        /* [BLOCK][n] */
     double *row;          /* [n + 1], one that is made of columns */
+    double *made;         /* [m][n + 1], all that are looked at, where columns are in a file and these few */
 } factor;
 
 static void factor_free(pv_ctx *ctx, factor *f) {
-    void *owned[] = {f->c, f->l, f->rest, f->pivot, f->chosen, f->mean, f->scale, f->block, f->row};
+    void *owned[] = {f->c, f->l, f->rest, f->pivot, f->chosen, f->mean, f->scale, f->block, f->row, f->made};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         pv__free(ctx, owned[i]);
     *f = (factor){0};
@@ -55,7 +56,25 @@ fail:
 /* Row i of m evenly spaced ones. */
 static const double *sampled_row(const factor *f, const pv_dataset *data, size_t i, size_t m) {
     size_t row = m == data->rows ? i : (size_t)((double)i * ((double)data->rows / (double)m));
+    if (f->made)
+        return f->made + i * (size_t)data->features + f->first;
     return pv_dataset_rows(NULL, data, row, 1, f->row) + f->first;
+}
+
+/* Rows of columns are made once, where there is room for them: they are gone through three times. */
+static pv_status make_rows(pv_ctx *ctx, const pv_dataset *data, size_t m, factor *f) {
+    enum { CELLS = 1 << 22 };
+    size_t d = (size_t)data->features;
+    pv__free(ctx, f->made);
+    f->made = NULL;
+    if (!data->columns || m > CELLS / d)
+        return PV_OK;
+    double *made;
+    PV_TRY(pv__alloc(ctx, m, d * sizeof *made, &made));
+    for (size_t i = 0; i < m; i++)
+        memcpy(made + i * d, sampled_row(f, data, i, m) - f->first, d * sizeof *made);
+    f->made = made;
+    return PV_OK;
 }
 
 static void correlate(const pv_dataset *data, size_t m, factor *f) {
@@ -234,15 +253,19 @@ pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_datas
     m = m > SAMPLE ? SAMPLE : m < fewest ? fewest : m;
     /* Few rows clear most tables; indicators of rare levels take more. */
     const size_t steps[] = {fewest > FEW ? fewest : FEW, m, data->rows};
+    pv_status status = PV_OK;
     for (size_t i = 0, before = 0; i < 3 && (i == 0 || f.rank < n) && before < data->rows; i++) {
         size_t rows = steps[i] < data->rows ? steps[i] : data->rows;
         if (rows <= before)
             continue;
+        PV_GOTO(done, make_rows(ctx, data, rows, &f));
         correlate(data, rows, &f);
         decompose(&f);
         before = rows;
     }
-    pv_status status = f.rank < n ? report(ctx, table, schema, &f, refuse) : PV_OK;
+    if (f.rank < n)
+        status = report(ctx, table, schema, &f, refuse);
+done:
     factor_free(ctx, &f);
     return status;
 }

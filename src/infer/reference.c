@@ -439,24 +439,39 @@ typedef struct picked {
     int64_t label;
 } picked;
 
-/* *made, freed by the caller: *count of all rows. */
+/* The logit of row i; of columns, rows behind it, which may be asked for next, are made with it: room
+ * [PV__RUN][inputs], from *first on. */
+static double logit_near(const cross *c, const double *w, size_t i, double *room, size_t *first) {
+    size_t left = c->problem->n - i;
+    if (!c->problem->columns)
+        return logit_at(c, w, i);
+    if (i < *first || i - *first >= PV__RUN) {
+        *first = i;
+        (void)pv__problem_rows(NULL, c->problem, i, left < PV__RUN ? left : PV__RUN, room);
+    }
+    return logit_of(c, w, room + (i - *first) * (size_t)pv_model_inputs(c->problem->model) + c->problem->model->offset);
+}
+
+/* Of each label every so many runs of rows, so that these are evenly spread. *made, freed by the caller: *count of all
+ * rows. */
 static pv_status pick_rows(pv_ctx *ctx, const cross *c, const counts *rows, const double *w, double offset,
                            picked **made, size_t *count) {
     const pv_targets *t = &c->problem->targets;
-    size_t every[2], left[2], own = 0, room = 2;
+    size_t every[2], at[2], own = 0, room = 0, first = SIZE_MAX;
+    double near[PV__RUN * PARAMS_MAX];
     for (int y = 0; y < 2; y++) {
         every[y] = (rows->all[y] + MOST - 1) / MOST;
-        left[y] = (every[y] - rows->before[y] % every[y]) % every[y]; /* rows of the label before the next one */
-        room += rows->own[y] / every[y];
+        at[y] = rows->before[y];
+        room += (rows->own[y] / (PV__RUN * every[y]) + 2) * PV__RUN;
     }
     picked *mine;
     PV_TRY(pv__alloc(ctx, room, sizeof *mine, &mine));
     for (size_t i = rows->begin; i < rows->end; i++) {
         int32_t y = t->label[i];
-        if (left[y]-- > 0)
+        if (at[y]++ / PV__RUN % every[y] != 0)
             continue;
-        left[y] = every[y] - 1;
-        mine[own++] = (picked){.score = logit_at(c, w, i) - offset, .weight = pv__weight(t, i), .label = y};
+        double score = logit_near(c, w, i, near, &first) - offset;
+        mine[own++] = (picked){.score = score, .weight = pv__weight(t, i), .label = y};
     }
     pv_status status = pv__collect(ctx, c->problem->shared, mine, own * sizeof *mine, (void **)made, count);
     *count /= sizeof *mine;

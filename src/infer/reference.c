@@ -439,17 +439,24 @@ typedef struct picked {
     int64_t label;
 } picked;
 
-/* The logit of row i; of columns, rows behind it, which may be asked for next, are made with it: room
- * [PV__RUN][inputs], from *first on. */
-static double logit_near(const cross *c, const double *w, size_t i, double *room, size_t *first) {
+/* Rows of columns that are next to each other, of which some are asked for. */
+typedef struct nearby {
+    size_t first, rows;
+    const double *x;
+    double room[PV__RUN * PARAMS_MAX];
+} nearby;
+
+static double logit_near(const cross *c, const double *w, size_t i, nearby *near) {
     size_t left = c->problem->n - i;
     if (!c->problem->columns)
         return logit_at(c, w, i);
-    if (i < *first || i - *first >= PV__RUN) {
-        *first = i;
-        (void)pv__problem_rows(NULL, c->problem, i, left < PV__RUN ? left : PV__RUN, room);
+    if (i < near->first || i - near->first >= near->rows) {
+        near->first = i;
+        near->rows = left < PV__RUN ? left : PV__RUN;
+        near->x = pv__problem_rows(NULL, c->problem, i, near->rows, near->room);
     }
-    return logit_of(c, w, room + (i - *first) * (size_t)pv_model_inputs(c->problem->model) + c->problem->model->offset);
+    size_t d = (size_t)pv_model_inputs(c->problem->model);
+    return logit_of(c, w, near->x + (i - near->first) * d + c->problem->model->offset);
 }
 
 /* Of each label every so many runs of rows, so that these are evenly spread. *made, freed by the caller: *count of all
@@ -457,8 +464,9 @@ static double logit_near(const cross *c, const double *w, size_t i, double *room
 static pv_status pick_rows(pv_ctx *ctx, const cross *c, const counts *rows, const double *w, double offset,
                            picked **made, size_t *count) {
     const pv_targets *t = &c->problem->targets;
-    size_t every[2], at[2], own = 0, room = 0, first = SIZE_MAX;
-    double near[PV__RUN * PARAMS_MAX];
+    size_t every[2], at[2], own = 0, room = 0;
+    nearby near;
+    near.first = near.rows = 0;
     for (int y = 0; y < 2; y++) {
         every[y] = (rows->all[y] + MOST - 1) / MOST;
         at[y] = rows->before[y];
@@ -470,7 +478,7 @@ static pv_status pick_rows(pv_ctx *ctx, const cross *c, const counts *rows, cons
         int32_t y = t->label[i];
         if (at[y]++ / PV__RUN % every[y] != 0)
             continue;
-        double score = logit_near(c, w, i, near, &first) - offset;
+        double score = logit_near(c, w, i, &near) - offset;
         mine[own++] = (picked){.score = score, .weight = pv__weight(t, i), .label = y};
     }
     pv_status status = pv__collect(ctx, c->problem->shared, mine, own * sizeof *mine, (void **)made, count);

@@ -364,6 +364,44 @@ static void other_work_is_refused(void **state) {
     clear(&other);
 }
 
+/* A gather by which the last rank says that it has another version: the text, and before it a hash. */
+static bool gather_as_another(void *state, const void *mine, size_t bytes, void *all) {
+    static const char ours[] = "version=" PV_VERSION;
+    enum { HASHED = 16 };
+    const member *m = state;
+    char *said = malloc(bytes);
+    assert_non_null(said);
+    memcpy(said, mine, bytes);
+    if (m->rank == m->all->size - 1 && bytes == HASHED)
+        said[HASHED - 1] ^= 1;
+    if (m->rank == m->all->size - 1 && bytes > sizeof ours && memcmp(said, ours, sizeof ours - 1) == 0)
+        said[strlen("version=")] = '9';
+    bool good = gather(state, said, bytes, all);
+    free(said);
+    return good;
+}
+
+static void *join_ranks(void *state) {
+    job *j = state;
+    pv_ctx *own = check_ctx(1);
+    pv_ranks ranks = {.rank = j->who.rank, .size = j->who.all->size, .gather = gather_as_another, .state = &j->who};
+    j->status = pv_ctx_set_ranks(own, &ranks);
+    snprintf(j->message, sizeof j->message, "%s", pv_ctx_error(own)->message);
+    j->ended = pv_ranks_end(own, j->status);
+    pv_ctx_free(own);
+    return NULL;
+}
+
+static void another_version_is_refused(void **state) {
+    (void)state;
+    cluster all = {.size = 3, .left = -1};
+    job jobs[RANKS_MAX] = {0};
+    for (int r = 0; r < all.size; r++)
+        jobs[r].who = (member){&all, r};
+    cluster_run(&all, join_ranks, jobs, sizeof *jobs);
+    told_to_all(jobs, 3, PV_ERR_USAGE, "rank 2 has other work than rank 0: version=9", "there version=" PV_VERSION);
+}
+
 /* Before anything is learned of the columns, which ranks share. */
 static void other_columns_are_refused(void **state) {
     (void)state;
@@ -506,6 +544,7 @@ int main(void) {
                                        cmocka_unit_test(the_same_of_a_packed_table_that_ranks_read),
                                        cmocka_unit_test(ranks_without_rows),
                                        cmocka_unit_test(other_work_is_refused),
+                                       cmocka_unit_test(another_version_is_refused),
                                        cmocka_unit_test(other_columns_are_refused),
                                        cmocka_unit_test(a_failure_is_told),
                                        cmocka_unit_test(a_stop_is_told),

@@ -251,6 +251,9 @@ static void the_same_bytes_of_a_packed_table(void **state) {
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.2";
     same_for_any_number(&packed, &options);
+    options.batch = "4096"; /* whose rows lie anywhere */
+    options.epochs = 1;
+    same_for_any_number(&packed, &options);
     pv_dataset_free(small, packed.data);
     pv_schema_free(small, packed.schema);
     pv_table_free(small, packed.table);

@@ -215,20 +215,6 @@ static void on_log(void *state, pv_log_level level, const char *message) {
 /* What ends the program at once has to know the context: signals, and a lack of memory far from the call. */
 static pv_ctx *volatile running_ctx;
 
-static const char *volatile beside_file, *volatile beside_other;
-
-void cli_beside(const char *file, const char *other) {
-    beside_other = other;
-    beside_file = file;
-}
-
-/* Calls only what a handler may. */
-void cli_beside_end(void) {
-    if (beside_file && access(beside_other, F_OK) != 0)
-        unlink(beside_file);
-    beside_file = NULL;
-}
-
 /* Several threads may come here at once: the first ends the program, on the spot, since the others are at work. */
 void cli_no_memory(const char *what) {
     static atomic_flag ending = ATOMIC_FLAG_INIT;
@@ -236,7 +222,6 @@ void cli_no_memory(const char *what) {
         pause();
     if (running_ctx)
         pv_outputs_abandon(running_ctx);
-    cli_beside_end();
     fprintf(stderr, "prevail: out of memory %s\n", what);
     _exit(CLI_FAILED);
 }
@@ -341,7 +326,6 @@ static void on_signal(int number) {
     } else if (now - first >= REPEAT) {
         if (running_ctx)
             pv_outputs_abandon(running_ctx);
-        cli_beside_end();
         signal(number, SIG_DFL);
         raise(number); /* comes when the handler is left */
     }
@@ -357,7 +341,6 @@ static void on_lost_page(int number) {
     (void)written;
     if (running_ctx)
         pv_outputs_abandon(running_ctx);
-    cli_beside_end();
     _exit(CLI_BAD_INPUT);
 }
 

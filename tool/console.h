@@ -29,10 +29,6 @@ void *cli_alloc(size_t count, size_t size); /* zeroed */
 void *cli_resize(void *block, size_t count, size_t size);
 char *cli_copy(const char *text);
 _Noreturn void cli_no_memory(const char *what); /* "for JSON" */
-/* A file that is of use only beside another, which may not be there yet: where the program ends at once without it, the
- * file is removed. Both are borrowed; NULL: there is none any more. */
-void cli_beside(const char *file, const char *other);
-void cli_beside_end(void); /* removes it, unless the other is there */
 
 /* Makes call->ctx with the command's --threads, its log and progress, and lets SIGINT, SIGTERM, SIGHUP and SIGXCPU
  * interrupt it. */

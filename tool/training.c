@@ -93,59 +93,40 @@ int cli_training_read(cli_call *call, const char *path, const cli_roles *options
     return code == CLI_OK ? cli_training_learn(call, options, training) : code;
 }
 
-/* Whether that file was packed after the source was last written to: what has no time, as a query, is read again. */
-static bool is_newer(const char *packed, const char *source) {
-    struct stat made, from;
-    if (stat(packed, &made) != 0 || stat(source, &from) != 0 || !S_ISREG(from.st_mode))
-        return false;
-    return made.st_mtim.tv_sec > from.st_mtim.tv_sec ||
-           (made.st_mtim.tv_sec == from.st_mtim.tv_sec && made.st_mtim.tv_nsec > from.st_mtim.tv_nsec);
-}
-
-static int read_packed(cli_call *call, const char *path, const cli_roles *options, cli_training *training) {
-    int code = cli_read(call, NULL, training->packed, &options->roles, &training->table);
-    if (code == CLI_OK && strcmp(training->table->source, path) != 0) {
-        code =
-            cli_error(call, PV_ERR_INPUT, training->packed,
-                      "is of another table, %s; remove it, or give --checkpoint another name", training->table->source);
-        cli_beside(NULL, NULL); /* it is not this command's to remove */
-    }
-    return code;
-}
-
-static int pack_beside(cli_call *call, const char *path, const cli_roles *options, cli_training *training) {
-    pv_status status = pv_table_pack(call->ctx, training->table, training->packed, false);
+/* The table as a packed file that has a name for no longer than it takes to open it: nobody finds it, and nothing is
+ * left of it, however the command ends. */
+static int pack_beside(cli_call *call, const char *path, const char *packed, const cli_roles *options,
+                       cli_training *training) {
+    if (access(packed, F_OK) == 0)
+        return cli_error(call, PV_ERR_PATH, packed,
+                         "exists, where %s, which does not fit --memory, would be packed: remove it, or give "
+                         "--checkpoint another name",
+                         path);
+    pv_status status = pv_table_pack(call->ctx, training->table, packed, false);
     if (status != PV_OK)
         return cli_fail(call, status);
     pv_table_free(call->ctx, training->table);
     training->table = NULL;
-    cli_note(call, "%s does not fit --memory: it was packed into %s, which goes with the checkpoint", path,
-             training->packed);
-    return read_packed(call, path, options, training);
+    int code = cli_read(call, NULL, packed, &options->roles, &training->table);
+    unlink(packed);
+    if (code == CLI_OK)
+        cli_note(call, "%s does not fit --memory: it was packed beside the checkpoint, for this run", path);
+    return code;
 }
 
 int cli_training_read_beside(cli_call *call, const char *path, const cli_roles *options,
                              const cli_checkpoint *checkpoint, cli_training *training) {
     const char *file = checkpoint->path;
-    if (!file || !cli_given(call, "memory") || strcmp(file, "-") == 0 || pv_ctx_ranks(call->ctx, NULL) > 1 ||
-        (!checkpoint->resume && access(file, F_OK) == 0)) /* which is refused */
-        return cli_training_read(call, path, options, training);
-    size_t size = strlen(file) + sizeof ".pvt";
-    training->packed = cli_alloc(size, 1);
-    snprintf(training->packed, size, "%s.pvt", file);
-    bool there = access(training->packed, F_OK) == 0;
-    int code = CLI_OK;
-    if (there && !checkpoint->resume)
-        return cli_error(call, PV_ERR_USAGE, training->packed,
-                         "exists, where a table that does not fit --memory would be packed: add --resume to use it, or "
-                         "remove it");
-    cli_beside(training->packed, file);
-    if (there && is_newer(training->packed, path))
-        code = read_packed(call, path, options, training);
-    else
-        code = cli_read(call, NULL, path, &options->roles, &training->table);
-    if (code == CLI_OK && !pv_table_fits(call->ctx, training->table))
-        code = pack_beside(call, path, options, training);
+    int code = cli_read(call, NULL, path, &options->roles, &training->table);
+    if (code == CLI_OK && file && strcmp(file, "-") != 0 && cli_given(call, "memory") &&
+        pv_ctx_ranks(call->ctx, NULL) == 1 && !pv_table_fits(call->ctx, training->table) &&
+        (checkpoint->resume || access(file, F_OK) != 0)) { /* what is refused is not packed */
+        size_t size = strlen(file) + sizeof ".pvt";
+        char *packed = cli_alloc(size, 1);
+        snprintf(packed, size, "%s.pvt", file);
+        code = pack_beside(call, path, packed, options, training);
+        free(packed);
+    }
     return code == CLI_OK ? cli_training_learn(call, options, training) : code;
 }
 
@@ -203,9 +184,6 @@ void cli_training_clear(cli_call *call, cli_training *training) {
     pv_dataset_free(call->ctx, training->data);
     pv_schema_free(call->ctx, training->schema);
     pv_table_free(call->ctx, training->table);
-    if (training->packed)
-        cli_beside_end(); /* it stays, where there is something to be resumed */
-    free(training->packed);
 }
 
 bool cli_was_stopped(const pv_classifier *c, pv_stop stop) {

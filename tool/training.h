@@ -11,7 +11,6 @@ typedef struct cli_training {
     pv_table *table;
     pv_schema *schema;
     pv_dataset *data;
-    char *packed; /* where the table may be packed, beside the checkpoint */
 } cli_training;
 
 /* Options that determine prevalences, for the list of what a command that assumes them is without. */
@@ -29,8 +28,8 @@ extern const pv_option cli_sample_table[];  /* of cli_sample */
 /* Checks and completes the roles for a fit of the file, before any work. */
 int cli_training_prepare(cli_call *call, const char *path, const pv_fit_options *fit, cli_roles *options);
 int cli_training_read(cli_call *call, const char *path, const cli_roles *options, cli_training *training);
-/* The same for work with a checkpoint: a table that does not fit --memory is packed once, as CHECKPOINT.pvt, and that
- * is read instead, by --resume again. It goes with the checkpoint (cli_training_clear). */
+/* The same for work with a checkpoint: a table that does not fit --memory is packed beside it, and that is read
+ * instead, for as long as the command runs. */
 int cli_training_read_beside(cli_call *call, const char *path, const cli_roles *options,
                              const cli_checkpoint *checkpoint, cli_training *training);
 /* Its second half, of a table that is there already. */

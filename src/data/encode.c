@@ -276,6 +276,12 @@ done:
     return status;
 }
 
+/* Where the table's file could not be read, what was made of it is nothing, and what was found wrong with it is not. */
+static pv_status read_whole(pv_ctx *ctx, const pv_table *table, pv_status status) {
+    pv_status read = status == PV_ERR_INTERRUPTED ? PV_OK : pv__packed_unchanged(ctx, table);
+    return read == PV_OK ? status : read;
+}
+
 /* A dataset without rows that says what it is made of. */
 static pv_status dataset_of(pv_ctx *ctx, const pv_table *table, pv_dataset **dataset) {
     PV_TRY(pv__alloc(ctx, 1, sizeof **dataset, dataset));
@@ -313,10 +319,12 @@ pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *ro
     PV_GOTO(done, pv__groups_learn(ctx, table, roles, data));
     PV_GOTO(done, pv__strata_learn(ctx, table, roles, made, data));
     PV_GOTO(done, pv__suspect_sets(ctx, table, data, made));
-    PV_GOTO(done, pv__packed_unchanged(ctx, table));
-    *schema = made;
-    *dataset = data;
 done:
+    status = read_whole(ctx, table, status);
+    if (status == PV_OK) {
+        *schema = made;
+        *dataset = data;
+    }
     ctx->ranks.begun = begun; /* until the fit each may be stopped by itself */
     if (status != PV_OK) {
         pv_schema_free(ctx, made);
@@ -445,9 +453,11 @@ pv_status pv_schema_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *
     PV_GOTO(done, (schema->image ? pv__images_apply : apply_columns)(ctx, schema, table,
                                                                      roles ? roles : &features_alone, data));
     PV_GOTO(done, pv__strata_apply(ctx, schema, table, data));
-    *dataset = data;
-    data = NULL;
 done:
-    pv_dataset_free(ctx, data);
+    status = read_whole(ctx, table, status);
+    if (status == PV_OK)
+        *dataset = data;
+    else
+        pv_dataset_free(ctx, data);
     return status;
 }

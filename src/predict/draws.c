@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "data/data.h"
 #include "predict/predict.h"
 
 enum { ROWS = 32 };              /* worked on together: their values over all draws stay in the cache */
@@ -128,7 +129,7 @@ pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
     bool done;
     PV_TRY(pv__predict_draws_aboard(ctx, c, data, level, weight, j.output, j.outputs, &done));
     if (done)
-        return PV_OK;
+        return pv__columns_unchanged(ctx, data);
     size_t blocks = (data->rows + ROWS - 1) / ROWS;
     int threads = pv_ctx_threads(ctx);
     worker *workers;
@@ -152,5 +153,5 @@ pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
         pv__free(ctx, workers[t].order);
     }
     pv__free(ctx, workers);
-    return status;
+    return status == PV_OK ? pv__columns_unchanged(ctx, data) : status;
 }

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "data/data.h"
 #include "predict/predict.h"
 
 enum { ROWS = 512 };
@@ -84,5 +85,5 @@ pv_status pv__each_draw(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *d
     for (int t = 0; t < threads; t++)
         worker_free(v, &workers[t]);
     pv__free(ctx, workers);
-    return status;
+    return status == PV_OK ? pv__columns_unchanged(ctx, data) : status;
 }

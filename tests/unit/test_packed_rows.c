@@ -238,9 +238,8 @@ static void a_file_that_shrinks(void **state) {
         struct stat before;
         assert_int_equal(stat(packed_path, &before), 0);
         assert_int_equal(truncate(packed_path, before.st_size / 3), 0);
-        pv_fit_options options;
+        pv_fit_options options = pv_fit_options_default();
         pv_classifier *model;
-        pv_options_default(pv_fit_option_table, &options);
         options.prevalence = "0.1";
         for (int infer = PV_INFER_MAP; infer <= PV_INFER_LAPLACE; infer += PV_INFER_LAPLACE - PV_INFER_MAP) {
             options.infer = infer; /* block by block, and with a matrix */
@@ -252,6 +251,47 @@ static void a_file_that_shrinks(void **state) {
         pv_ctx_free(own);
         unlink(packed_path);
     }
+}
+
+static void was_changed(const pv_ctx *own, pv_status status) {
+    assert_int_equal(status, PV_ERR_INPUT);
+    assert_non_null(strstr(pv_ctx_error(own)->message, "was changed while it was in use"));
+}
+
+/* Nor is anything learned from what could not be read, or said of it, nor rows taken from it, nor draws' predictions.
+ */
+static void a_table_that_shrinks(void **state) {
+    (void)state;
+    pack_rows(false);
+    pv_ctx *own = limited();
+    learned mapped = learn(own, "y", NULL, PV_MISSING_IMPUTE);
+    assert_non_null(mapped.data->columns);
+    pv_fit_options options = pv_fit_options_default();
+    pv_classifier *model;
+    options.prevalence = "0.1";
+    options.infer = PV_INFER_LAPLACE;
+    options.draws = 20;
+    CHECK_OK(own, pv_fit(own, mapped.schema, mapped.data, &options, &model));
+    struct stat before;
+    assert_int_equal(stat(packed_path, &before), 0);
+    pv_table *table;
+    CHECK_OK(own, pv_table_read(own, packed_path, NULL, &table));
+    assert_int_equal(truncate(packed_path, before.st_size - 8), 0); /* its pages stay */
+    const pv_predict_options interval = {.level = 0.9};
+    pv_prediction *said;
+    was_changed(own, pv_predict_in(own, model, mapped.data, "known:0.1", &interval, &said));
+    was_changed(own, pv_predict_in(own, model, mapped.data, "unknown", &interval, &said));
+    const pv_roles roles = {.target = "y", .missing = PV_MISSING_IMPUTE};
+    pv_schema *schema;
+    pv_dataset *data;
+    was_changed(own, pv_schema_learn(own, table, &roles, &schema, &data));
+    assert_true(!schema && !data);
+    was_changed(own, pv_schema_apply(own, mapped.schema, table, &roles, &data));
+    assert_null(data);
+    pv_classifier_free(own, model);
+    pv_table_free(own, table);
+    forget(own, &mapped);
+    pv_ctx_free(own);
 }
 
 /* A cell that is too far from the mean of those that were learned from is told of at its place. */
@@ -287,6 +327,7 @@ int main(void) {
                                        cmocka_unit_test_teardown(the_same_models, remove_packed),
                                        cmocka_unit_test_teardown(a_file_that_changes, remove_packed),
                                        cmocka_unit_test_teardown(a_file_that_shrinks, remove_packed),
+                                       cmocka_unit_test_teardown(a_table_that_shrinks, remove_packed),
                                        cmocka_unit_test_teardown(a_cell_that_is_too_far, remove_packed)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -150,11 +150,11 @@ bool pv__same_letters(const char *a, const char *b, size_t n); /* the first n, o
 bool pv__parse_real(const char *text, double *value);
 bool pv__is_hexadecimal(const char *text); /* begins as such a number */
 
-/* Settings of one table; values as for pv_settings_add. The caller frees. */
 /* Lines `NAME`=VALUE of the options that are not as usual, by which work is compared; and a value to the end of its
  * line, of which it is one. */
 void pv__options_lines(FILE *stream, const pv_option *table, const void *options, const void *usual);
 void pv__line_end(FILE *stream, const char *text);
+/* Settings of one table; values as for pv_settings_add. The caller frees. */
 PV_MUST_USE pv_status pv__settings_of(pv_ctx *ctx, const pv_option *table, size_t size, const void *values,
                                       pv_settings **settings);
 

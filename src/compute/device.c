@@ -83,6 +83,8 @@ pv_status pv__device_networks_check(pv_ctx *ctx) {
     if (pv__device_asked(ctx) && plugin_of(ctx->root) && ctx->root->device.tables_only)
         return pv__fail(ctx, PV_ERR_USAGE, "`device` cuda is not available for networks: %s",
                         ctx->root->device.without);
+    if (is_shared(ctx) && ctx->root->device.kind == PV_DEVICE_AUTO && plugin_of(ctx->root))
+        pv__log(ctx, PV_LOG_INFO, "ranks share a network's batches among processors: the device is not used");
     return PV_OK;
 }
 

@@ -77,16 +77,19 @@ static pv_status read_share(pv__reader *r, uint64_t first, uint64_t size, share 
     int rank, ranks = pv_ctx_ranks(r->ctx, &rank);
     uint64_t begin = first + pv__share_of(size - first, rank, ranks);
     size_t line = rank == 0 ? r->input.line : 2;
+    pv_status status = PV_OK;
     if (rank > 0) {
-        PV_TRY(go_to(r, begin - 1, 1));
-        PV_TRY(skip_line(r));
+        status = go_to(r, begin - 1, 1);
+        if (status == PV_OK)
+            status = skip_line(r);
         r->input.line = line;
     }
     r->until = rank + 1 < ranks ? first + pv__share_of(size - first, rank + 1, ranks) : UINT64_MAX;
     r->input.expected = (r->until < size ? r->until : size) - begin;
     pv__csv_room(r);
     own->begin = pv__input_place(&r->input);
-    pv_status status = pv__csv_rows(r);
+    if (status == PV_OK)
+        status = pv__csv_rows(r);
     if (status != PV_OK && status != PV_ERR_INPUT)
         return status;
     if (status != PV_OK) /* said again, or better, by who reads the whole */

@@ -5,6 +5,7 @@
  * profile whose Newton iteration does not settle.
  */
 #include "infer/density.h"
+#include "model/loaded.h"
 
 #include <math.h>
 #include <string.h>
@@ -87,10 +88,15 @@ static pv_status make_state(pv_ctx *ctx, const pv__problem *problem, const state
     state *s = *made;
     s->ctx = ctx;
     s->problem = problem;
-    if (pv__density_goes(problem)) {
-        s->own_aboard = !from;
-        s->aboard = from ? from->aboard : NULL;
-        return from ? PV_OK : pv__density_aboard_new(ctx, problem, &s->aboard);
+    if (from && from->aboard) {
+        s->aboard = from->aboard;
+        return PV_OK;
+    }
+    if (!from && pv__density_goes(problem)) {
+        pv_status status = pv__density_aboard_new(ctx, problem, &s->aboard);
+        s->own_aboard = status == PV_OK;
+        if (!pv__loaded_forgone(ctx, status))
+            return status;
     }
     s->fast = can_be_fast(problem);
     s->joint = pv__problem_form(problem) == PV_FORM_JOINT;

@@ -108,8 +108,10 @@ static pv_status go_aboard(pv__objective *o) {
     if (!problem->loaded || problem->loaded->x != problem->x)
         return PV_OK;
     const pv__logistic loss = {t->label, t->weight, problem->factor, o->log_ratio[1] - o->log_ratio[0]};
-    PV_TRY(pv__loaded_passes_new(o->ctx, problem->loaded, problem->model, problem->n, o->logistic ? &loss : NULL, NULL,
-                                 &o->aboard));
+    pv_status status = pv__loaded_passes_new(o->ctx, problem->loaded, problem->model, problem->n,
+                                             o->logistic ? &loss : NULL, NULL, &o->aboard);
+    if (status != PV_OK)
+        return pv__loaded_forgone(o->ctx, status) ? PV_OK : status;
     if (o->logistic)
         return PV_OK;
     PV_TRY(pv__alloc(o->ctx, problem->n, pv__loaded_outputs(o->aboard) * sizeof(double), &o->out));
@@ -490,9 +492,12 @@ static pv_status loglik_shared(pv_ctx *ctx, const pv__problem *problem, const do
         PV_TRY(pv__objective_loglik_of(ctx, problem, w, begin, end, loglik));
         double *all;
         PV_TRY(pv__collect(ctx, true, loglik + begin * k, (end - begin) * k * sizeof *all, (void **)&all, &size));
-        if (size == (last - first * chunk) * k * sizeof *all)
+        bool whole = size == (last - first * chunk) * k * sizeof *all;
+        if (whole)
             memcpy(loglik + first * chunk * k, all, size);
         pv__free(ctx, all);
+        if (!whole)
+            return pv__fail(ctx, PV_ERR_INTERNAL, "ranks do not share the rows alike");
     }
     return PV_OK;
 }

@@ -76,6 +76,13 @@ void pv__loaded_free(pv_ctx *ctx, pv__loaded *loaded) {
     pv__free(ctx, loaded);
 }
 
+bool pv__loaded_forgone(pv_ctx *ctx, pv_status status) {
+    if (status != PV_ERR_MEMORY || pv__device_asked(ctx))
+        return false;
+    pv__log(ctx, PV_LOG_INFO, "the processor takes the rows: the device has too little memory");
+    return true;
+}
+
 /* ---- passes ------------------------------------------------------------------------------------------------------ */
 
 struct pv__loaded_passes {

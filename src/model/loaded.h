@@ -39,6 +39,10 @@ typedef struct pv__tied {
     const double *rho; /* NULL: all 0 */
 } pv__tied;
 
+/* Whether the device failed for lack of memory where nobody asked for it: then the processor does the work, which the
+ * log says. */
+bool pv__loaded_forgone(pv_ctx *ctx, pv_status status);
+
 typedef struct pv__loaded_passes pv__loaded_passes;
 /* Over the first n rows; loss and tied NULL: not asked for; both are copied. Rows and model must outlive it. */
 PV_MUST_USE pv_status pv__loaded_passes_new(pv_ctx *ctx, const pv__loaded *loaded, const pv_model *model, size_t n,

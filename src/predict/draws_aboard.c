@@ -67,7 +67,8 @@ static pv_status run_block(pv_ctx *ctx, const pv_classifier *c, const pv__spread
         status = pv__loaded_spreads(ctx, passes, spec, 0, rows, of);
     pv__loaded_passes_free(ctx, passes);
     pv__loaded_free(ctx, loaded);
-    return status;
+    *taken = !pv__loaded_forgone(ctx, status);
+    return *taken ? status : PV_OK;
 }
 
 pv_status pv__predict_draws_aboard(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, double level,

@@ -242,7 +242,14 @@ pv_status pv__unknown_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
     visitor.blind = j.loaded != NULL;
     if (update)
         PV_GOTO(done, pv__alloc(ctx, c->posterior->count, sizeof *j.weight, &j.weight));
-    PV_GOTO(done, pv__each_draw(ctx, c, data, &visitor));
+    status = pv__each_draw(ctx, c, data, &visitor);
+    if (j.loaded && pv__loaded_forgone(ctx, status)) {
+        pv__loaded_free(ctx, j.loaded);
+        j.loaded = NULL;
+        visitor.blind = false;
+        status = pv__each_draw(ctx, c, data, &visitor);
+    }
+    PV_GOTO(done, status);
     if (update)
         PV_GOTO(done, pv__joint_weights(ctx, c->posterior->count, j.weight, &effective));
     PV_GOTO(done, pv__unknown_new(ctx, c->schema->classes, options, &made));

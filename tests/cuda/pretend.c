@@ -1,7 +1,8 @@
 /* A plug-in that pretends: what becomes of a device that fails, where there is none. PRETEND says how:
  *   version   it is of another version             absent   there is no device
  *   memory    a network or a table does not fit    lost     the device is lost at the third step or pass
- *   tables    it has no networks                 diverged the loss of the fifth step is not a number
+ *   tables    it has no networks                   diverged the loss of the fifth step is not a number
+ *   full      a table fits, and nothing beside it
  */
 #include <math.h>
 #include <stdio.h>

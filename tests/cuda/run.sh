@@ -112,6 +112,16 @@ assert 0 <= off < 1e-6, off
 EOF_PY
 PRETEND=lost check "a device lost under an unknown prevalence" says 1 'the device failed: it fell off the bus' "$scratch/pretend" \
     predict "$scratch/draws.model" builtin:esoph --population unknown --method vb --device cuda --quiet -o "$scratch/draws.lost"
+# A device that nobody asked for, and that has no room: the processor does it, and that is said.
+full() {
+    "$prevail" simulate gaussian --rows 2000 --dimensions 8 --prevalence 0.3 -o "$scratch/some.csv" &&
+        "$prevail" simulate gaussian --rows 125000 --dimensions 8 --prevalence 0.3 --seed 2 -o "$scratch/many.csv" &&
+        "$prevail" fit "$scratch/some.csv" --target y --prevalence 0.3 --infer laplace --draws 160 --device cpu -o "$scratch/some.model" --quiet &&
+        "$prevail" predict "$scratch/some.model" "$scratch/many.csv" --device cpu -o "$scratch/full.cpu" --quiet &&
+        PRETEND=full PREVAIL_PLUGINS=$scratch/pretend "$prevail" predict "$scratch/some.model" "$scratch/many.csv" -o "$scratch/full.auto" 2>"$scratch/err" &&
+        grep -q 'the processor takes the rows: the device has too little memory' "$scratch/err" && cmp "$scratch/full.cpu" "$scratch/full.auto"
+}
+check "no memory on a device that nobody asked for" full
 check "a table without a plug-in" says 2 "${cannot}there is no libprevail-cuda.so" "$scratch/none" "${table[@]}" --device cuda
 check "a table in minibatches" says 2 '--device cuda takes tables in the full batch' "$scratch/pretend" "${table[@]}" --device cuda --batch 32
 PRETEND=memory check "no memory for a table" says 1 'the device has too little memory: pretended' "$scratch/pretend" "${table[@]}" --device cuda

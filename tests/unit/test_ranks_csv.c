@@ -89,7 +89,7 @@ static void same_for_any_number(const pv_csv_options *options, pv_status status,
 
 typedef struct form {
     size_t missing_from, missing_to; /* rows without a number and a level */
-    size_t blank;                    /* a blank line before every so-manieth row; 0: none */
+    size_t blank;                    /* rows between two blank lines; 0: there are none */
     const char *text;                /* another column, the same in every row */
     const char *odd;                 /* in the place of the number, in the row of that number */
     size_t odd_row;
@@ -162,6 +162,14 @@ static void what_is_wrong(void **state) {
     write_file(&(form){.text = "some words", .odd = "none", .odd_row = ROWS - 5, .end = "\n"});
     same_for_any_number(&usual, PV_ERR_INPUT, EACH_THE_WHOLE);
     write_file(&(form){.text = "some words", .odd = "1,2", .odd_row = ROWS / 2, .end = "\n"});
+    same_for_any_number(&usual, PV_ERR_INPUT, EACH_THE_WHOLE);
+    write_file(&(form){.text = "some words", .end = "\n"}); /* a NUL ahead of where a rank begins to read */
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    assert_int_equal(fseek(file, ftell(file) / 2 + 100, SEEK_SET), 0);
+    assert_int_equal(fputc(0, file), 0);
+    assert_int_equal(fclose(file), 0);
     same_for_any_number(&usual, PV_ERR_INPUT, EACH_THE_WHOLE);
     /* shares that each agree with themselves alone */
     write_file(&(form){

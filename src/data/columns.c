@@ -36,7 +36,7 @@ pv__numbers pv__numbers_read(pv__numbers numbers, size_t first, size_t n, double
         return (pv__numbers){.wide = room};
     }
     pv__packed_bytes(numbers.file, numbers.narrow + first, n * sizeof *numbers.narrow, room);
-    return (pv__numbers){.narrow = (const float *)room};
+    return (pv__numbers){.narrow = (const float *)(const void *)room};
 }
 
 void pv__numbers_expect(pv__numbers numbers, size_t first, size_t last) {
@@ -82,7 +82,7 @@ static pv__numbers stretch_at(pv__cursor *c, size_t begin, size_t rows, size_t t
     size_t at = begin - c->first;
     if (c->numbers.wide)
         return (pv__numbers){.wide = c->room + at};
-    return (pv__numbers){.narrow = (const float *)c->room + at};
+    return (pv__numbers){.narrow = (const float *)(const void *)c->room + at};
 }
 
 const double *pv__cursor_block(pv__cursor *cursor, size_t begin, size_t rows, size_t table_rows, double *buffer) {

@@ -113,7 +113,7 @@ static pv__numbers seen_in(const struct pv_columns *columns, const window *seen,
     const double *cells = seen->cells + (size_t)(f - columns->feature) * columns->room;
     size_t at = begin - seen->first;
     return (pv__numbers){.wide = f->numbers.wide ? cells + at : NULL,
-                         .narrow = f->numbers.wide ? NULL : (const float *)cells + at};
+                         .narrow = f->numbers.wide ? NULL : (const float *)(const void *)cells + at};
 }
 
 /* Rows begin .. end-1, at most BLOCK, of a few columns of numbers side by side; x: their first feature. False where a

@@ -98,10 +98,7 @@ int cli_training_read(cli_call *call, const char *path, const cli_roles *options
 static int pack_beside(cli_call *call, const char *path, const char *packed, const cli_roles *options,
                        cli_training *training) {
     if (access(packed, F_OK) == 0)
-        return cli_error(call, PV_ERR_PATH, packed,
-                         "exists, where %s, which does not fit --memory, would be packed: remove it, or give "
-                         "--checkpoint another name",
-                         path);
+        return cli_error(call, PV_ERR_PATH, packed, "is left of a process that was killed; remove it");
     pv_status status = pv_table_pack(call->ctx, training->table, packed, false);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -121,9 +118,9 @@ int cli_training_read_beside(cli_call *call, const char *path, const cli_roles *
     if (code == CLI_OK && file && strcmp(file, "-") != 0 && cli_given(call, "memory") &&
         pv_ctx_ranks(call->ctx, NULL) == 1 && !pv_table_fits(call->ctx, training->table) &&
         (checkpoint->resume || access(file, F_OK) != 0)) { /* what is refused is not packed */
-        size_t size = strlen(file) + sizeof ".pvt";
+        size_t size = strlen(file) + sizeof ".pvt.partial.XXXXXX";
         char *packed = cli_alloc(size, 1);
-        snprintf(packed, size, "%s.pvt", file);
+        snprintf(packed, size, "%s.pvt.partial.%06x", file, (unsigned)getpid() & 0xFFFFFF);
         code = pack_beside(call, path, packed, options, training);
         free(packed);
     }

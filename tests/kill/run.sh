@@ -92,7 +92,7 @@ ended() {
 look() { first='prevail: ck: nothing there yet; starting from the beginning'; [ ! -s ck ] || first='prevail: continuing from ck'; }
 # Whether it did, and said nothing else but where its report is and which fits of a grid are there.
 said() {
-    sed -i '1{/does not fit --memory: it was packed into ck.pvt/d}' err
+    sed -i '1{/does not fit --memory: it was packed beside the checkpoint/d}' err
     [ "$(head -n 1 err)" = "$first" ] &&
         ! tail -n +2 err | grep -q -v -x -e 'prevail: report in out/report.html' -e 'prevail: [0-9]* of [0-9]* fits are in out already'
 }
@@ -139,7 +139,7 @@ for i in "${!names[@]}"; do
     same || fail "$name: other bytes after $done kills"
     for file in *; do
         case $file in
-        data.csv | nodules.csv | long.csv | discs.npz | ck.pvt.partial.?????? | whole | out | err | trace.csv | out.partial.?????? | trace.csv.partial.??????) ;;
+        data.csv | nodules.csv | long.csv | discs.npz | ck.pvt.partial.* | whole | out | err | trace.csv | out.partial.?????? | trace.csv.partial.??????) ;;
         *) fail "$name: left $file behind" ;;
         esac
     done

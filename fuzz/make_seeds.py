@@ -53,7 +53,7 @@ for name in ("numbers", "dates", "long"):
     put("csv", name + "_gzip", gzip.compress(csv[name].encode(), mtime=0))
     put("csv", name + "_zstd", subprocess.run(["zstd", "-q", "-c"], input=csv[name].encode(), capture_output=True).stdout)
 for name, text in csv.items():
-    for target in ("csv", "csv_window", "csv_roundtrip"):
+    for target in ("csv", "csv_window", "csv_ranks", "csv_roundtrip"):
         put(target, name, text)
 for i, text in enumerate(["1.5", "-0.1e-3", "12345678901234567890", "9007199254740993", "1e400", "4.9e-324", "inf", "1.",
                           "2.2250738585072011e-308", ".5", "+7", "1e", "prevalance", "\u00e9\u4e2d", "\xff"]):

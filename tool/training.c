@@ -104,8 +104,10 @@ static int pack_beside(cli_call *call, const char *path, const char *packed, con
         return cli_fail(call, status);
     pv_table_free(call->ctx, training->table);
     training->table = NULL;
+    cli_end_without(packed);
     int code = cli_read(call, NULL, packed, &options->roles, &training->table);
     unlink(packed);
+    cli_end_without(NULL);
     if (code == CLI_OK)
         cli_note(call, "%s does not fit --memory: it was packed beside the checkpoint, for this run", path);
     return code;

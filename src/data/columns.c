@@ -48,10 +48,11 @@ void pv__numbers_expect(pv__numbers numbers, size_t first, size_t last) {
 
 /* Of rows that are not all: a stretch of the table that has several of them is read at once. */
 void pv__numbers_gather(pv__numbers numbers, const size_t *row, size_t n, double *buffer) {
-    double stretch[PV__BLOCK];
+    enum { STRETCH = 512 };
+    double stretch[STRETCH];
     for (size_t i = 0; i < n;) {
         size_t end = i + 1, first = row[i];
-        while (numbers.file && end < n && row[end] >= first && row[end] - first < PV__BLOCK)
+        while (numbers.file && end < n && row[end] >= first && row[end] - first < STRETCH)
             end++;
         pv__numbers here = pv__numbers_read(numbers, first, row[end - 1] - first + 1, stretch);
         for (; i < end; i++)

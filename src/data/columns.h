@@ -61,18 +61,18 @@ pv__numbers pv__numbers_read(pv__numbers numbers, size_t first, size_t n, double
 void pv__numbers_expect(pv__numbers numbers, size_t first, size_t last);
 /* The numbers of some rows of the table. */
 void pv__numbers_gather(pv__numbers numbers, const size_t *row, size_t n, double *to);
+enum { PV__BLOCK = 2048 };
 /* A pass over the data's rows of a column, in order; a file is read a stretch at a time. */
 typedef struct pv__cursor {
     pv__numbers numbers;
     const pv_dataset *data; /* NULL: all rows of the table */
     bool all_rows;
     size_t first, rows; /* of the table, in room */
-    double room[4096];
+    double room[PV__BLOCK];
 } pv__cursor;
 void pv__cursor_begin(pv__numbers numbers, const pv_dataset *data, bool all_rows, pv__cursor *cursor);
 /* Numbers of rows begin ..: where they lie, or brought together in buffer [rows]. rows at most PV__BLOCK; table_rows:
  * beyond which nothing is read. */
-enum { PV__BLOCK = 2048 };
 const double *pv__cursor_block(pv__cursor *cursor, size_t begin, size_t rows, size_t table_rows, double *buffer);
 /* Whether the data's rows are the table's, in order. */
 bool pv__all_rows(const pv_table *table, const pv_dataset *data);

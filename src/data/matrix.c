@@ -116,13 +116,15 @@ static pv__numbers seen_in(const struct pv_columns *columns, const window *seen,
                          .narrow = f->numbers.wide ? NULL : (const float *)(const void *)cells + at};
 }
 
-/* Rows begin .. end-1, at most BLOCK, of a few columns of numbers side by side; x: their first feature. False where a
+enum { PART = 256 }; /* rows whose numbers are brought together at a time: stacks may be small */
+
+/* Rows begin .. end-1, at most PART, of a few columns of numbers side by side; x: their first feature. False where a
  * number is too far from the mean. */
-static bool fill_numbers(const struct pv_columns *of, const window *seen, size_t s, size_t columns,
-                         const pv_dataset *data, size_t begin, size_t end, double *x) {
+static bool fill_part(const struct pv_columns *of, const window *seen, size_t s, size_t columns, const pv_dataset *data,
+                      size_t begin, size_t end, double *x) {
     const feature *f = &of->feature[s];
     size_t width = (size_t)data->features, rows = end - begin;
-    double room[PV__TILE_COLUMNS][BLOCK], tile[PV__TILE_COLUMNS * PV__TILE];
+    double room[PV__TILE_COLUMNS][PART], tile[PV__TILE_COLUMNS * PV__TILE];
     pv__numbers numbers[PV__TILE_COLUMNS];
     bool near = true, missing = columns == 1 && f->source->missing;
     for (size_t k = 0; k < columns; k++) {
@@ -147,6 +149,14 @@ static bool fill_numbers(const struct pv_columns *of, const window *seen, size_t
         }
         pv__column_kernels_get()->turn(n, columns, tile, width, x);
     }
+    return near;
+}
+
+static bool fill_numbers(const struct pv_columns *of, const window *seen, size_t s, size_t columns,
+                         const pv_dataset *data, size_t begin, size_t end, double *x) {
+    bool near = true;
+    for (size_t at = begin; at < end; at += PART, x += PART * (size_t)data->features)
+        near = fill_part(of, seen, s, columns, data, at, end - at < PART ? end : at + PART, x) && near;
     return near;
 }
 

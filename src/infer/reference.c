@@ -14,6 +14,7 @@
 #include "infer/infer.h"
 
 enum { FOLDS = 10, FEWEST = 20, MOST = 10000, MANY = 200, FEW = 30, INFORMED = 40, ENOUGH = 1000000, PARAMS_MAX = 500 };
+enum { HELD = 4 * PARAMS_MAX }; /* numbers of rows that are made of columns and held: stacks may be small */
 static const double DEAR = 1e8; /* multiplications of one round of Newton steps, all folds */
 
 /* ---- the struct -------------------------------------------------------------------------------------------------- */
@@ -310,19 +311,23 @@ enum { PIECE = 1 << 14, ROOM = 16384, LONGEST = 64 }; /* a run is longer than PV
 static void describe_piece(const moments *m, size_t piece, double *sums) {
     const pv_targets *targets = &m->problem->targets;
     size_t end = m->rows - piece * PIECE < PIECE ? m->rows : (piece + 1) * PIECE, d = m->d;
-    double room[ROOM];
-    const double *run = room;
+    double room[HELD];
+    const double *held = room;
+    size_t from = 0, most = HELD / d;
     for (size_t at = piece * PIECE; at < end; at++) {
         size_t first = at - at % m->run, i = first * m->stride + at % m->run;
-        if (at == first)
-            run = pv__problem_rows(NULL, m->problem, i, end - first < m->run ? end - first : m->run, room);
+        if ((at - first) % most == 0) { /* the next rows of the run */
+            size_t left = end - at < m->run - at % m->run ? end - at : m->run - at % m->run;
+            held = pv__problem_rows(NULL, m->problem, i, left < most ? left : most, room);
+            from = at;
+        }
         int y = targets->label[i];
         double v = pv__weight(targets, i), *mass = sums + y;
         if (!(v > 0))
             continue;
         *mass += v;
         double share = v / *mass;
-        const double *restrict x = run + (at - first) * d;
+        const double *restrict x = held + (at - from) * d;
         double *restrict mean = sums + 2 + (size_t)y * d, *restrict square = mean + 2 * d;
         for (size_t j = 0; j < d; j++) {
             double delta = x[j] - mean[j];
@@ -443,7 +448,7 @@ typedef struct picked {
 typedef struct nearby {
     size_t first, rows;
     const double *x;
-    double room[PV__RUN * PARAMS_MAX];
+    double room[HELD];
 } nearby;
 
 static double logit_near(const cross *c, const double *w, size_t i, nearby *near) {
@@ -452,7 +457,9 @@ static double logit_near(const cross *c, const double *w, size_t i, nearby *near
         return logit_at(c, w, i);
     if (i < near->first || i - near->first >= near->rows) {
         near->first = i;
-        near->rows = left < PV__RUN ? left : PV__RUN;
+        near->rows = HELD / (size_t)pv_model_inputs(c->problem->model);
+        near->rows = near->rows < PV__RUN ? near->rows : PV__RUN;
+        near->rows = left < near->rows ? left : near->rows;
         near->x = pv__problem_rows(NULL, c->problem, i, near->rows, near->room);
     }
     size_t d = (size_t)pv_model_inputs(c->problem->model);

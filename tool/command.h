@@ -124,8 +124,9 @@ typedef enum cli_ranks { CLI_RANKS_AUTO, CLI_RANKS_MPI, CLI_RANKS_NONE } cli_ran
 #define CLI_OPTION_RANKS(type, field)                                                                                  \
     {                                                                                                                  \
         "ranks", PV_OPTION_CHOICE, offsetof(type, field), "auto", 0, 0, "auto|mpi|none", NULL,                         \
-            "Processes that share the work: rows of a fit, folds, a study's fits; auto: those that mpirun or "         \
-            "srun started, mpi: the same or an error, none: each for itself. Results do not depend on it."             \
+            "Processes that share the work: rows of a fit, folds, a study's fits, replicates of intervals; auto: "     \
+            "those that mpirun or srun started, mpi: the same or an error, none: each for itself. Results do not "     \
+            "depend on it."                                                                                            \
     }
 #define CLI_OPTION_JSON(type, field, what)                                                                             \
     { "json", PV_OPTION_FLAG, offsetof(type, field), NULL, 0, 0, NULL, NULL, what }

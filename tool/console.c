@@ -215,12 +215,6 @@ static void on_log(void *state, pv_log_level level, const char *message) {
 /* What ends the program at once has to know the context: signals, and a lack of memory far from the call. */
 static pv_ctx *volatile running_ctx;
 
-static const char *volatile unwanted;
-
-void cli_end_without(const char *path) {
-    unwanted = path;
-}
-
 /* Several threads may come here at once: the first ends the program, on the spot, since the others are at work. */
 void cli_no_memory(const char *what) {
     static atomic_flag ending = ATOMIC_FLAG_INIT;
@@ -228,8 +222,6 @@ void cli_no_memory(const char *what) {
         pause();
     if (running_ctx)
         pv_outputs_abandon(running_ctx);
-    if (unwanted)
-        unlink(unwanted);
     fprintf(stderr, "prevail: out of memory %s\n", what);
     _exit(CLI_FAILED);
 }

@@ -29,7 +29,6 @@ void *cli_alloc(size_t count, size_t size); /* zeroed */
 void *cli_resize(void *block, size_t count, size_t size);
 char *cli_copy(const char *text);
 _Noreturn void cli_no_memory(const char *what); /* "for JSON" */
-void cli_end_without(const char *path);         /* a file that it is to remove then, borrowed; NULL: none */
 
 /* Makes call->ctx with the command's --threads, its log and progress, and lets SIGINT, SIGTERM, SIGHUP and SIGXCPU
  * interrupt it. */

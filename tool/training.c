@@ -93,24 +93,17 @@ int cli_training_read(cli_call *call, const char *path, const cli_roles *options
     return code == CLI_OK ? cli_training_learn(call, options, training) : code;
 }
 
-/* The table as a packed file that has a name for no longer than it takes to open it: nobody finds it, and nothing is
- * left of it, however the command ends. */
-static int pack_beside(cli_call *call, const char *path, const char *packed, const cli_roles *options,
-                       cli_training *training) {
-    if (access(packed, F_OK) == 0)
-        return cli_error(call, PV_ERR_PATH, packed, "is left of a process that was killed; remove it");
-    pv_status status = pv_table_pack(call->ctx, training->table, packed, false);
+/* In the checkpoint's folder. */
+static int put_away(cli_call *call, const char *path, const char *checkpoint, pv_table **table) {
+    char *folder = cli_copy(checkpoint), *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    pv_status status = pv_table_put_away(call->ctx, slash ? folder : ".", table);
+    free(folder);
     if (status != PV_OK)
         return cli_fail(call, status);
-    pv_table_free(call->ctx, training->table);
-    training->table = NULL;
-    cli_end_without(packed);
-    int code = cli_read(call, NULL, packed, &options->roles, &training->table);
-    unlink(packed);
-    cli_end_without(NULL);
-    if (code == CLI_OK)
-        cli_note(call, "%s does not fit --memory: it was packed beside the checkpoint, for this run", path);
-    return code;
+    cli_note(call, "%s does not fit --memory: it was packed beside the checkpoint, for this run", path);
+    return CLI_OK;
 }
 
 int cli_training_read_beside(cli_call *call, const char *path, const cli_roles *options,
@@ -119,13 +112,8 @@ int cli_training_read_beside(cli_call *call, const char *path, const cli_roles *
     int code = cli_read(call, NULL, path, &options->roles, &training->table);
     if (code == CLI_OK && file && strcmp(file, "-") != 0 && cli_given(call, "memory") &&
         pv_ctx_ranks(call->ctx, NULL) == 1 && !pv_table_fits(call->ctx, training->table) &&
-        (checkpoint->resume || access(file, F_OK) != 0)) { /* what is refused is not packed */
-        size_t size = strlen(file) + sizeof ".pvt.partial.XXXXXX";
-        char *packed = cli_alloc(size, 1);
-        snprintf(packed, size, "%s.pvt.partial.%06x", file, (unsigned)getpid() & 0xFFFFFF);
-        code = pack_beside(call, path, packed, options, training);
-        free(packed);
-    }
+        (checkpoint->resume || access(file, F_OK) != 0)) /* what is refused is not packed */
+        code = put_away(call, path, file, &training->table);
     return code == CLI_OK ? cli_training_learn(call, options, training) : code;
 }
 

@@ -225,10 +225,10 @@ bool pv_ctx_interrupted(const pv_ctx *ctx);
  * the rows (in memory, or mapped from one file), gives its context its rank and a way to exchange bytes, makes the same
  * calls with the same data and options, and gets the same result: that of one process, bit for bit. The passes over
  * the rows, of full batches and of minibatches, are divided among them, and so are the reading of a CSV file
- * (pv_table_read) and the learning of a schema (pv_schema_learn): these are calls that all make, or none. Whatever is
- * not divided, each does for itself. What
- * differs between processes (version, processor, options, data) is refused with the number of the rank. Only rank 0
- * writes files: what the others write is discarded.
+ * (pv_table_read and what calls it), the learning of a schema (pv_schema_learn) and the replicates of intervals
+ * (pv_assess_intervals, pv_judge): these are calls that all make, or none. Whatever is not divided, each does for
+ * itself. What differs between processes (version, processor, options, data) is refused with the number of the rank.
+ * Only rank 0 writes files: what the others write is discarded.
  */
 typedef struct pv_ranks {
     int rank, size; /* 0 <= rank < size */

@@ -76,6 +76,8 @@ PV_MUST_USE pv_status pv_table_pack(pv_ctx *ctx, const pv_table *table, const ch
 /* Whether the context's memory (pv_ctx_set_memory) has room for a matrix of the table beside the table itself. True of
  * one that is packed, which needs none; of images; and where memory is not limited. */
 bool pv_table_fits(const pv_ctx *ctx, const pv_table *table);
+/* The same into a file of that folder that has no name, and is gone with the table: *table is then read from there. */
+PV_MUST_USE pv_status pv_table_put_away(pv_ctx *ctx, const char *folder, pv_table **table);
 
 /* The line that a row (from 0) starts at, from 1; of a table that was not read from a file, as if written as CSV. */
 size_t pv_table_line(const pv_table *table, size_t row);

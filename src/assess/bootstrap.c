@@ -307,7 +307,7 @@ static pv_status compare_ranks(pv_ctx *ctx, const pv__case *judged, const pv_met
     return pv__ranks_compare(ctx, lines);
 }
 
-/* Each rank makes every so-manieth, and gets the others'. */
+/* The replicates are dealt to the ranks, and each gets the others'. */
 static pv_status run_replicates(pv_ctx *ctx, const pv__case *judged, const pv__tally *all, const pv__cells *cells,
                                 const pv__ladder *ladders, const pv_metrics *value, uint64_t seed, size_t count,
                                 pv_metrics *replicates) {
@@ -319,6 +319,7 @@ static pv_status run_replicates(pv_ctx *ctx, const pv__case *judged, const pv__t
     pv_status status;
     threads = (size_t)threads > count ? (int)count : threads;
     PV_GOTO(done, compare_ranks(ctx, judged, value, seed, count));
+    ctx->ranks.begun = begun; /* until they meet again each may be stopped by itself */
     PV_GOTO(done, strata_new(ctx, judged->kinds, cells, &drawn_from));
     PV_GOTO(done, pv__alloc(ctx, (size_t)threads, sizeof *workers, &workers));
     for (int t = 0; t < threads; t++)

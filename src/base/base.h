@@ -96,6 +96,8 @@ void pv__spill_breathe(const pv_ctx *ctx);
 size_t pv__spill_room(const pv_ctx *ctx);
 /* Whether a block of so many bytes would lie in a file. */
 bool pv__spill_wanted(const pv_ctx *ctx, size_t bytes);
+/* A file in that folder that nobody else can find, open for reading and writing; -1 with errno where it cannot be. */
+int pv__file_without_name(const char *folder);
 void pv__spill_end(pv_ctx *ctx);
 bool pv__allocates_plainly(const pv_ctx *ctx); /* with malloc and free */
 PV_MUST_USE pv_status pv__strdup(pv_ctx *ctx, const char *text, char **copy);

@@ -136,13 +136,12 @@ static void unmap(const block *b) {
     close(b->file);
 }
 
-/* A file without a name. */
-static int make_file(const pv__spill *s) {
-    int file = open(s->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+int pv__file_without_name(const char *folder) {
+    int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
         return file;
     char path[4096];
-    int length = pv__format(path, sizeof path, "%s/prevail-XXXXXX", s->folder);
+    int length = pv__format(path, sizeof path, "%s/prevail-XXXXXX", folder);
     if (length < 0 || length >= (int)sizeof path)
         return -1;
     file = mkostemp(path, O_CLOEXEC);
@@ -159,7 +158,7 @@ static pv_status no_room(pv_ctx *ctx, const pv__spill *s, size_t bytes, int caus
 }
 
 static pv_status map_file(pv_ctx *ctx, pv__spill *s, size_t bytes, void **made) {
-    int file = make_file(s), cause = errno;
+    int file = pv__file_without_name(s->folder), cause = errno;
     if (file >= 0)
         cause = posix_fallocate(file, 0, (off_t)bytes);
     void *at = file >= 0 && cause == 0 ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;

@@ -84,7 +84,7 @@ pv_status pv__device_networks_check(pv_ctx *ctx) {
         return pv__fail(ctx, PV_ERR_USAGE, "`device` cuda is not available for networks: %s",
                         ctx->root->device.without);
     if (is_shared(ctx) && ctx->root->device.kind == PV_DEVICE_AUTO && plugin_of(ctx->root))
-        pv__log(ctx, PV_LOG_INFO, "ranks share a network's batches among processors: the device is not used");
+        pv__log(ctx, PV_LOG_INFO, "several ranks run networks on processors: the device is not used");
     return PV_OK;
 }
 

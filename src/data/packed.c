@@ -108,7 +108,7 @@ static const double *wide_cells(const pv_column *column, size_t at, size_t n, do
 
 /* Of the table's rows, a piece at a time. */
 static void write_cells(FILE *stream, const pv_table *table, const pv_column *column, kind k) {
-    enum { PIECE = 8192 };
+    enum { PIECE = 1024 }; /* stacks may be small */
     float numbers[PIECE];
     double wide[PIECE];
     uint64_t lines[PIECE];
@@ -145,17 +145,12 @@ static pv_status check_single(pv_ctx *ctx, const pv_table *table) {
     return PV_OK;
 }
 
-pv_status pv_table_pack(pv_ctx *ctx, const pv_table *table, const char *path, bool single) {
-    if (table->images)
-        return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0, "has images, which are mapped as they are");
-    if (single)
-        PV_TRY(check_single(ctx, table));
+/* A failure to write is the stream's, for who closes it. */
+static pv_status write_table(pv_ctx *ctx, const pv_table *table, bool single, FILE *stream) {
     const char *const rounded = "in single precision";
     char *header = NULL, sizes[PV_SIZES_LINE];
     uint64_t hash = single ? XXH3_64bits_withSeed(rounded, strlen(rounded), table->hash) : table->hash;
-    pv_output output = {0};
-    pv_status status;
-    PV_GOTO(done, make_header(ctx, table, single, hash, &header));
+    PV_TRY(make_header(ctx, table, single, hash, &header));
     size_t length = strlen(header);
     uint64_t rest = 0, at = 0; /* the header's padding depends on the length of the line, that on the sizes: none */
     for (size_t c = 0; c < table->columns + (table->line != NULL); c++)
@@ -163,12 +158,11 @@ pv_status pv_table_pack(pv_ctx *ctx, const pv_table *table, const char *path, bo
                table->rows * kind_size[c < table->columns ? kind_of(&table->column[c], single) : KIND_LINE];
     int line = pv__format(sizes, sizeof sizes, PV_SIZES_FORMAT, length, (size_t)rest,
                           (unsigned long long)XXH3_64bits(header, length));
-    PV_GOTO(done, pv_output_open(ctx, path, &output));
-    FILE *stream = output.stream;
     fwrite(MAGIC, 1, sizeof MAGIC - 1, stream);
     fwrite(sizes, 1, (size_t)line, stream);
     fwrite(header, 1, length, stream);
     at = sizeof MAGIC - 1 + (size_t)line + length;
+    pv_status status = PV_OK;
     for (size_t c = 0; c < table->columns + (table->line != NULL) && status == PV_OK; c++) {
         const pv_column *column = c < table->columns ? &table->column[c] : NULL;
         kind k = column ? kind_of(column, single) : KIND_LINE;
@@ -176,11 +170,71 @@ pv_status pv_table_pack(pv_ctx *ctx, const pv_table *table, const char *path, bo
         write_cells(stream, table, column, k);
         status = pv__go_on(ctx);
     }
-    if (status == PV_OK)
-        status = pv_output_commit(ctx, &output);
+    pv__free(ctx, header);
+    return status;
+}
+
+static pv_status check_images(pv_ctx *ctx, const pv_table *table) {
+    return table->images
+               ? pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0, "has images, which are mapped as they are")
+               : PV_OK;
+}
+
+pv_status pv_table_pack(pv_ctx *ctx, const pv_table *table, const char *path, bool single) {
+    PV_TRY(check_images(ctx, table));
+    if (single)
+        PV_TRY(check_single(ctx, table));
+    pv_output output = {0};
+    pv_status status;
+    PV_GOTO(done, pv_output_open(ctx, path, &output));
+    PV_GOTO(done, write_table(ctx, table, single, output.stream));
+    status = pv_output_commit(ctx, &output);
 done:
     pv_output_discard(ctx, &output);
-    pv__free(ctx, header);
+    return status;
+}
+
+/* Takes the file, and closes it. */
+static pv_status write_whole(pv_ctx *ctx, const pv_table *table, const char *folder, int file) {
+    FILE *stream = fdopen(file, "w");
+    if (!stream) {
+        close(file);
+        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
+    }
+    pv_status status = write_table(ctx, table, false, stream);
+    bool good = !ferror(stream);
+    good = fclose(stream) == 0 && good;
+    if (status == PV_OK && !good)
+        status = pv__fail_at(ctx, PV_ERR_WRITE, folder, 0, 0,
+                             "the table does not fit `memory`, and could not be written there: %s", strerror(errno));
+    return status;
+}
+
+pv_status pv_table_put_away(pv_ctx *ctx, const char *folder, pv_table **table) {
+    PV_TRY(check_images(ctx, *table));
+    int file = pv__file_without_name(folder), copy = file >= 0 ? dup(file) : -1;
+    char path[40], *name = NULL;
+    pv_table *read = NULL;
+    pv_status status;
+    if (copy < 0) {
+        status = pv__fail_at(ctx, PV_ERR_PATH, folder, 0, 0,
+                             "the table does not fit `memory`, and cannot lie there: %s", strerror(errno));
+        goto done;
+    }
+    PV_GOTO(done, write_whole(ctx, *table, folder, copy));
+    pv__format(path, sizeof path, "/proc/self/fd/%d", file);
+    PV_GOTO(done, pv__strdup(ctx, (*table)->source, &name));
+    PV_GOTO(done, pv__packed_read(ctx, path, &read));
+    pv__free(ctx, read->packed->path);
+    read->packed->path = name; /* as messages have it */
+    read->packed->source.path = name;
+    name = NULL;
+    pv_table_free(ctx, *table);
+    *table = read;
+done:
+    pv__free(ctx, name);
+    if (file >= 0)
+        close(file);
     return status;
 }
 
@@ -288,7 +342,7 @@ static pv_status read_codes(reader *r, uint64_t place, pv_column *column) {
 }
 
 static pv_status read_single(reader *r, uint64_t place, pv_column *column) {
-    enum { PIECE = 16384 };
+    enum { PIECE = 2048 };
     float piece[PIECE];
     size_t rows = r->table->rows;
     PV_TRY(pv__resize(r->ctx, rows, sizeof *column->number, &column->number));

@@ -14,7 +14,7 @@ static const double least = 2e7;
 bool pv__draws_fit(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data) {
     size_t draws = c->posterior->count;
     bool fits = c->schema->classes == 2 && pv_model_has_coefficients(c->model) && !c->model->offset && !data->images &&
-                draws > 0 && data->rows > 0 && pv_ctx_ranks(ctx, NULL) == 1;
+                draws > 0 && data->rows > 0;
     if (!fits || !(pv__device_asked(ctx) || (double)data->rows * (double)draws >= least))
         return false;
     const pv__plugin *plugin = pv__device_for_tables(ctx);

@@ -139,7 +139,7 @@ for i in "${!names[@]}"; do
     same || fail "$name: other bytes after $done kills"
     for file in *; do
         case $file in
-        data.csv | nodules.csv | long.csv | discs.npz | ck.pvt.partial.* | whole | out | err | trace.csv | out.partial.?????? | trace.csv.partial.??????) ;;
+        data.csv | nodules.csv | long.csv | discs.npz | whole | out | err | trace.csv | out.partial.?????? | trace.csv.partial.??????) ;;
         *) fail "$name: left $file behind" ;;
         esac
     done

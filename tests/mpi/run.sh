@@ -149,6 +149,21 @@ continued() {
 rm -rf alone
 check "interrupted and continued" continued
 
+# Replicates are made between two exchanges: a signal is heeded then too.
+replicates() {
+    rm -f pid.*
+    "$prevail" fit small.csv --target y --prevalence 0.05 -o judged.model --quiet >/dev/null 2>&1
+    mpi -n 2 bash -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$0" "$@"' "$prevail" eval judged.model small.csv --bootstrap 1000000 \
+        --threads 1 --quiet >out 2>err &
+    local run=$! try
+    for try in $(seq 100); do [ -s pid.0 ] && [ -s pid.1 ] && break; sleep 0.1; done
+    sleep 1.5
+    kill -INT "$(cat pid.0)" "$(cat pid.1)"
+    wait $run
+    [ $? -ne 0 ] && grep -q 'interrupted while intervals were computed' err
+}
+check "interrupted among replicates" replicates
+
 mpi -n 2 "$prevail" $fit -o text.model >out 2>err
 check "one prints" test "$(grep -c '^linear on data.csv' out)" -eq 1
 check "each for itself" test "$(mpi -n 2 "$prevail" $fit --ranks none 2>/dev/null | grep -c '^linear on data.csv')" -eq 2

@@ -128,9 +128,30 @@ static pv_status write_and_read(pv_ctx *own) {
         status = pv_table_pack(own, table, packed_path, false);
     if (status == PV_OK)
         status = pv_table_read(own, packed_path, NULL, &packed);
+    if (status == PV_OK)
+        status = pv_table_put_away(own, "/tmp", &table);
     pv_table_free(own, table);
     pv_table_free(own, packed);
     return status;
+}
+
+/* Cells, names and the source as before, from a file that is nowhere to be seen; a folder that is none is named. */
+static void put_away(void **state) {
+    (void)state;
+    pv_table *table = read_text(TEXT), *whole = read_text(TEXT);
+    ok(pv_table_put_away(ctx, "/tmp", &table));
+    assert_true(table->packed && table->hash == whole->hash && table->rows == whole->rows);
+    assert_string_equal(table->source, whole->source);
+    for (size_t i = 0; i < whole->rows; i++)
+        for (size_t c = 0; c < whole->columns; c++)
+            if (whole->column[c].type == PV_COLUMN_TEXT)
+                assert_int_equal(table->column[c].code[i], whole->column[c].code[i]);
+            else
+                assert_memory_equal(&table->column[c].number[i], &whole->column[c].number[i], sizeof(double));
+    assert_int_equal(pv_table_put_away(ctx, "/nowhere", &whole), PV_ERR_PATH);
+    says("the table does not fit `memory`, and cannot lie there: No such file or directory");
+    pv_table_free(ctx, table);
+    pv_table_free(ctx, whole);
 }
 
 static void a_lack_of_memory(void **state) {
@@ -253,12 +274,9 @@ static void fits_of_both(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_table),
-                                       cmocka_unit_test(single_precision),
-                                       cmocka_unit_test(damaged_files),
-                                       cmocka_unit_test(a_lack_of_memory),
-                                       cmocka_unit_test(blocks_keep_their_bytes),
-                                       cmocka_unit_test(no_room_for_them),
-                                       cmocka_unit_test(fits_of_both)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_table),   cmocka_unit_test(single_precision),
+                                       cmocka_unit_test(damaged_files),    cmocka_unit_test(a_lack_of_memory),
+                                       cmocka_unit_test(put_away),         cmocka_unit_test(blocks_keep_their_bytes),
+                                       cmocka_unit_test(no_room_for_them), cmocka_unit_test(fits_of_both)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -5,15 +5,15 @@
 #include "check.h"
 
 /* Where there is none the test is skipped, aloud. */
-static inline pv_ctx *device_ctx(void) {
-    pv_ctx *made = check_ctx(2);
+static inline pv_ctx *device_ctx(int threads, pv_precision precision) {
+    pv_ctx *made = check_ctx(threads);
     const char *text;
     if (!pv_ctx_device(made, &text)) {
         print_message("no device: %s\n", text);
         pv_ctx_free(made);
         skip();
     }
-    CHECK_OK(made, pv_ctx_set_device(made, PV_DEVICE_CUDA, PV_PRECISION_TF32));
+    CHECK_OK(made, pv_ctx_set_device(made, PV_DEVICE_CUDA, precision));
     return made;
 }
 

@@ -38,6 +38,12 @@ static inline bool gather(void *state, const void *mine, size_t bytes, void *all
     return good;
 }
 
+/* The context is that member's; without a cluster it is alone. */
+static inline pv_status member_joins(pv_ctx *own, member *who) {
+    const pv_ranks ranks = {.rank = who->rank, .size = who->all ? who->all->size : 1, .state = who, .gather = gather};
+    return pv_ctx_set_ranks(own, &ranks);
+}
+
 /* run(work[r]) on a thread for each rank; a work is of so many bytes. */
 static inline void cluster_run(cluster *all, void *(*run)(void *), void *work, size_t bytes) {
     pthread_t thread[RANKS_MAX];

@@ -2,22 +2,11 @@
  * but the first test are skipped, and say so; `make check-cuda` is these tests where there is one. */
 #include <float.h>
 
+#include "device.h"
 #include "problem.h"
 
 #include "compute/device.h"
 #include "model/network.h"
-
-static pv_ctx *device_ctx(pv_precision precision) {
-    pv_ctx *made = check_ctx(1);
-    const char *text;
-    if (!pv_ctx_device(made, &text)) {
-        print_message("no device: %s\n", text);
-        pv_ctx_free(made);
-        skip();
-    }
-    CHECK_OK(made, pv_ctx_set_device(made, PV_DEVICE_CUDA, precision));
-    return made;
-}
 
 /* What is asked for and cannot be had is refused in a line; `auto` and `cpu` go on without. */
 static void test_choice(void **state) {
@@ -100,7 +89,7 @@ static const double BOUND[3][2] = {{4e-3, 4e-2}, {3e-2, 0.3}, {1e-5, 1e-5}}; /* 
 
 /* The network cut off after each layer: values, and gradients by all parameters below. */
 static void check_layers(const char *spec, size_t side, pv_precision precision) {
-    pv_ctx *device = device_ctx(precision), *reference = check_ctx(2); /* the first may skip */
+    pv_ctx *device = device_ctx(1, precision), *reference = check_ctx(2); /* the first may skip */
     pv_model *model;
     CHECK_OK(reference, pv_model_new(reference, spec, (int)(2 * side * side), 2, &model));
     const size_t images = 3, inputs = images * side * side, params = pv_model_params(model);
@@ -175,7 +164,7 @@ static void test_many_images(void **state) {
     (void)state;
     enum { FEW = 4, TIMES = 40, SIDE = 32, NODES = 3 };
     for (int precision = 0; precision < 3; precision++) {
-        pv_ctx *device = device_ctx((pv_precision)precision);
+        pv_ctx *device = device_ctx(1, (pv_precision)precision);
         pv_model *model;
         CHECK_OK(device, pv_model_new(device, "convnet:views=2", 2 * SIDE * SIDE, 2, &model));
         pv__graph graph = model->network->graph;
@@ -275,7 +264,7 @@ static size_t count_astray(size_t n, const double *moved, const double *wanted) 
  */
 static void test_fits(void **state) {
     (void)state;
-    pv_ctx *device = device_ctx(PV_PRECISION_FP32), *reference;
+    pv_ctx *device = device_ctx(1, PV_PRECISION_FP32), *reference;
     pv_ctx_options slow = {.threads = 2, .engine = "reference"};
     CHECK_OK(device, pv_ctx_new(&slow, &reference));
     pv_image_options image = {0};
@@ -315,7 +304,7 @@ static void test_fits(void **state) {
 static void test_epochs(void **state) {
     (void)state;
     enum { EPOCHS = 3 };
-    pv_ctx *device = device_ctx(PV_PRECISION_FP32), *reference;
+    pv_ctx *device = device_ctx(1, PV_PRECISION_FP32), *reference;
     pv_ctx_options slow = {.threads = 2, .engine = "reference"};
     CHECK_OK(device, pv_ctx_new(&slow, &reference));
     pv_image_options image = {0};

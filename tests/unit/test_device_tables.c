@@ -99,7 +99,7 @@ static void test_logistic(void **state) {
                  {2011, 33, 40, false}, {4099, 50, 1, true},   {999, 64, 5, true},  {777, 65, 2, false},
                  {300, 130, 7, true},   {1500, 200, 1, false}, {257, 511, 3, true}, {100, 512, 1, false},
                  {20011, 5, 1, true}};
-    pv_ctx *ctx = device_ctx();
+    pv_ctx *ctx = device_ctx(2, PV_PRECISION_TF32);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (cases[i].inputs <= inputs_most(ctx))
             check_logistic(ctx, cases[i].n, cases[i].inputs, cases[i].weighted, cases[i].count);
@@ -263,7 +263,7 @@ static void test_tied(void **state) {
         size_t n, inputs, count;
     } cases[] = {{40, 1, 1},   {1000, 7, 5},  {4099, 33, 3}, {2500, 64, 2},
                  {777, 65, 6}, {300, 130, 4}, {20011, 5, 9}, {1000, 512, 2}};
-    pv_ctx *ctx = device_ctx();
+    pv_ctx *ctx = device_ctx(2, PV_PRECISION_TF32);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (cases[i].inputs <= inputs_most(ctx))
             check_tied(ctx, cases[i].n, cases[i].inputs, cases[i].count);
@@ -311,7 +311,7 @@ static void check_model(pv_ctx *ctx, const char *spec, size_t n, size_t inputs, 
 
 static void test_models(void **state) {
     (void)state;
-    pv_ctx *ctx = device_ctx();
+    pv_ctx *ctx = device_ctx(2, PV_PRECISION_TF32);
     check_model(ctx, "linear", 1003, 7, 2);
     check_model(ctx, "linear", 1003, 33, 3);
     check_model(ctx, "linear", 70, 40, 30);
@@ -387,7 +387,7 @@ typedef struct spread_case {
 } spread_case;
 
 static void check_cases(size_t count, const spread_case *cases) {
-    pv_ctx *ctx = device_ctx();
+    pv_ctx *ctx = device_ctx(2, PV_PRECISION_TF32);
     for (size_t i = 0; i < count; i++)
         if (cases[i].inputs <= inputs_most(ctx) && cases[i].draws <= pv__device_for_tables(ctx)->draws_most)
             check_spreads(ctx, cases[i].n, cases[i].inputs, cases[i].draws);
@@ -410,7 +410,7 @@ static void test_many_draws(void **state) {
 /* What cannot be had is refused where a device was asked for. */
 static void test_refused(void **state) {
     (void)state;
-    pv_ctx *ctx = device_ctx();
+    pv_ctx *ctx = device_ctx(2, PV_PRECISION_TF32);
     pv_model *model;
     pv__loaded *loaded;
     double nothing = 0;

@@ -84,10 +84,8 @@ static pv_status read_and_fit(pv_ctx *own, const job *j, pv_classifier **made) {
 static void *run_job(void *state) {
     job *j = state;
     pv_ctx *own = check_ctx(j->threads);
-    pv_ranks ranks = {.rank = j->who.rank, .size = j->who.all ? j->who.all->size : 1, .state = &j->who};
-    ranks.gather = gather;
     pv_classifier *made = NULL;
-    j->status = pv_ctx_set_ranks(own, &ranks);
+    j->status = member_joins(own, &j->who);
     if (j->status == PV_OK && j->stopped) {
         pv_table *table = NULL;
         pv_ctx_interrupt(own);
@@ -480,8 +478,7 @@ static void *run_adder(void *state) {
     pv_ctx_options options = {.allocator = {poor_alloc, poor_resize, poor_release, a}, .threads = 1};
     pv_ctx *own;
     assert_int_equal(pv_ctx_new(&options, &own), PV_OK);
-    pv_ranks ranks = {.rank = a->who.rank, .size = a->who.all->size, .state = &a->who, .gather = gather};
-    assert_int_equal(pv_ctx_set_ranks(own, &ranks), PV_OK);
+    assert_int_equal(member_joins(own, &a->who), PV_OK);
     pv__part part = pv__part_own(own, BLOCKS, UNITS);
     a->failing = a->poor;
     if (a->least)

@@ -107,9 +107,7 @@ static pv_status fit_job(pv_ctx *own, job *j) {
 static void *run_job(void *state) {
     job *j = state;
     pv_ctx *own = check_ctx(j->threads);
-    pv_ranks ranks = {.rank = j->who.rank, .size = j->who.all ? j->who.all->size : 1, .state = &j->who};
-    ranks.gather = gather;
-    j->status = pv_ctx_set_ranks(own, &ranks);
+    j->status = member_joins(own, &j->who);
     if (j->status == PV_OK)
         j->status = fit_job(own, j);
     j->status = pv_ranks_end(own, j->status);

@@ -20,9 +20,7 @@ typedef struct job {
 static void *run_job(void *state) {
     job *j = state;
     j->own = check_ctx(1);
-    pv_ranks ranks = {.rank = j->who.rank, .size = j->who.all ? j->who.all->size : 1, .state = &j->who};
-    ranks.gather = gather;
-    j->status = pv_ctx_set_ranks(j->own, &ranks);
+    j->status = member_joins(j->own, &j->who);
     if (j->status == PV_OK)
         j->status = pv_table_read(j->own, path, &j->options, &j->table);
     j->error = *pv_ctx_error(j->own);

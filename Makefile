@@ -4,7 +4,7 @@ CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 MINUTES ?= 10
 
-.PHONY: all cuda r-package check-cuda bench-cuda setup setup-check setup-bench setup-fuzz demo check warnings sanitize fuzz soak coverage bench install format clean
+.PHONY: all lab cuda r-package check-cuda bench-cuda setup setup-check setup-bench setup-fuzz demo check warnings sanitize fuzz soak coverage bench install format clean
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -12,6 +12,11 @@ all: $(BUILD)/CMakeCache.txt
 $(BUILD)/CMakeCache.txt:
 	@command -v cmake >/dev/null || { echo "make: cmake is missing; 'make setup' installs what is needed" >&2; exit 1; }
 	@cmake -S . -B $(BUILD) -DPV_TESTS=OFF $(CMAKE_FLAGS)
+
+# prevail-lab: the studies and benchmarks (lab/README.md).
+lab:
+	@cmake -S . -B $(BUILD) -DPV_LAB=ON $(CMAKE_FLAGS) >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
 
 # With the plug-in for NVIDIA GPUs, which needs nvcc and cuDNN 9's headers (docs/gpu.md).
 cuda:
@@ -65,8 +70,7 @@ soak: setup-check setup-fuzz
 coverage: setup-check
 	@scripts/coverage
 
-bench: setup-bench
-	@$(MAKE) --no-print-directory all
+bench: setup-bench lab
 	@/usr/bin/python3 bench/run.py $(BUILD)/prevail
 
 install: all

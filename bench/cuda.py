@@ -62,7 +62,7 @@ def memory(folder):
 
 def table(rows):
     """A pass of a logistic fit with the rows in the device's memory, beside the processor's; and the rate it reads at."""
-    done = subprocess.run([prevail, "bench", "--work", "table", "--rows", str(rows), "--repeats", "1", "--json"],
+    done = subprocess.run([prevail + "-lab", "bench", "--work", "table", "--rows", str(rows), "--repeats", "1", "--json"],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0: # more memory than this machine has, say
         print(f"bench: a table of {rows} rows left out: {(done.stderr.strip().splitlines() or ['?'])[-1]}", file=sys.stderr)

@@ -17,7 +17,7 @@ ASSESS_ROWS = 10_000_000
 
 
 def ours(prevail, *arguments):
-    return json.loads(subprocess.run([prevail, "bench", "--json", *arguments], check=True, stdout=subprocess.PIPE).stdout)
+    return json.loads(subprocess.run([prevail + "-lab", "bench", "--json", *arguments], check=True, stdout=subprocess.PIPE).stdout)
 
 
 def peer(script, *arguments):

@@ -17,15 +17,10 @@
     X(diagnose)                                                                                                        \
     X(pack)                                                                                                            \
     X(simulate)                                                                                                        \
-    X(bench)                                                                                                           \
-    X(study)                                                                                                           \
-    X(demo)                                                                                                            \
-    X(version)
+    X(demo)
 
 #define CLI_COMMAND_DECLARE(name) extern const cli_command cli_##name;
 CLI_COMMAND_LIST(CLI_COMMAND_DECLARE)
 #undef CLI_COMMAND_DECLARE
-extern const cli_command *const cli_commands[];        /* main.c; ends with NULL */
-const cli_command *cli_command_find(const char *name); /* NULL where there is none */
 
 #endif

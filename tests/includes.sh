@@ -4,7 +4,7 @@ set -u
 source=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp -r "$source"/{src,include,tool,cli,studies,bench,examples} "$work" && mkdir "$work/docs" &&
+cp -r "$source"/{src,include,tool,cli,lab,examples} "$work" && mkdir "$work/docs" &&
     cp "$source/docs/architecture.md" "$work/docs" || exit 1
 passed=0 failed=0
 
@@ -43,13 +43,13 @@ plant include/prevail/core.h base.h "a public header includes public ones"
 plant src/core/rng.c csv.h "is not beside the file"
 plant tool/json.c base/json.h "a private header of the library"
 plant tool/json.c cli/eval.h "tool may not use cli"
-plant cli/fit.c studies/common/study.h "cli may not use studies/common"
+plant cli/fit.c lab/common/study.h "cli may not use lab/common"
 plant cli/fit.c infer/infer.h "a private header of the library"
 plant cli/fit.c ../src/infer/infer.h "a part is named from its root"
-plant studies/bias/bias.c studies/coverage/coverage.h "studies/bias may not use studies/coverage"
-plant studies/common/jobs.c studies/bias/bias.h "studies/common may not use studies/bias"
-plant studies/bias/bias.c cli/classifier.h "studies/bias may not use cli"
-plant bench/bench.c studies/studies.h "bench may not use studies"
+plant lab/bias/bias.c lab/coverage/coverage.h "lab/bias may not use lab/coverage"
+plant lab/common/jobs.c lab/bias/bias.h "lab/common may not use lab/bias"
+plant lab/bias/bias.c cli/classifier.h "lab/bias may not use cli"
+plant tool/report.c lab/lab.h "tool may not use lab"
 plant examples/fit.c tool/console.h "examples may not use tool"
 
 # A folder that the table does not know.

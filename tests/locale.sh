@@ -35,7 +35,7 @@ for call in 'pv__format(to' 'pv_format_double(x' 'isfinite(x)' 'pv__print(out' '
 done
 
 mapfile -t library < <(find src -name '*.[ch]' ! -path src/base/format.c)
-mapfile -t command < <(find cli tool studies bench -name '*.[ch]')
+mapfile -t command < <(find cli tool lab -name '*.[ch]')
 files=$((${#library[@]} + ${#command[@]}))
 [ "$files" -gt 200 ] || { echo "only $files files were looked at" >&2; exit 1; }
 complain "text must not depend on the locale: use pv__format, pv__print, pv__strtod, pv__lower (src/base/base.h)" \

@@ -99,23 +99,9 @@ static size_t argument_count(const cli_command *command) {
     return count;
 }
 
-/* ---- members ----------------------------------------------------------------------------------------------------- */
-
-const char *cli_member_name(const cli_command *member) {
-    const char *space = strrchr(member->name, ' ');
-    return space ? space + 1 : member->name;
-}
-
-const cli_command *cli_member(const cli_command *command, const char *word) {
-    for (const cli_command *const *member = command->members; member && *member; member++)
-        if (strcmp(cli_member_name(*member), word) == 0)
-            return *member;
-    return NULL;
-}
-
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* An option of another member of the family is a misunderstanding, not a slip of the pen. */
+/* An option of another command of the family is a misunderstanding, not a slip of the pen. */
 static bool is_a_relatives(const cli_command *command, const char *name) {
     for (const cli_command *const *other = command->family; other && *other; other++)
         if (find_option(*other, name, strlen(name)).row)
@@ -156,8 +142,9 @@ static int unknown_option(cli_call *call, const char *name) {
     const char *near = hint ? hint->option : pv_nearest(name, words, count);
     if (near)
         return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%s; did you mean --%s?", name, near);
-    return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%.60s%s; prevail %s --help%s lists the options", name,
-                     strlen(name) > 60 ? "..." : "", call->command->name, call->command->common ? " all" : "");
+    return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%.60s%s; %s %s --help%s lists the options", name,
+                     strlen(name) > 60 ? "..." : "", cli_program_here.name, call->command->name,
+                     call->command->common ? " all" : "");
 }
 
 /* "[DATA]" may be left out; such arguments are the last. */
@@ -169,11 +156,11 @@ static int check_arguments(cli_call *call, size_t count) {
     const cli_argument *arguments = call->command->arguments;
     size_t expected = argument_count(call->command);
     if (count > expected)
-        return cli_error(call, PV_ERR_USAGE, NULL, "unexpected argument %s; usage: prevail %s %s",
-                         call->argument[expected], call->command->name, call->command->usage);
+        return cli_error(call, PV_ERR_USAGE, NULL, "unexpected argument %s; usage: %s %s %s", call->argument[expected],
+                         cli_program_here.name, call->command->name, call->command->usage);
     if (count < expected && !is_optional(&arguments[count]))
-        return cli_error(call, PV_ERR_USAGE, NULL, "%s is missing; usage: prevail %s %s", arguments[count].name,
-                         call->command->name, call->command->usage);
+        return cli_error(call, PV_ERR_USAGE, NULL, "%s is missing; usage: %s %s %s", arguments[count].name,
+                         cli_program_here.name, call->command->name, call->command->usage);
     return CLI_OK;
 }
 
@@ -277,9 +264,9 @@ int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv,
     call->given = cli_alloc(option_count(command), sizeof *call->given);
     /* One place each, given or not; and for all that is too much, to be told so. */
     call->argument = cli_alloc(argument_count(command) + (size_t)argc + 1, sizeof *call->argument);
-    size_t size = sizeof "prevail " + strlen(command->name);
+    size_t size = strlen(cli_program_here.name) + strlen(command->name) + 2;
     call->line = cli_alloc(size, 1);
-    snprintf(call->line, size, "prevail %s", command->name);
+    snprintf(call->line, size, "%s %s", cli_program_here.name, command->name);
     pv_status status = pv_ctx_new(NULL, &call->ctx);
     if (status != PV_OK)
         return cli_fail(call, status);

@@ -42,9 +42,9 @@ typedef struct cli_common {
 
 typedef struct cli_command cli_command;
 struct cli_command {
-    const char *name;    /* "fit"; that of a member has its command's before it: "study bias" */
+    const char *name;    /* "fit" */
     const char *summary; /* one line, no full stop */
-    const char *usage;   /* what follows "prevail NAME" */
+    const char *usage;   /* what follows the program and the command */
     const char *text;    /* paragraphs, parted by \n; NAME\tTEXT is an entry of a list */
     const cli_argument *arguments;
     const cli_group *groups;    /* an option that two groups have is the first one's */
@@ -55,12 +55,21 @@ struct cli_command {
     size_t options_size;
     const char *output; /* what is written, and the columns; paragraphs as in text */
     const cli_example *examples;
-    int (*run)(cli_call *call); /* returns the exit code */
-    /* A command may be several, of which its first argument names one: they have all the options. */
-    const cli_command *const *members; /* up to a NULL; NULL: none such */
-    const char *member;                /* what one is called: "study" */
-    const cli_command *const *family;  /* of a member: all members */
+    int (*run)(cli_call *call);       /* returns the exit code */
+    const cli_command *const *family; /* commands whose options people may take for this one's, up to a NULL; or NULL */
 };
+
+/* A program: cli/main.c and lab/main.c each define one. */
+typedef struct cli_program {
+    const char *name;                   /* "prevail" */
+    const char *summary;                /* of its man page: one line, no full stop */
+    const char *text;                   /* what it does */
+    const char *start;                  /* the command to begin with */
+    const cli_command *const *commands; /* in the order of the overview, up to a NULL */
+} cli_program;
+extern const cli_program cli_program_here;
+extern const cli_command cli_version; /* version.c; every program has it */
+int cli_main(int argc, char **argv);  /* program.c; returns the exit code */
 
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_BAD_INPUT = 2, CLI_PROBLEMS = 3 };
 
@@ -148,9 +157,6 @@ typedef enum cli_help { CLI_HELP_NONE, CLI_HELP_COMMON, CLI_HELP_ALL } cli_help;
 int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv, cli_help *help);
 /* Whether there is --help, or --help all, in argv. */
 cli_help cli_wants_help(int argc, char **argv);
-/* The member of that name, "bias"; NULL: none. */
-const cli_command *cli_member(const cli_command *command, const char *word);
-const char *cli_member_name(const cli_command *member); /* "bias" of "study bias" */
 void cli_call_clear(cli_call *call);
 bool cli_has(const cli_command *command, const cli_group *group, const pv_option *row);
 const pv_option *cli_option(const cli_command *command, const char *name); /* NULL: the command has none such */
@@ -171,10 +177,9 @@ const char **cli_given_of(const cli_call *call, const pv_option *table, size_t *
 
 /* The options that most people use on one screen, or all there is to know. */
 void cli_print_help(FILE *out, const cli_command *command, cli_help what);
-/* commands: all of them, up to a NULL. */
-void cli_print_overview(FILE *out, const cli_command *const *commands);
+void cli_print_overview(FILE *out);         /* what the program does, and its commands */
 void cli_wrap(FILE *out, const char *text); /* in lines of at most 80 characters */
 void cli_print_man(FILE *out, const cli_command *command);
-void cli_print_man_overview(FILE *out, const cli_command *const *commands); /* prevail(1) */
+void cli_print_man_overview(FILE *out); /* the program's own page */
 
 #endif

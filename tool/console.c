@@ -37,6 +37,11 @@ int cli_exit_code(pv_status status) {
 }
 
 /* Text without line ends and without what a terminal would take for a command. */
+/* "prevail: " */
+static void print_program(void) {
+    fprintf(stderr, "%s: ", cli_program_here.name);
+}
+
 static void print_text(const char *text) {
     while (*text) {
         uint32_t code = 0;
@@ -99,7 +104,7 @@ pv_status cli_diagnosis(cli_call *call, const pv_classifier *classifier, const p
 int cli_fail(cli_call *call, pv_status status) {
     cli_progress_clear(call);
     const pv_error *error = call->ctx ? pv_ctx_error(call->ctx) : NULL;
-    fputs("prevail: ", stderr);
+    print_program();
     if (!error || error->status != status || !error->message[0]) {
         print_line(pv_status_text(status));
         return cli_exit_code(status);
@@ -148,7 +153,7 @@ int cli_error(cli_call *call, pv_status status, const char *file, const char *fo
     format_message(message, format, values);
     va_end(values);
     cli_progress_clear(call);
-    fputs("prevail: ", stderr);
+    print_program();
     if (file) {
         print_text(file);
         fputs(": ", stderr);
@@ -166,7 +171,7 @@ void cli_note(cli_call *call, const char *format, ...) {
     format_message(message, format, values);
     va_end(values);
     cli_progress_clear(call);
-    fputs("prevail: ", stderr);
+    print_program();
     print_line(message);
 }
 
@@ -185,7 +190,8 @@ static void add_warning(cli_call *call, const char *message) {
     call->warning[call->warnings++] = cli_copy(message);
     if (!call->collect) {
         cli_progress_clear(call);
-        fputs("prevail: warning: ", stderr);
+        print_program();
+        fputs("warning: ", stderr);
         print_line(message);
     }
 }
@@ -222,7 +228,7 @@ void cli_no_memory(const char *what) {
         pause();
     if (running_ctx)
         pv_outputs_abandon(running_ctx);
-    fprintf(stderr, "prevail: out of memory %s\n", what);
+    fprintf(stderr, "%s: out of memory %s\n", cli_program_here.name, what);
     _exit(CLI_FAILED);
 }
 
@@ -333,11 +339,11 @@ static void on_signal(int number) {
 
 /* A page of a mapped file that is there no more. What is read of tables tells it by itself; pixels are mapped. */
 static void on_lost_page(int number) {
-    static const char text[] =
-        "prevail: a file that was being read became shorter, or its disk failed; run the command "
-        "again when nothing writes to it\n";
+    static const char text[] = ": a file that was being read became shorter, or its disk failed; run the command "
+                               "again when nothing writes to it\n";
     (void)number;
-    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    ssize_t written = write(STDERR_FILENO, cli_program_here.name, strlen(cli_program_here.name));
+    written += write(STDERR_FILENO, text, sizeof text - 1);
     (void)written;
     if (running_ctx)
         pv_outputs_abandon(running_ctx);

@@ -146,7 +146,7 @@ static const char *rest_title(const cli_command *command, const cli_group *group
 }
 
 static void print_usage(FILE *out, const cli_command *command) {
-    int at = fprintf(out, "usage: prevail %s ", command->name);
+    int at = fprintf(out, "usage: %s %s ", cli_program_here.name, command->name);
     wrap(out, command->usage, at, at);
     fputc('\n', out);
 }
@@ -175,7 +175,7 @@ static void print_common(FILE *out, const cli_command *command) {
             snprintf(entry, sizeof entry, "%s", line);
         print_entry(out, full_name(row, name, sizeof name), entry);
     }
-    snprintf(name, sizeof name, "prevail %s --help all", command->name);
+    snprintf(name, sizeof name, "%s %s --help all", cli_program_here.name, command->name);
     fprintf(out, "\n%s lists all options and describes the output.\n", name);
     if (command->examples[0].command) {
         fputs("\nExample:\n", out);
@@ -215,10 +215,6 @@ void cli_print_help(FILE *out, const cli_command *command, cli_help what) {
         fputs("\nArguments:\n", out);
     for (const cli_argument *argument = command->arguments; argument->name; argument++)
         print_entry(out, argument->name, argument->help);
-    if (command->members)
-        fputs("\nNames:\n", out);
-    for (const cli_command *const *member = command->members; member && *member; member++)
-        print_entry(out, cli_member_name(*member), (*member)->summary);
     print_all_options(out, command);
     fputs("\nOutput:\n", out);
     print_paragraphs(out, command->output, 2);
@@ -228,22 +224,19 @@ void cli_print_help(FILE *out, const cli_command *command, cli_help what) {
         print_example(out, example);
 }
 
-static const char overview[] =
-    "Learns classifiers from data whose classes were sampled by design (case-control studies, balanced training sets) "
-    "and predicts calibrated probabilities in the true population, or in one of another prevalence.";
-
 static const char exit_codes[] =
     "0: done. 1: failed (memory, writing, numbers out of their domain, interrupted). 2: wrong usage or bad input. "
     "3: done, but problems were found.";
 
-void cli_print_overview(FILE *out, const cli_command *const *commands) {
-    fputs("usage: prevail COMMAND [arguments] [options]\n\n", out);
-    wrap(out, overview, 0, 0);
+void cli_print_overview(FILE *out) {
+    const cli_program *program = &cli_program_here;
+    fprintf(out, "usage: %s COMMAND [arguments] [options]\n\n", program->name);
+    wrap(out, program->text, 0, 0);
     fputs("\nCommands:\n", out);
-    for (const cli_command *const *command = commands; *command; command++)
+    for (const cli_command *const *command = program->commands; *command; command++)
         print_entry(out, (*command)->name, (*command)->summary);
-    fputs("\nprevail COMMAND --help describes a command, its options and its output.\n", out);
-    wrap(out, "Start with: prevail demo", 0, 0);
+    fprintf(out, "\n%s COMMAND --help describes a command, its options and its output.\nStart with: %s\n",
+            program->name, program->start);
     fputs("\nExit codes: ", out);
     wrap(out, exit_codes, 12, 12);
 }
@@ -305,18 +298,14 @@ static void roff_paragraphs(FILE *out, const char *text) {
     }
 }
 
-/* "study bias" is the page prevail-study-bias. */
-static void man_name(FILE *out, const char *name) {
-    for (; *name; name++)
-        fputs(*name == ' ' ? "\\-" : (const char[]){*name, '\0'}, out);
-}
-
+/* "fit" is on the page prevail-fit, "" on prevail. */
 static void man_header(FILE *out, const char *name) {
-    fputs(".TH PREVAIL", out);
-    if (*name)
-        fputc('-', out);
+    fputs(".TH ", out);
+    for (const char *letter = cli_program_here.name; *letter; letter++)
+        fputc(toupper((unsigned char)*letter), out);
+    fputs(*name ? "-" : "", out);
     for (; *name; name++)
-        fputc(*name == ' ' ? '-' : toupper((unsigned char)*name), out);
+        fputc(toupper((unsigned char)*name), out);
     fprintf(out, " 1 %s \"prevail %s\" \"prevail manual\"\n", manual_date, PV_VERSION);
 }
 
@@ -370,23 +359,21 @@ static void man_options(FILE *out, const cli_command *command) {
 
 void cli_print_man(FILE *out, const cli_command *command) {
     man_header(out, command->name);
-    fputs(".SH NAME\nprevail\\-", out);
-    man_name(out, command->name);
+    fputs(".SH NAME\n", out);
+    roff_word(out, cli_program_here.name);
+    fputs("\\-", out);
+    roff_word(out, command->name);
     fputs(" \\- ", out);
     roff_word(out, command->summary);
-    fprintf(out, "\n.SH SYNOPSIS\n\\fBprevail %s\\fR\n", command->name);
+    fputs("\n.SH SYNOPSIS\n\\fB", out);
+    roff_word(out, cli_program_here.name);
+    fprintf(out, " %s\\fR\n", command->name);
     roff_text(out, command->usage);
     fputs(".SH DESCRIPTION\n", out);
     roff_paragraphs(out, command->text);
     for (const cli_argument *argument = command->arguments; argument->name; argument++) {
         fprintf(out, ".TP\n\\fI%s\\fR\n", argument->name);
         roff_text(out, argument->help);
-    }
-    for (const cli_command *const *member = command->members; member && *member; member++) {
-        fputs(".TP\n.BR prevail\\-", out);
-        man_name(out, (*member)->name);
-        fputs(" (1)\n", out);
-        roff_text(out, (*member)->summary);
     }
     man_options(out, command);
     fputs(".SH OUTPUT\n", out);
@@ -401,17 +388,25 @@ void cli_print_man(FILE *out, const cli_command *command) {
         fputs("\\fR\n", out);
         roff_text(out, example->text);
     }
-    fputs(".SH SEE ALSO\n.BR prevail (1)\n", out);
+    fputs(".SH SEE ALSO\n.BR ", out);
+    roff_word(out, cli_program_here.name);
+    fputs(" (1)\n", out);
 }
 
-void cli_print_man_overview(FILE *out, const cli_command *const *commands) {
+void cli_print_man_overview(FILE *out) {
+    const cli_program *program = &cli_program_here;
     man_header(out, "");
-    fputs(".SH NAME\nprevail \\- calibrated classifiers from data whose classes were sampled by design\n", out);
-    fputs(".SH SYNOPSIS\n\\fBprevail\\fR \\fICOMMAND\\fR [arguments] [options]\n.SH DESCRIPTION\n", out);
-    roff_text(out, overview);
+    fputs(".SH NAME\n", out);
+    roff_word(out, program->name);
+    fprintf(out, " \\- %s\n.SH SYNOPSIS\n\\fB", program->summary);
+    roff_word(out, program->name);
+    fputs("\\fR \\fICOMMAND\\fR [arguments] [options]\n.SH DESCRIPTION\n", out);
+    roff_text(out, program->text);
     fputs(".SH COMMANDS\n", out);
-    for (const cli_command *const *command = commands; *command; command++) {
-        fprintf(out, ".TP\n.BR prevail\\-%s (1)\n", (*command)->name);
+    for (const cli_command *const *command = program->commands; *command; command++) {
+        fputs(".TP\n.BR ", out);
+        roff_word(out, program->name);
+        fprintf(out, "\\-%s (1)\n", (*command)->name);
         roff_text(out, (*command)->summary);
     }
     fputs(".SH EXIT STATUS\n", out);

@@ -19,7 +19,7 @@ mkdir -p "$folder"
 rm -rf "$folder/dist" "$folder/source"
 # A copy, so that nothing is written beside the sources; ../CMakeLists.txt is what it builds.
 mkdir -p "$folder/source"
-ln -sfn "$(dirname "$source")/"{CMakeLists.txt,cmake,src,include,cli,tool,studies,bench,exports.map,prevail.pc.in} "$folder/source/"
+ln -sfn "$(dirname "$source")/"{CMakeLists.txt,cmake,src,include,cli,tool,exports.map,prevail.pc.in} "$folder/source/"
 cp -r "$source" "$folder/source/python"
 build=${1:-}
 if [ -n "$build" ]; then

@@ -32,8 +32,8 @@ function edges(folder) {
   write(folder, "classes.csv", [["x", "z", "y"], ...Array.from({ length: 1500 }, (_, i) => [(noise(i) + (i % k) / k).toFixed(4), noise(3 * i).toFixed(4), "c" + String(i % k).padStart(3, "0")])]);
 }
 
-/* Returns the names of the pages. run(...arguments) runs the command in the folder. */
-function makeReports(run, folder) {
+/* Returns the names of the pages. run(...arguments) runs the command in the folder, lab(...) prevail-lab. */
+function makeReports(run, lab, folder) {
   run("simulate", "nodules", "--cases", "400", "--controls", "400", "--prevalence", "0.01", "--seed", "1", "-o", "train.csv");
   run("simulate", "nodules", "--rows", "3000", "--prevalence", "0.05", "--seed", "2", "-o", "test.csv");
   run("simulate", "nodules", "--rows", "20000", "--prevalence", "0.05", "--seed", "3", "-o", "many.csv");
@@ -52,8 +52,8 @@ function makeReports(run, folder) {
   run("eval", "classes.model", "classes.csv", "--population", "design", "--bootstrap", "0", "--report", "classes.html");
   run("cv", "train.csv", "--target", "malignant", "--prevalence", "0.01", "--report", "cv.html");
   run("sweep", "train.csv", "--target", "malignant", "--prevalence", "0.1,0.01", "--mixture", "--report", "sweep.html");
-  run("study", "contingency", "--prevalence-n", "1,10,100", "-o", "contingency");
-  run("study", "calibration", "--replicates", "2", "--prevalences", "0.1,0.01", "--population-rows", "5000", "-o", "calibration");
+  lab("contingency", "--prevalence-n", "1,10,100", "-o", "contingency");
+  lab("calibration", "--replicates", "2", "--prevalences", "0.1,0.01", "--population-rows", "5000", "-o", "calibration");
   run("demo", "--report", "demo.html");
   return ["demo.html", "cv.html", "sweep.html", "contingency/report.html", "calibration/report.html", "exact.html", "thinned.html", "laplace.html", "hostile.html", "one_class.html", "one_row.html", "equal.html", "classes.html"];
 }

@@ -393,11 +393,12 @@ async function main() {
   fs.rmSync(work, { recursive: true, force: true });
   fs.mkdirSync(work, { recursive: true });
   fs.mkdirSync(shots, { recursive: true });
-  everyPage(makeReports((...args) => {
-    const done = spawnSync(prevail, args, { cwd: work, encoding: "utf8", maxBuffer: 1 << 28 });
-    assert(done.status === 0 || done.status === 3, `prevail ${args.join(" ")}: ${done.stderr}`);
+  const runner = (program) => (...args) => {
+    const done = spawnSync(program, args, { cwd: work, encoding: "utf8", maxBuffer: 1 << 28 });
+    assert(done.status === 0 || done.status === 3, `${program} ${args.join(" ")}: ${done.stderr}`);
     return done.stdout;
-  }, work));
+  };
+  everyPage(makeReports(runner(prevail), runner(prevail + "-lab"), work)); // prevail-lab stands beside it
   browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   let passed = 0, failed = 0;
   for (const [name, run] of tests) {

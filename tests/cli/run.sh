@@ -7,7 +7,7 @@
 # --quick leaves those out that have a line "# slow", for sanitised builds.
 #
 # A case is a text file: comment lines (#) that say what it checks; the commands, run by bash in an empty folder with
-# prevail on the path; then
+# prevail on the path (and prevail-lab, which stands beside it); then
 #     --- exit CODE
 #     --- stdout
 #     (the expected text)
@@ -42,6 +42,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/bin"
 ln -s "$binary" "$scratch/bin/prevail"
+ln -s "$binary-lab" "$scratch/bin/prevail-lab"
 
 # Written once as a file that every case sources.
 cat >"$scratch/functions" <<'EOF'

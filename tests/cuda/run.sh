@@ -26,6 +26,10 @@ says() { # code, text, folder of plug-ins, arguments
     echo "exit code $got; $(cat "$scratch/err")"
     return 1
 }
+says_lab() {
+    local prevail=$prevail-lab
+    says "$@"
+}
 fit() { # how it pretends, folder, then options
     PRETEND=$1 PREVAIL_PLUGINS=$2 "$prevail" fit "$data" "${small[@]}" "${@:3}"
 }
@@ -37,7 +41,7 @@ for command in fit predict eval cv sweep; do
     check "$command --device cuda without a plug-in" says 2 "${cannot}there is no libprevail-cuda.so" "$scratch/none" \
         $command "${arguments[@]}" --device cuda
 done
-check "study --device cuda without a plug-in" says 2 "${cannot}there is no libprevail-cuda.so" "$scratch/none" study nodules --device cuda
+check "study --device cuda without a plug-in" says_lab 2 "${cannot}there is no libprevail-cuda.so" "$scratch/none" nodules --device cuda
 check "a file that is no library" says 2 "$cannot" "$scratch/broken" fit "$data" --device cuda
 check "another library" says 2 'is no plug-in of prevail: build both together' "$scratch/other" fit "$data" --device cuda
 export PRETEND
@@ -129,7 +133,7 @@ PRETEND=lost check "a device lost under a table" says 1 'the device failed: it f
 
 # A study's cells say what fitted them, and its tables too.
 cells() { # a word of --device, folder of plug-ins
-    PREVAIL_PLUGINS=$2 "$prevail" study nodules --quick --networks convnet --batches balanced --methods plain --prevalences 0.5 \
+    PREVAIL_PLUGINS=$2 "$prevail-lab" nodules --quick --networks convnet --batches balanced --methods plain --prevalences 0.5 \
         --fold "$3" --device "$1" --threads 1 --quiet -o "$scratch/study"
 }
 check "a study on the device" cells cuda "$scratch/pretend" 1

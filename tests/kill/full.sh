@@ -86,17 +86,17 @@ try() {
     echo "$name: $files files, refused at $count limits, done at $limit KiB"
 }
 
-# try_study NAME WORD...: a folder. A run of another seed is there before; where a checkpoint is left, with room again it is
+# try_study NAME WORD...: a folder, by prevail-lab, which stands beside PREVAIL. A run of another seed is there before; where a checkpoint is left, with room again it is
 # continued, once.
 try_study() {
     local name=$1 limit=0 code said count=0 resumed=0
     shift
     rm -rf old new work
-    "$prevail" "$@" --seed 2 -o old --quiet >/dev/null && "$prevail" "$@" -o new --quiet >/dev/null || fail "$name"
+    "$prevail-lab" "$@" --seed 2 -o old --quiet >/dev/null && "$prevail-lab" "$@" -o new --quiet >/dev/null || fail "$name"
     while [ $limit -lt 100000 ]; do
         rm -rf work ck*
         cp -r old work
-        said=$(ulimit -S -f $limit && exec "$prevail" "$@" -o work --checkpoint ck --checkpoint-every 0.001 --quiet 2>&1 >/dev/null)
+        said=$(ulimit -S -f $limit && exec "$prevail-lab" "$@" -o work --checkpoint ck --checkpoint-every 0.001 --quiet 2>&1 >/dev/null)
         code=$?
         [ $code -eq 0 ] && break
         count=$((count + 1))
@@ -104,7 +104,7 @@ try_study() {
         compare "$name" work old new
         compgen -G "ck.*" >/dev/null && fail "$name with $limit KiB: left $(compgen -G "ck.*")"
         if [ $resumed -eq 0 ] && [ -s ck ]; then
-            said=$("$prevail" "$@" -o work --checkpoint ck --resume 2>&1 >/dev/null) && [[ $said == *"continuing from ck"* ]] &&
+            said=$("$prevail-lab" "$@" -o work --checkpoint ck --resume 2>&1 >/dev/null) && [[ $said == *"continuing from ck"* ]] &&
                 diff -r new work >/dev/null || fail "$name: resumed after $limit KiB: $said"
             resumed=1
         fi
@@ -158,14 +158,14 @@ try sweep sweep ../data.csv --target y --prevalence 0.1,0.2 -o p.csv --report r.
 try simulate simulate nodules --rows 300 -o s.csv --truth truth.csv
 try design simulate cohort --cohort 2000 -o s.csv --known known.csv --truth truth.csv
 try arrays simulate ct-nodules --rows 20 --size 24 -o s.npz
-try_study contingency study contingency --prevalence-n 10 --steps 20
-try_study coverage study coverage --replicates 3 --infer laplace,vi --steps 20 --draws 100 --cases 50 --controls 50
-try_study ranks study coverage --sbc --replicates 3 --infer vi --steps 20
-try_study calibration study calibration --replicates 2 --prevalences 0.1 --population-rows 1000 --steps 5 --draws 100
-try_study calibration_data study calibration --replicates 2 --prevalences 0.1 --population-rows 1000 --steps 5 --draws 100 \
+try_study contingency contingency --prevalence-n 10 --steps 20
+try_study coverage coverage --replicates 3 --infer laplace,vi --steps 20 --draws 100 --cases 50 --controls 50
+try_study ranks coverage --sbc --replicates 3 --infer vi --steps 20
+try_study calibration calibration --replicates 2 --prevalences 0.1 --population-rows 1000 --steps 5 --draws 100
+try_study calibration_data calibration --replicates 2 --prevalences 0.1 --population-rows 1000 --steps 5 --draws 100 \
     --data nodules.csv --splits 2
-try_study bias study bias --replicates 2
-try_study designs study designs --quick --only 2_balanced --replicates 2
-try_study robust study robust --truths linear --rows 40 --replicates 2
+try_study bias bias --replicates 2
+try_study designs designs --quick --only 2_balanced --replicates 2
+try_study robust robust --truths linear --rows 40 --replicates 2
 echo "$failures failures"
 [ $failures -eq 0 ]

@@ -4,7 +4,7 @@
 #   tests/kill/run.sh PREVAIL [KILLS [SEED]]
 #
 # KILLS (default 30) SIGKILLs are spread over minibatch training on a table and on images, variational inference, sampling,
-# cross-validation, a sweep and the studies, whose output is a folder. Each is killed and resumed, with any number of threads, then
+# cross-validation, a sweep and the studies of prevail-lab (which stands beside PREVAIL), whose output is a folder. Each is killed and resumed, with any number of threads, then
 # resumed until it is done. A run that came to its end beside a checkpoint must have continued from it, and half of the kills must
 # have left one: otherwise nothing was shown.
 # Between them come SIGTERMs, which are not counted. What may be left behind by a killed process is OUTPUT.partial.XXXXXX alone
@@ -42,17 +42,17 @@ arguments() {
     cv) echo cv data.csv $fit --model mlp:16 --batch 16 --epochs 30 --folds 3 --bootstrap 0 ;;
     sweep) echo sweep data.csv $fit --model mlp:8 --batch 16 --epochs 15 --losses ig,plain ;;
     sweep_holdout) echo sweep data.csv $fit --model mlp:16 --batch 16 --epochs 50 --losses ig,plain --holdout data.csv ;;
-    contingency) echo study contingency --prevalence-n 10 --steps 1000 --hmc ;;
-    coverage) echo study coverage --replicates 6 --infer laplace,vi,hmc --steps 100 --draws 200 ;;
-    ranks) echo study coverage --sbc --replicates 8 --steps 100 ;;
-    calibration) echo study calibration --replicates 3 --prevalences 0.1,0.01 --population-rows 1000 --steps 50 ;;
-    calibration_data) echo study calibration --replicates 2 --prevalences 0.1 --population-rows 1000 --steps 50 --data nodules.csv --splits 2 ;;
-    bias) echo study bias --replicates 8 ;;
-    robust) echo study robust --truths linear,square --rows 40,60 --replicates 8 ;;
-    unknown) echo study unknown --replicates 2 --rows 60 ;;
-    designs) echo study designs --quick --only 2_ --replicates 6 ;;
-    nodules) echo study nodules --quick --networks convnet --batches balanced --prevalences 0.01 --methods ig-linear,iw --folds 2 --epochs 20 ;;
-    ratings) echo study ratings --quick --prevalences 0.9 --methods iw,plain --folds 2 --epochs 20 ;;
+    contingency) echo lab contingency --prevalence-n 10 --steps 1000 --hmc ;;
+    coverage) echo lab coverage --replicates 6 --infer laplace,vi,hmc --steps 100 --draws 200 ;;
+    ranks) echo lab coverage --sbc --replicates 8 --steps 100 ;;
+    calibration) echo lab calibration --replicates 3 --prevalences 0.1,0.01 --population-rows 1000 --steps 50 ;;
+    calibration_data) echo lab calibration --replicates 2 --prevalences 0.1 --population-rows 1000 --steps 50 --data nodules.csv --splits 2 ;;
+    bias) echo lab bias --replicates 8 ;;
+    robust) echo lab robust --truths linear,square --rows 40,60 --replicates 8 ;;
+    unknown) echo lab unknown --replicates 2 --rows 60 ;;
+    designs) echo lab designs --quick --only 2_ --replicates 6 ;;
+    nodules) echo lab nodules --quick --networks convnet --batches balanced --prevalences 0.01 --methods ig-linear,iw --folds 2 --epochs 20 ;;
+    ratings) echo lab ratings --quick --prevalences 0.9 --methods iw,plain --folds 2 --epochs 20 ;;
     esac
 }
 
@@ -74,7 +74,7 @@ ended() {
     local before pid
     before=$(there)
     : >err # it may be ended before it has opened it
-    GCOV_PREFIX=$scratch/.counts "$prevail" "$@" >/dev/null 2>err &
+    GCOV_PREFIX=$scratch/.counts "$program" "$@" >/dev/null 2>err &
     pid=$!
     signal=$([ $((RANDOM % 3)) -eq 0 ] && echo TERM || echo KILL)
     sleep "0.$(printf %03d $((RANDOM % most)))"
@@ -89,14 +89,14 @@ ended() {
     esac
 }
 # What a run that comes to its end must say first, by whether there is anything in a checkpoint before it.
-look() { first='prevail: ck: nothing there yet; starting from the beginning'; [ ! -s ck ] || first='prevail: continuing from ck'; }
+look() { first="${program##*/}: ck: nothing there yet; starting from the beginning"; [ ! -s ck ] || first="${program##*/}: continuing from ck"; }
 # Whether it did, and said nothing else but where its report is and which fits of a grid are there.
 said() {
     sed -i '1{/does not fit --memory: it was packed beside the checkpoint/d}' err
     [ "$(head -n 1 err)" = "$first" ] &&
-        ! tail -n +2 err | grep -q -v -x -e 'prevail: report in out/report.html' -e 'prevail: [0-9]* of [0-9]* fits are in out already'
+        ! tail -n +2 err | grep -q -v -x -e '[a-z-]*: report in out/report.html' -e '[a-z-]*: [0-9]* of [0-9]* fits are in out already'
 }
-count() { ! grep -q -x 'prevail: continuing from ck' err || resumed=$((resumed + 1)); }
+count() { ! grep -q -x '[a-z-]*: continuing from ck' err || resumed=$((resumed + 1)); }
 # The same bytes, of a file or of all files of a folder; a cell has the seconds that its fit took.
 same() {
     if [ -d whole ]; then
@@ -110,8 +110,10 @@ same() {
 for i in "${!names[@]}"; do
     name=${names[$i]}
     read -r -a words <<<"$(arguments "$name")"
+    program=$prevail
+    [ "${words[0]}" != lab ] || { program=$prevail-lab words=("${words[@]:1}"); }
     began=${EPOCHREALTIME/[.,]/}
-    "$prevail" "${words[@]}" -o whole >/dev/null 2>err || fail "$name: without kills: $(cat err)"
+    "$program" "${words[@]}" -o whole >/dev/null 2>err || fail "$name: without kills: $(cat err)"
     most=$(((${EPOCHREALTIME/[.,]/} - began) / 1000 + 1)) # milliseconds
     [ $most -lt 300 ] || most=300
     share=$(((kills * (i + 1)) / ${#names[@]} - (kills * i) / ${#names[@]}))
@@ -132,7 +134,7 @@ for i in "${!names[@]}"; do
         fi
     done
     look
-    "$prevail" "${words[@]}" -o out --checkpoint ck --checkpoint-every 0.02 --resume >/dev/null 2>err ||
+    "$program" "${words[@]}" -o out --checkpoint ck --checkpoint-every 0.02 --resume >/dev/null 2>err ||
         fail "$name: to its end: $(cat err)"
     count
     said || fail "$name: to its end: '$first' is expected, it says: $(cat err)"

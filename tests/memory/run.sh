@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Every command with its n-th allocation failing. usage: tests/memory/run.sh [--full] [--tries N] SWEEP PREVAIL [WORD]
 #
-# SWEEP is the program made of sweep.c, which says what is looked at; PREVAIL the command, which makes the inputs. WORD
+# SWEEP is the program made of sweep.c, which says what is looked at (beside it SWEEP_lab, for cases that begin with `lab`);
+# PREVAIL the command, which makes the inputs. WORD
 # chooses the cases whose line has it. --full: every n, and the cases marked so as well; otherwise a sample of them, but where a
 # case is marked every: each, the two ways in turn.
 set -u
@@ -47,7 +48,7 @@ mkdir in && cp "$here"/../arrays/*.np[yz] in/
 begin() { # WORD...
     local n
     for n in 3000 6000 12000 25000 50000 100000 200000; do
-        (cd work && "$sweep" --at $n -- "$@" >/dev/null 2>&1)
+        (cd work && "$program" --at $n -- "$@" >/dev/null 2>&1)
         [ -e work/ck ] && mv work/ck start/ && break
     done
     rm -rf work && mkdir work
@@ -63,8 +64,10 @@ while read -r line; do
     case $line in 'every: '*) [ "${full[*]:-}" = --full ] || how=(--tries 1000000); line=${line#every: } ;; esac
     rm -rf work wanted start && mkdir work start
     eval "set -- $line"
+    program=$sweep
+    [ "$1" != lab ] || { program=${sweep}_lab && shift; }
     case $line in *--resume*) begin "$@" || { echo "FAILED $line: no checkpoint was left"; failed=$((failed + 1)); continue; } ;; esac
-    if (cd work && "$sweep" "${how[@]}" -- "$@"); then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+    if (cd work && "$program" "${how[@]}" -- "$@"); then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 done <"$here/cases"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

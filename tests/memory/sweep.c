@@ -2,9 +2,10 @@
  *
  *     memory_sweep [--tries N | --full] [--at N] -- ARGUMENT...
  *
- * The command is linked in, whole: its main is called in a child process for each n. Calls that get memory from
- * outside (LIST below) go through wrappers that count them and let the n-th fail: alone, or with all that follow.
- * Jansson asks the command for its memory; what oneDNN, OpenMP and libc allocate inside a call fails as the call does.
+ * The command, or prevail-lab, is linked in, whole: its main is called in a child process for each n. Calls that get
+ * memory from outside (LIST below) go through wrappers that count them and let the n-th fail: alone, or with all that
+ * follow. Jansson asks the command for its memory; what oneDNN, OpenMP and libc allocate inside a call fails as the
+ * call does.
  *
  * The child must end with exit code 1 and one line that says "out of memory", or as if nothing had failed, with the
  * same output and all the files. No file may be left that the undisturbed command would not have written byte for byte,
@@ -409,7 +410,8 @@ static const char *judge(const trial *t, const trial *wanted) {
         return "the exit code is not 1";
     for (const char *line = t->err; line && *line; line = strchr(line, '\n'), line += line != NULL) {
         const char *said = strstr(line, "out of memory"), *end = strchr(line, '\n');
-        if (strncmp(line, "prevail: ", 9) == 0 && said && (!end || said < end))
+        if ((strncmp(line, "prevail: ", 9) == 0 || strncmp(line, "prevail-lab: ", 13) == 0) && said &&
+            (!end || said < end))
             return NULL;
     }
     return "no error line says so";

@@ -33,7 +33,7 @@ says() { # code, text, arguments of mpirun
     shift 2
     mpi "$@" >out 2>err
     got=$?
-    [ "$got" -eq "$code" ] && grep -qF -e "$text" err && [ "$(grep -c '^prevail: ' err)" -eq 1 ] && return
+    [ "$got" -eq "$code" ] && grep -qF -e "$text" err && [ "$(grep -c -E '^prevail(-lab)?: ' err)" -eq 1 ] && return
     echo "exit code $got"
     return 1
 }
@@ -91,12 +91,13 @@ few() { "$prevail" ${fit/data/few} -o alone.model >/dev/null && mpi -n 4 "$preva
 check "ranks without rows" few
 
 # Jobs that ranks share: what is printed and written, to the byte.
-shared() { # ranks, then a command that writes results with -o
-    local ranks=$1
+shared() { # ranks, then a command that writes results with -o; `lab` before it: one of prevail-lab
+    local ranks=$1 program=$prevail
     shift
+    [ "$1" != lab ] || { program=$prevail-lab && shift; }
     rm -rf results alone
-    "$prevail" "$@" --threads 1 -o results >alone.txt 2>err && mv results alone &&
-        mpi -n "$ranks" "$prevail" "$@" --threads $((ranks % 2 + 1)) -o results >shared.txt 2>err && diff -r alone results && cmp alone.txt shared.txt
+    "$program" "$@" --threads 1 -o results >alone.txt 2>err && mv results alone &&
+        mpi -n "$ranks" "$program" "$@" --threads $((ranks % 2 + 1)) -o results >shared.txt 2>err && diff -r alone results && cmp alone.txt shared.txt
 }
 head -n 2000 data.csv >small.csv
 check "folds" shared 3 cv small.csv --target y --prevalence 0.05 --folds 4 --repeats 2 --bootstrap 10
@@ -117,34 +118,34 @@ check "another model's columns" says 2 'rank 1 has other work than rank 0: the w
 "$prevail" ${fit/data/small} --infer ml -o another.model >/dev/null
 check "another model" says 2 'rank 1 has other work than rank 0: what is judged=30000 rows' -n 1 "$prevail" eval judged.model data.csv : -n 1 "$prevail" eval another.model data.csv
 check "a sweep" shared 2 sweep small.csv --target y --prevalence 0.05,0.01
-check "a study" shared 3 study coverage --replicates 4 --quiet
+check "a study" shared 3 lab coverage --replicates 4 --quiet
 
 # A study that keeps its fits in files: all of them are there in the end, whichever rank has fitted them, and some serve again.
 cells() {
-    local quick="study nodules --quick --networks convnet --batches balanced --prevalences 0.1 --quiet"
+    local quick="nodules --quick --networks convnet --batches balanced --prevalences 0.1 --quiet"
     rm -rf results alone
-    "$prevail" $quick --threads 1 -o alone >alone.txt 2>err && mpi -n 2 "$prevail" $quick --threads 1 -o results >shared.txt 2>err &&
+    "$prevail-lab" $quick --threads 1 -o alone >alone.txt 2>err && mpi -n 2 "$prevail-lab" $quick --threads 1 -o results >shared.txt 2>err &&
         diff -r -x cells alone results && diff <(ls alone/cells) <(ls results/cells) && rm results/cells/*fold2* &&
-        mpi -n 3 "$prevail" $quick --threads 1 -o results >shared.txt 2>err && diff -r -x cells alone results && cmp alone.txt shared.txt
+        mpi -n 3 "$prevail-lab" $quick --threads 1 -o results >shared.txt 2>err && diff -r -x cells alone results && cmp alone.txt shared.txt
 }
 check "a study with files of its own" cells
 
-mpi -n 2 "$prevail" study coverage --replicates 2 --json --quiet >out 2>err
+mpi -n 2 "$prevail-lab" coverage --replicates 2 --json --quiet >out 2>err
 check "a study says how many" grep -q '"ranks": 2' out
 
 # Interrupted on two ranks, by a signal to one of them, and continued on three.
 continued() {
-    local long="study coverage --replicates 400 --threads 1 --quiet"
+    local long="coverage --replicates 400 --threads 1 --quiet"
     rm -rf pid.* state results
-    mpi -n 2 bash -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$0" "$@"' "$prevail" $long --checkpoint state -o results >out 2>err &
+    mpi -n 2 bash -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$0" "$@"' "$prevail-lab" $long --checkpoint state -o results >out 2>err &
     local run=$! try
     for try in $(seq 100); do [ -s pid.1 ] && [ -e state ] && break; sleep 0.1; done
     sleep 1
     kill -INT "$(cat pid.1)"
     wait $run
     [ $? -ne 0 ] && grep -q 'stopped on request: .* of 400 replicates are done' err && [ -s state ] &&
-        mpi -n 3 "$prevail" $long --checkpoint state --resume -o results >shared.txt 2>err && [ ! -e state ] &&
-        "$prevail" $long -o alone >alone.txt 2>err && cmp alone.txt shared.txt && diff -r -x report.html alone results
+        mpi -n 3 "$prevail-lab" $long --checkpoint state --resume -o results >shared.txt 2>err && [ ! -e state ] &&
+        "$prevail-lab" $long -o alone >alone.txt 2>err && cmp alone.txt shared.txt && diff -r -x report.html alone results
 }
 rm -rf alone
 check "interrupted and continued" continued
@@ -176,7 +177,7 @@ check "another packed table" says 2 'rank 1 has other work than rank 0: the data
 check "other columns" says 2 'rank 1 has other work than rank 0: --exclude=w' -n 1 "$prevail" $fit : -n 1 "$prevail" $fit --exclude w
 check "another option" says 2 'rank 2 has other work than rank 0: --seed=9' -n 2 "$prevail" $fit : -n 1 "$prevail" $fit --seed 9
 check "other folds" says 2 'rank 1 has other work than rank 0: --seed=9' -n 1 "$prevail" ${fit/fit/cv} : -n 1 "$prevail" ${fit/fit/cv} --seed 9
-check "another study" says 2 'rank 1 has other work than rank 0: --replicates=3' -n 1 "$prevail" study bias --replicates 2 : -n 1 "$prevail" study bias --replicates 3
+check "another study" says 2 'rank 1 has other work than rank 0: --replicates=3' -n 1 "$prevail-lab" bias --replicates 2 : -n 1 "$prevail-lab" bias --replicates 3
 echo text >other.state
 check "a checkpoint that is none" says 2 'other.state: exists, and is not a checkpoint' -n 2 "$prevail" ${fit/fit/cv} --checkpoint other.state
 check "a file that only one rank lacks" says 2 'rank 1: none.csv: cannot be read' -n 1 "$prevail" $fit : -n 1 "$prevail" ${fit/data/none}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Studies continued from checkpoints whose checksum is right and whose numbers are not. usage: tests/sealed/run.sh PREVAIL SEAL
 #
-# A study is interrupted; words of its finished pieces, and of the fits of those that are not, become no number, infinite or huge.
+# prevail-lab stands beside PREVAIL. # A study is interrupted; words of its finished pieces, and of the fits of those that are not, become no number, infinite or huge.
 # Continued, it refuses the checkpoint or comes to its end; it never crashes.
 set -u
 if [ $# -ne 2 ] || [ ! -x "$1" ] || [ ! -x "$2" ]; then
@@ -19,7 +19,7 @@ begin() { # words of the study
     local try
     for try in 1 2 3 4 5 6 7 8; do
         rm -rf out ck
-        "$prevail" study "$@" --checkpoint ck --checkpoint-every 0.001 -o out >/dev/null 2>&1 &
+        "$prevail-lab" "$@" --checkpoint ck --checkpoint-every 0.001 -o out >/dev/null 2>&1 &
         local pid=$!
         for _ in $(seq 200); do
             grep -aq '/job' ck 2>/dev/null && break
@@ -44,7 +44,7 @@ while read -r line; do
                 rm -rf out ck
                 "$seal" start ck "$part" $word $value || continue
                 # shellcheck disable=SC2086
-                timeout -k 5 60 "$prevail" study $line --threads 2 --checkpoint ck --resume -o out >stdout 2>stderr </dev/null
+                timeout -k 5 60 "$prevail-lab" $line --threads 2 --checkpoint ck --resume -o out >stdout 2>stderr </dev/null
                 code=$?
                 if [ $code -eq 2 ] && grep -q 'is not a usable checkpoint' stderr; then
                     refused=$((refused + 1))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The same bytes for 1, 2 and 3 threads, for every command that computes. usage: tests/threads/run.sh PREVAIL [WORD]
 #
-# Each line of the table runs with each number of threads in a folder of its own; standard output and all files must be the
+# A line that begins with `lab` is one of prevail-lab, which stands beside PREVAIL. Each line of the table runs with each number of threads in a folder of its own; standard output and all files must be the
 # same but for "seconds". WORD chooses lines.
 set -u
 if [ $# -lt 1 ] || [ ! -x "$1" ]; then
@@ -55,14 +55,14 @@ adjust ../in/probs.csv --from 0.02 --to unknown --method em --json -o a.csv
 cv ../in/study.csv --target malignant --prevalence 0.02 --folds 4 --repeats 2 --json -o a.csv
 sweep ../in/study.csv --target malignant --prevalence 0.1,0.01 --folds 3 --mixture --json -o a.csv
 diagnose ../in/post.model ../in/study.csv --json
-study contingency --prevalence-n 10 --steps 20 --draws 100 --json -o out
-study coverage --replicates 6 --cases 30 --controls 30 --draws 100 --json -o out
-study bias --replicates 3 --json -o out
-study unknown --replicates 3 --rows 60 --json -o out
-study designs --quick --only inferred --replicates 3 --json -o out
-study designs --quick --only balanced --replicates 2 --json -o out
-study calibration --replicates 2 --prevalences 0.1,0.01 --population-rows 1000 --steps 5 --draws 100 --checkpoint ck --checkpoint-every 0.001 --json -o out
-study coverage --sbc --replicates 4 --steps 20 --json -o out
+lab contingency --prevalence-n 10 --steps 20 --draws 100 --json -o out
+lab coverage --replicates 6 --cases 30 --controls 30 --draws 100 --json -o out
+lab bias --replicates 3 --json -o out
+lab unknown --replicates 3 --rows 60 --json -o out
+lab designs --quick --only inferred --replicates 3 --json -o out
+lab designs --quick --only balanced --replicates 2 --json -o out
+lab calibration --replicates 2 --prevalences 0.1,0.01 --population-rows 1000 --steps 5 --draws 100 --checkpoint ck --checkpoint-every 0.001 --json -o out
+lab coverage --sbc --replicates 4 --steps 20 --json -o out
 EOF
 }
 
@@ -72,8 +72,10 @@ while read -r line; do
     rm -rf one two three
     for folder in one:1 two:2 three:3; do
         mkdir "${folder%:*}"
+        program=$prevail
+        case $line in 'lab '*) program=$prevail-lab ;; esac
         # shellcheck disable=SC2086
-        (cd "${folder%:*}" && "$prevail" $line --threads "${folder#*:}" >stdout 2>../stderr; echo "exit $?" >>stdout)
+        (cd "${folder%:*}" && "$program" ${line#lab } --threads "${folder#*:}" >stdout 2>../stderr; echo "exit $?" >>stdout)
         find "${folder%:*}" -type f \( -name stdout -o -name '*.json' \) -exec sed -i -E 's/("seconds": )[-+0-9.e]+/\1#/' {} +
     done
     if ! tail -n 1 one/stdout | grep -q 'exit [03]$'; then

@@ -1,7 +1,7 @@
 /* The studies' measures of calibration, by hand. */
 #include "check.h"
 
-#include "../../studies/common/judge.c"
+#include "../../lab/common/judge.c"
 
 /* The command's own ends the program; here a test would. */
 void *cli_alloc(size_t count, size_t size) {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "studies/ratings/ratings.h"
+#include "lab/ratings/ratings.h"
 
 static void test_kinds(void **state) {
     (void)state;

@@ -1,0 +1,19 @@
+/* lab/ratings/ratings.h: five grades in words; rating_kind.c. */
+#ifndef PREVAIL_LAB_RATINGS_RATINGS_H
+#define PREVAIL_LAB_RATINGS_RATINGS_H
+
+enum { RATING_GRADES = 5 };
+
+/* By more than half of the votes below 3 or above; the uncertain ones by the side that has more. */
+typedef enum rating_kind {
+    RATING_BENIGN,
+    RATING_UNSURE_BENIGN,
+    RATING_UNDECIDED,
+    RATING_UNSURE_MALIGNANT,
+    RATING_MALIGNANT,
+    RATING_KINDS
+} rating_kind;
+
+rating_kind ratings_kind(const double *frequency); /* [RATING_GRADES] */
+
+#endif

@@ -97,14 +97,17 @@ PV_MUST_USE pv_status pv_table_find(pv_ctx *ctx, const pv_table *table, const ch
 PV_MUST_USE pv_status pv_table_new(pv_ctx *ctx, const char *source, size_t rows,
                                    pv_table **table); /* freed by caller */
 
-/* Numbers of a type from PV_ARRAY_BOOL to _F64; NaN is missing. stride: from one cell to the next, 0: the size of one;
- * it may be negative, and cells need not be aligned. borrow: where they are doubles side by side, without a mask, they
- * are used where they lie and must outlive the table; else they are copied all the same. */
+/* A stride is the number of bytes from one cell to the next. It may be negative, or 0, which repeats the one cell for
+ * every row; cells need not be aligned. PV_PACKED: each cell directly follows the one before. */
+#define PV_PACKED PTRDIFF_MIN
+
+/* Numbers of a type from PV_ARRAY_BOOL to _F64; NaN is missing. borrow: contiguous aligned doubles without a mask are
+ * used in place and must outlive the table; everything else is copied. */
 PV_MUST_USE pv_status pv_table_add_numbers(pv_ctx *ctx, pv_table *table, const char *name, pv_array_type type,
                                            const void *cells, ptrdiff_t stride, const uint8_t *missing, bool borrow);
-/* A matrix [rows][columns] of them as so many columns. names [columns], or NULL. Both strides 0: rows one after the
- * other, packed (C's order). One of them 0: packed in that direction behind the other: row_stride the size of an
- * element and column_stride 0 is the order of Fortran and R. borrow: as above, of columns that lie together. */
+/* The columns of a matrix [rows][columns]. names [columns], or NULL. Both strides PV_PACKED: row after row (C order).
+ * row_stride the size of an element and column_stride PV_PACKED: column after column (the order of Fortran and R).
+ * borrow: as above, where the cells of a column are contiguous. */
 PV_MUST_USE pv_status pv_table_add_matrix(pv_ctx *ctx, pv_table *table, const char *const *names, size_t columns,
                                           pv_array_type type, const void *cells, ptrdiff_t row_stride,
                                           ptrdiff_t column_stride, bool borrow);

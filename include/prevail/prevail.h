@@ -78,10 +78,10 @@
  *     double x[N][2], y[N];
  *     static const char *const names[] = {"age", "dose"};
  *     need(ctx, pv_table_new(ctx, "memory", N, &table));
- *     need(ctx, pv_table_add_matrix(ctx, table, names, 2, PV_ARRAY_F64, x, 0, 0, false));
- *     need(ctx, pv_table_add_numbers(ctx, table, "y", PV_ARRAY_F64, y, 0, NULL, false)); // texts: pv_table_add_texts
- *     need(ctx, pv_learn_table(ctx, table, settings, &model));
- *     need(ctx, pv_schema_apply(ctx, model->schema, other_table, NULL, &people));
+ *     need(ctx, pv_table_add_matrix(ctx, table, names, 2, PV_ARRAY_F64, x, PV_PACKED, PV_PACKED, false));
+ *     need(ctx, pv_table_add_numbers(ctx, table, "y", PV_ARRAY_F64, y, PV_PACKED, NULL, false)); // texts:
+ * pv_table_add_texts need(ctx, pv_learn_table(ctx, table, settings, &model)); need(ctx, pv_schema_apply(ctx,
+ * model->schema, other_table, NULL, &people));
  *
  * In smaller steps: pv_table_read reads a table, pv_schema_learn makes of it a schema and a data set, pv_fit fits them.
  *

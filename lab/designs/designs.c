@@ -149,9 +149,9 @@ static pv_status people_of(pv_ctx *ctx, const designs_cell *cell, const sample *
     }
     pv_status status = pv_table_new(ctx, "people", DESIGNS_PEOPLE, people);
     if (status == PV_OK)
-        status = pv_table_add_numbers(ctx, *people, "x1", PV_ARRAY_F64, x[0], 0, NULL, false);
+        status = pv_table_add_numbers(ctx, *people, "x1", PV_ARRAY_F64, x[0], PV_PACKED, NULL, false);
     if (status == PV_OK)
-        status = pv_table_add_numbers(ctx, *people, "x2", PV_ARRAY_F64, x[1], 0, NULL, false);
+        status = pv_table_add_numbers(ctx, *people, "x2", PV_ARRAY_F64, x[1], PV_PACKED, NULL, false);
     if (status == PV_OK)
         status = pv_table_add_texts(ctx, *people, "site", site, NULL);
     return status;

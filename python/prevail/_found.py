@@ -53,13 +53,14 @@ class Found:
         """Columns of the matrix as those of X, where these are the features themselves; left-out ones are 0, an offset 1."""
         names = getattr(self, "feature_names_in_", None)
         names = [f"x{i}" for i in range(self.n_features_in_)] if names is None else list(names)
-        if not set(self.features_) <= set(names):
+        place = {name: i for i, name in enumerate(names)}
+        if not all(name in place for name in self.features_):
             return values
         made = np.zeros((values.shape[0], len(names)))
-        made[:, [names.index(name) for name in self.features_]] = values
+        made[:, [place[name] for name in self.features_]] = values
         offset = self._model.offset
-        if offset in names:  # the first class may be the positive one
-            made[:, names.index(offset)] = 1 if self._model.ordinal or self._order[1] == 1 else -1
+        if offset in place:  # the first class may be the positive one
+            made[:, place[offset]] = 1 if self._model.ordinal or self._order[1] == 1 else -1
         return made
 
     @property

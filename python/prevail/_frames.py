@@ -1,5 +1,6 @@
 """Tables of the library from NumPy arrays and data frames."""
 
+import collections
 import ctypes
 
 import numpy as np
@@ -120,14 +121,15 @@ class Table:
     def of_frame(cls, ctx, source, X):
         """The columns of a data frame, as a CSV file with them would be read."""
         names = frame_names(X)
-        repeated = [name for name in map(str, names) if list(map(str, names)).count(name) > 1]
-        if repeated:
-            raise InputError(f"two columns are named {repeated[0]!r}; rename one", "input", column=repeated[0])
-        ctx.names[source] = [str(name) for name in names]
+        named = [str(name) for name in names]
+        if len(set(named)) < len(named):
+            repeated = collections.Counter(named).most_common(1)[0][0]
+            raise InputError(f"two columns are named {repeated!r}; rename one", "input", column=repeated)
+        ctx.names[source] = named
         capsule = _stream(X)
         if capsule is not None:
             table = cls(ctx, source, stream=_PyCapsule_GetPointer(capsule, b"arrow_array_stream"))
-            table.names.extend(str(name) for name in names)
+            table.names.extend(named)
             return table
         table = cls(ctx, source, rows=frame_shape(X)[0])
         for i, name in enumerate(names):

@@ -8,7 +8,7 @@ static void add_matrix(SEXP session, pv_table *table, SEXP matrix, R_xlen_t skip
         return;
     const double *cells = REAL(matrix) + skip * (R_xlen_t)Rf_nrows(matrix);
     need(session, pv_table_add_matrix(session_ctx(session), table, texts_of(names) + skip, (size_t)columns,
-                                      PV_ARRAY_F64, cells, (ptrdiff_t)sizeof *cells, 0, true));
+                                      PV_ARRAY_F64, cells, (ptrdiff_t)sizeof *cells, PV_PACKED, true));
 }
 
 static void add_column(SEXP session, pv_table *table, const char *name, SEXP column) {
@@ -16,10 +16,10 @@ static void add_column(SEXP session, pv_table *table, const char *name, SEXP col
     if (Rf_isFactor(column)) {
         SEXP levels = Rf_getAttrib(column, R_LevelsSymbol);
         const char **texts = texts_of(levels);
-        need(session, pv_table_add_codes(ctx, table, name, PV_ARRAY_I32, INTEGER(column), 0, 1, texts,
+        need(session, pv_table_add_codes(ctx, table, name, PV_ARRAY_I32, INTEGER(column), PV_PACKED, 1, texts,
                                          (size_t)Rf_xlength(levels), NULL));
     } else if (TYPEOF(column) == REALSXP) {
-        need(session, pv_table_add_numbers(ctx, table, name, PV_ARRAY_F64, REAL(column), 0, NULL, true));
+        need(session, pv_table_add_numbers(ctx, table, name, PV_ARRAY_F64, REAL(column), PV_PACKED, NULL, true));
     } else {
         Rf_error("column %s is neither a factor nor of numbers", name);
     }

@@ -138,7 +138,7 @@ static pv_status check_type(pv_ctx *ctx, const pv_table *table, pv_array_type ty
 }
 
 static ptrdiff_t or_packed(pv_array_type type, ptrdiff_t stride) {
-    return stride ? stride : (ptrdiff_t)pv__array_element(type);
+    return stride == PV_PACKED ? (ptrdiff_t)pv__array_element(type) : stride;
 }
 
 /* Doubles side by side, aligned, none of them masked. */
@@ -220,12 +220,12 @@ pv_status pv_table_add_matrix(pv_ctx *ctx, pv_table *table, const char *const *n
                               bool borrow) {
     PV_TRY(check_type(ctx, table, type));
     size_t first = table->columns;
-    if (!row_stride && !column_stride)
-        column_stride = or_packed(type, 0);
-    if (!row_stride)
+    if (row_stride == PV_PACKED) {
+        column_stride = or_packed(type, column_stride);
         row_stride = (ptrdiff_t)columns * column_stride;
-    else if (!column_stride)
+    } else if (column_stride == PV_PACKED) {
         column_stride = (ptrdiff_t)table->rows * row_stride;
+    }
     borrow = borrow && column_stride % (ptrdiff_t)sizeof(double) == 0 && can_borrow(type, cells, row_stride, NULL);
     pv_status status;
     PV_GOTO(fail, pv__resize(ctx, first + columns, sizeof *table->column, &table->column));

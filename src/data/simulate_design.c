@@ -218,7 +218,7 @@ static pv_status add_sites(pv_ctx *ctx, size_t strata, const int32_t *code, size
 }
 
 static pv_status add_numbers(pv_ctx *ctx, pv_table *table, const char *name, const double *value) {
-    return pv_table_add_numbers(ctx, table, name, PV_ARRAY_F64, value, 0, NULL, false);
+    return pv_table_add_numbers(ctx, table, name, PV_ARRAY_F64, value, PV_PACKED, NULL, false);
 }
 
 static pv_status make_table(pv_ctx *ctx, design kind, const world *w, const sample *from, pv_table **table) {

@@ -55,8 +55,8 @@ static void compare_table(pv_ctx *ctx, const oracle_case *item) {
     static const char *const names[] = {"set", "x1", "x2", "case"};
     assert_int_equal(pv_table_new(ctx, "sets", n, &table), PV_OK);
     for (size_t c = 0; c < 4; c++)
-        assert_int_equal(pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, column + c * n, 0, NULL, false),
-                         PV_OK);
+        assert_int_equal(
+            pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, column + c * n, PV_PACKED, NULL, false), PV_OK);
     pv_roles sets = {.target = "case", .matched = "set"};
     assert_int_equal(pv_schema_learn(ctx, table, &sets, &schema, &data), PV_OK);
     compare(ctx, item, schema, data);

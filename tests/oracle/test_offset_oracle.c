@@ -29,7 +29,7 @@ static held start(void) {
     static const char *const names[] = {"set", "x1", "x2", "o", "y", "case", "cluster", "w", "grade"};
     for (size_t c = 0; c < sizeof names / sizeof *names; c++)
         assert_int_equal(pv_table_add_numbers(h.ctx, h.table, names[c], PV_ARRAY_F64,
-                                              oracle_values(h.item, names[c], n), 0, NULL, false),
+                                              oracle_values(h.item, names[c], n), PV_PACKED, NULL, false),
                          PV_OK);
     return h;
 }

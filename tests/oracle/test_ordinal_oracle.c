@@ -31,8 +31,8 @@ static void learn(pv_ctx *ctx, const oracle_case *rows, const double *weight, pv
     pv_table *table;
     assert_int_equal(pv_table_new(ctx, "grades", n, &table), PV_OK);
     for (size_t c = 0; c < 4; c++)
-        assert_int_equal(pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, column + c * n, 0, NULL, false),
-                         PV_OK);
+        assert_int_equal(
+            pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, column + c * n, PV_PACKED, NULL, false), PV_OK);
     pv_roles roles = {.target = "grade", .weights = "weight"};
     assert_int_equal(pv_schema_learn(ctx, table, &roles, schema, data), PV_OK);
     pv_table_free(ctx, table);

@@ -49,9 +49,9 @@ static void agrees_with_svyglm(void **state) {
     assert_int_equal(pv_table_new(ctx, "survey", n, &table), PV_OK);
     static const char *const names[] = {"cluster", "x1", "x2", "y", "stratum", "w"};
     for (size_t c = 0; c < 6; c++)
-        assert_int_equal(
-            pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, oracle_values(item, names[c], n), 0, NULL, false),
-            PV_OK);
+        assert_int_equal(pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, oracle_values(item, names[c], n),
+                                              PV_PACKED, NULL, false),
+                         PV_OK);
     compare(ctx, item, table, NULL, NULL, "error_rows");
     compare(ctx, item, table, "cluster", NULL, "error_clusters");
     compare(ctx, item, table, NULL, "stratum", "error_rows_strata");

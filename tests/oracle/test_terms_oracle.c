@@ -21,10 +21,10 @@ static pv_table *later_table(pv_ctx *ctx, const oracle_file *file) {
     assert_int_equal(pv_table_new(ctx, "later", ROWS, &table), PV_OK);
     for (size_t c = 0; c < 5; c++)
         assert_int_equal(pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, oracle_values(item, names[c], ROWS),
-                                              0, NULL, false),
+                                              PV_PACKED, NULL, false),
                          PV_OK);
     assert_int_equal(pv_table_add_codes(ctx, table, "education", PV_ARRAY_F64, oracle_values(item, "education", ROWS),
-                                        0, 0, levels, 3, NULL),
+                                        PV_PACKED, 0, levels, 3, NULL),
                      PV_OK);
     return table;
 }

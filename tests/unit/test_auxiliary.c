@@ -98,8 +98,8 @@ static void test_rare_label(void **state) {
             pv_classifier *fit;
             CHECK_OK(ctx, pv_table_new(ctx, "people", ROWS, &table));
             for (size_t d = 0; d < D; d++)
-                CHECK_OK(ctx, pv_table_add_numbers(ctx, table, names[d], PV_ARRAY_F64, x[d], 0, NULL, false));
-            CHECK_OK(ctx, pv_table_add_numbers(ctx, table, "y", PV_ARRAY_F64, y, 0, NULL, false));
+                CHECK_OK(ctx, pv_table_add_numbers(ctx, table, names[d], PV_ARRAY_F64, x[d], PV_PACKED, NULL, false));
+            CHECK_OK(ctx, pv_table_add_numbers(ctx, table, "y", PV_ARRAY_F64, y, PV_PACKED, NULL, false));
             CHECK_OK(ctx, pv_schema_learn(ctx, table, &(pv_roles){.target = "y"}, &schema, &data));
             pv_fit_options options = pv_fit_options_default();
             options.prevalence = "0.01";

@@ -466,9 +466,9 @@ static void groups_are_checked(void **state) {
     pv_schema *schema;
     pv_dataset *data;
     ok(pv_table_new(ctx, "memory", 4, &table));
-    ok(pv_table_add_numbers(ctx, table, "x", PV_ARRAY_F64, x, 0, NULL, false));
-    ok(pv_table_add_numbers(ctx, table, "g", PV_ARRAY_F64, g, 0, NULL, false));
-    ok(pv_table_add_numbers(ctx, table, "y", PV_ARRAY_F64, y, 0, NULL, false));
+    ok(pv_table_add_numbers(ctx, table, "x", PV_ARRAY_F64, x, PV_PACKED, NULL, false));
+    ok(pv_table_add_numbers(ctx, table, "g", PV_ARRAY_F64, g, PV_PACKED, NULL, false));
+    ok(pv_table_add_numbers(ctx, table, "y", PV_ARRAY_F64, y, PV_PACKED, NULL, false));
     ok(pv_schema_learn(ctx, table, &(pv_roles){.target = "y", .group = "g"}, &schema, &data));
     assert_int_equal(schema->features, 1);
     assert_memory_equal(data->group, groups, sizeof groups);

@@ -198,7 +198,7 @@ static pv_status make_rows(pv_ctx *failing) {
     if (status == PV_OK)
         status = pv_table_new(failing, "memory", 3, &table);
     if (status == PV_OK)
-        status = pv_table_add_numbers(failing, table, "x", PV_ARRAY_F64, x, 0, NULL, true);
+        status = pv_table_add_numbers(failing, table, "x", PV_ARRAY_F64, x, PV_PACKED, NULL, true);
     if (status == PV_OK) {
         schema->missing = PV_MISSING_IMPUTE;
         status = pv_dataset_of_table(failing, schema, table, &data);
@@ -229,9 +229,9 @@ static pv_table *numbers(size_t rows, double shift, bool labelled) {
     }
     pv_table *table;
     ok(pv_table_new(ctx, "memory", rows, &table));
-    ok(pv_table_add_numbers(ctx, table, "x", PV_ARRAY_F64, x, 0, NULL, false));
+    ok(pv_table_add_numbers(ctx, table, "x", PV_ARRAY_F64, x, PV_PACKED, NULL, false));
     if (labelled)
-        ok(pv_table_add_numbers(ctx, table, "y", PV_ARRAY_F64, y, 0, NULL, false));
+        ok(pv_table_add_numbers(ctx, table, "y", PV_ARRAY_F64, y, PV_PACKED, NULL, false));
     return table;
 }
 

@@ -64,7 +64,7 @@ static void learns_from_memory(void **state) {
     pv_table *table;
     pv_classifier *learned;
     ok(pv_table_new(ctx, "mine", 6, &table));
-    ok(pv_table_add_matrix(ctx, table, NULL, 2, PV_ARRAY_F64, x, 0, 0, false));
+    ok(pv_table_add_matrix(ctx, table, NULL, 2, PV_ARRAY_F64, x, PV_PACKED, PV_PACKED, false));
     ok(pv_table_add_texts(ctx, table, "y", labels, NULL));
     ok(pv_learn_table(ctx, table, settings, &learned));
     assert_string_equal(learned->schema->labels[1], "b");

@@ -28,7 +28,7 @@ static pv_table *new_table(void) {
 static void add_rest(pv_table *table) {
     ok(pv_table_add_texts(ctx, table, "group", group, NULL));
     ok(pv_table_add_texts(ctx, table, "ill", label, NULL));
-    ok(pv_table_add_numbers(ctx, table, "weight", PV_ARRAY_F64, weight, 0, NULL, false));
+    ok(pv_table_add_numbers(ctx, table, "weight", PV_ARRAY_F64, weight, PV_PACKED, NULL, false));
 }
 
 static void same_table(const pv_table *a, const pv_table *b) {
@@ -89,7 +89,7 @@ static void check_and_free(pv_table *table) {
 static void a_matrix_by_rows(void **state) {
     (void)state;
     pv_table *table = new_table();
-    ok(pv_table_add_matrix(ctx, table, names, NUMBERS, PV_ARRAY_F64, cell, 0, 0, true));
+    ok(pv_table_add_matrix(ctx, table, names, NUMBERS, PV_ARRAY_F64, cell, PV_PACKED, PV_PACKED, true));
     assert_false(table->column[0].borrowed); /* its numbers do not lie side by side */
     add_rest(table);
     check_and_free(table);
@@ -103,7 +103,7 @@ static void a_matrix_by_columns(void **state) {
             turned[c][i] = cell[i][c];
     for (int borrow = 0; borrow < 2; borrow++) {
         pv_table *table = new_table();
-        ok(pv_table_add_matrix(ctx, table, names, NUMBERS, PV_ARRAY_F64, turned, sizeof(double), 0, borrow));
+        ok(pv_table_add_matrix(ctx, table, names, NUMBERS, PV_ARRAY_F64, turned, sizeof(double), PV_PACKED, borrow));
         for (size_t c = 0; c < NUMBERS; c++)
             assert_int_equal(table->column[c].number == turned[c], borrow);
         add_rest(table);
@@ -131,6 +131,40 @@ static void columns_anywhere(void **state) {
     check_and_free(table);
 }
 
+/* A stride of 0 repeats one cell: nothing behind it is read. */
+static void one_cell_for_all(void **state) {
+    (void)state;
+    double *cells = malloc(NUMBERS * sizeof *cells); /* a sanitiser sees a read past the end */
+    int32_t *code = malloc(sizeof *code);
+    assert_non_null(cells);
+    assert_non_null(code);
+    memcpy(cells, cell[0], sizeof cell[0]);
+    *code = 1;
+    static const char *const levels[2] = {"a", "b"};
+    for (int borrow = 0; borrow < 2; borrow++) {
+        pv_table *table = new_table();
+        ok(pv_table_add_matrix(ctx, table, names, NUMBERS, PV_ARRAY_F64, cells, 0, sizeof *cells, borrow));
+        ok(pv_table_add_numbers(ctx, table, "one", PV_ARRAY_F64, cells, 0, NULL, borrow));
+        ok(pv_table_add_codes(ctx, table, "code", PV_ARRAY_I32, code, 0, 0, levels, 2, NULL));
+        ok(pv_table_add_matrix(ctx, table, (const char *const[]){"u", "v"}, 2, PV_ARRAY_F64, cells, 0, 0, borrow));
+        ok(pv_table_add_matrix(ctx, table, (const char *const[]){"s", "t"}, 2, PV_ARRAY_F64, cell, sizeof cell[0], 0,
+                               borrow)); /* one column twice */
+        for (size_t i = 0; i < ROWS; i++) {
+            for (size_t c = 0; c < NUMBERS; c++)
+                same_bits(number(table, i, c), cell[0][c]);
+            same_bits(number(table, i, NUMBERS), cell[0][0]);
+            assert_int_equal(table->column[NUMBERS + 1].code[i], 0);
+            for (size_t c = 0; c < 2; c++) {
+                same_bits(number(table, i, NUMBERS + 2 + c), cell[0][0]);
+                same_bits(number(table, i, NUMBERS + 4 + c), cell[i][0]);
+            }
+        }
+        pv_table_free(ctx, table);
+    }
+    free(cells);
+    free(code);
+}
+
 /* Whole numbers of every type are the numbers that they are. */
 #define CHECK_TYPE(array_type, c_type)                                                                                 \
     do {                                                                                                               \
@@ -140,7 +174,7 @@ static void columns_anywhere(void **state) {
             memcpy(packed + 1 + i * sizeof value, &value, sizeof value);                                               \
         }                                                                                                              \
         pv_table *table = new_table();                                                                                 \
-        ok(pv_table_add_numbers(ctx, table, "age", array_type, packed + 1, 0, NULL, true)); /* not aligned */          \
+        ok(pv_table_add_numbers(ctx, table, "age", array_type, packed + 1, PV_PACKED, NULL, true)); /* not aligned */  \
         ok(pv_table_add_matrix(ctx, table, names + 1, 2, PV_ARRAY_F64, &cell[0][1], sizeof cell[0], sizeof(double),    \
                                false));                                                                                \
         add_rest(table);                                                                                               \
@@ -161,7 +195,7 @@ static void every_type(void **state) {
     CHECK_TYPE(PV_ARRAY_F64, double);
     const uint8_t truth[ROWS] = {0, 1, 7, 0, 1, 0, 0, 255};
     pv_table *table = new_table();
-    ok(pv_table_add_numbers(ctx, table, NULL, PV_ARRAY_BOOL, truth, 0, NULL, false));
+    ok(pv_table_add_numbers(ctx, table, NULL, PV_ARRAY_BOOL, truth, PV_PACKED, NULL, false));
     assert_string_equal(table->column[0].name, "x1");
     for (size_t i = 0; i < ROWS; i++)
         near(number(table, i, 0), truth[i] != 0, 0);
@@ -175,13 +209,13 @@ static void codes_with_levels(void **state) {
     static const int32_t from_one[ROWS] = {3, 1, 5, 4, 1, 3, 4, 1};
     for (int way = 0; way < 2; way++) {
         pv_table *table = new_table();
-        ok(pv_table_add_matrix(ctx, table, names, NUMBERS, PV_ARRAY_F64, cell, 0, 0, false));
+        ok(pv_table_add_matrix(ctx, table, names, NUMBERS, PV_ARRAY_F64, cell, PV_PACKED, PV_PACKED, false));
         if (way == 0)
-            ok(pv_table_add_codes(ctx, table, "group", PV_ARRAY_I8, from_zero, 0, 0, levels, 5, NULL));
+            ok(pv_table_add_codes(ctx, table, "group", PV_ARRAY_I8, from_zero, PV_PACKED, 0, levels, 5, NULL));
         else
-            ok(pv_table_add_codes(ctx, table, "group", PV_ARRAY_I32, from_one, 0, 1, levels, 5, NULL));
+            ok(pv_table_add_codes(ctx, table, "group", PV_ARRAY_I32, from_one, PV_PACKED, 1, levels, 5, NULL));
         ok(pv_table_add_texts(ctx, table, "ill", label, NULL));
-        ok(pv_table_add_numbers(ctx, table, "weight", PV_ARRAY_F64, weight, 0, NULL, true));
+        ok(pv_table_add_numbers(ctx, table, "weight", PV_ARRAY_F64, weight, PV_PACKED, NULL, true));
         check_and_free(table);
     }
 }
@@ -227,10 +261,10 @@ static void missing_as_in_a_file(void **state) {
     static const int32_t codes[4] = {1, INT32_MIN, 2, 1};
     pv_table *table, *read = read_text("x1,x2,x3,x4\n1,1,u,u\n,,,\n3,NA,NA,.\n4,4,,u\n");
     ok(pv_table_new(ctx, "memory", 4, &table));
-    ok(pv_table_add_numbers(ctx, table, NULL, PV_ARRAY_F64, numbers, 0, NULL, true));
-    ok(pv_table_add_numbers(ctx, table, NULL, PV_ARRAY_F64, numbers, 0, mask, true));
+    ok(pv_table_add_numbers(ctx, table, NULL, PV_ARRAY_F64, numbers, PV_PACKED, NULL, true));
+    ok(pv_table_add_numbers(ctx, table, NULL, PV_ARRAY_F64, numbers, PV_PACKED, mask, true));
     ok(pv_table_add_texts(ctx, table, NULL, texts, NULL));
-    ok(pv_table_add_codes(ctx, table, NULL, PV_ARRAY_I32, codes, 0, 1, levels, 2, NULL));
+    ok(pv_table_add_codes(ctx, table, NULL, PV_ARRAY_I32, codes, PV_PACKED, 1, levels, 2, NULL));
     assert_true(table->column[0].borrowed && !table->column[1].borrowed); /* a mask needs a copy */
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(isnan(number(table, i, 0)), isnan(number(read, i, 0)));
@@ -242,7 +276,8 @@ static void missing_as_in_a_file(void **state) {
     pv_table_free(ctx, table);
     ok(pv_table_new(ctx, "memory", 4, &table)); /* the mask of texts and codes */
     ok(pv_table_add_texts(ctx, table, "t", (const char *const[]){"u", "v", "w", "u"}, mask));
-    ok(pv_table_add_codes(ctx, table, "c", PV_ARRAY_I32, codes, 0, 1, levels, 2, (const uint8_t[]){1, 0, 0, 0}));
+    ok(pv_table_add_codes(ctx, table, "c", PV_ARRAY_I32, codes, PV_PACKED, 1, levels, 2,
+                          (const uint8_t[]){1, 0, 0, 0}));
     assert_null(text_at(table, 2, 0));
     assert_int_equal(table->column[0].levels, 2);
     assert_null(text_at(table, 0, 1));
@@ -256,7 +291,8 @@ static void hashes_tell_contents_apart(void **state) {
     for (int i = 0; i < 4; i++) {
         pv_table *table = new_table();
         ok(pv_table_add_matrix(ctx, table, i == 1 ? NULL : names, NUMBERS, PV_ARRAY_F64, i == 2 ? cell[1] : cell[0],
-                               i == 2 ? (ptrdiff_t)sizeof(double) : 0, i == 2 ? (ptrdiff_t)sizeof(double) : 0, false));
+                               i == 2 ? (ptrdiff_t)sizeof(double) : PV_PACKED,
+                               i == 2 ? (ptrdiff_t)sizeof(double) : PV_PACKED, false));
         if (i == 3)
             add_rest(table);
         seen[i] = table->hash;
@@ -277,20 +313,25 @@ static void refusals_leave_the_table(void **state) {
     assert_int_equal(pv_table_new(ctx, "memory", 0, &table), PV_ERR_INPUT);
     assert_null(table);
     table = new_table();
-    ok(pv_table_add_numbers(ctx, table, "age", PV_ARRAY_F64, weight, 0, NULL, true));
+    ok(pv_table_add_numbers(ctx, table, "age", PV_ARRAY_F64, weight, PV_PACKED, NULL, true));
     uint64_t hash = table->hash;
-    assert_int_equal(pv_table_add_numbers(ctx, table, "age", PV_ARRAY_F64, weight, 0, NULL, true), PV_ERR_INPUT);
+    assert_int_equal(pv_table_add_numbers(ctx, table, "age", PV_ARRAY_F64, weight, PV_PACKED, NULL, true),
+                     PV_ERR_INPUT);
     says("columns 1 and 2 are both named 'age'");
-    assert_int_equal(pv_table_add_numbers(ctx, table, "", PV_ARRAY_F64, weight, 0, NULL, true), PV_ERR_INPUT);
+    assert_int_equal(pv_table_add_numbers(ctx, table, "", PV_ARRAY_F64, weight, PV_PACKED, NULL, true), PV_ERR_INPUT);
     says("has no name");
-    assert_int_equal(pv_table_add_numbers(ctx, table, "t", PV_ARRAY_UNICODE, weight, 0, NULL, true), PV_ERR_USAGE);
+    assert_int_equal(pv_table_add_numbers(ctx, table, "t", PV_ARRAY_UNICODE, weight, PV_PACKED, NULL, true),
+                     PV_ERR_USAGE);
     says("unicode is not a type of number");
-    assert_int_equal(pv_table_add_matrix(ctx, table, twice, NUMBERS, PV_ARRAY_F64, cell, 0, 0, false), PV_ERR_INPUT);
+    assert_int_equal(pv_table_add_matrix(ctx, table, twice, NUMBERS, PV_ARRAY_F64, cell, PV_PACKED, PV_PACKED, false),
+                     PV_ERR_INPUT);
     says("columns 1 and 3 are both named 'age'");
-    assert_int_equal(pv_table_add_codes(ctx, table, "c", PV_ARRAY_I32, codes, 0, 0, levels, 1, NULL), PV_ERR_INPUT);
+    assert_int_equal(pv_table_add_codes(ctx, table, "c", PV_ARRAY_I32, codes, PV_PACKED, 0, levels, 1, NULL),
+                     PV_ERR_INPUT);
     says("none of its 1 levels");
     at(4, 2);
-    assert_int_equal(pv_table_add_codes(ctx, table, "c", PV_ARRAY_F64, broken, 0, 0, levels, 1, NULL), PV_ERR_INPUT);
+    assert_int_equal(pv_table_add_codes(ctx, table, "c", PV_ARRAY_F64, broken, PV_PACKED, 0, levels, 1, NULL),
+                     PV_ERR_INPUT);
     assert_int_equal(table->columns, 1);
     assert_true(table->hash == hash);
     pv_table_free(ctx, table);
@@ -302,15 +343,15 @@ static pv_status made_poorly(pv_ctx *poor) {
     pv_table *table = NULL;
     pv_status status = pv_table_new(poor, "memory", ROWS, &table);
     if (status == PV_OK)
-        status = pv_table_add_matrix(poor, table, names, NUMBERS, PV_ARRAY_F64, cell, 0, 0, false);
+        status = pv_table_add_matrix(poor, table, names, NUMBERS, PV_ARRAY_F64, cell, PV_PACKED, PV_PACKED, false);
     if (status == PV_OK)
-        status = pv_table_add_numbers(poor, table, "weight", PV_ARRAY_F64, weight, 0, NULL, true);
+        status = pv_table_add_numbers(poor, table, "weight", PV_ARRAY_F64, weight, PV_PACKED, NULL, true);
     if (status == PV_OK)
-        status = pv_table_add_numbers(poor, table, "again", PV_ARRAY_F64, weight, 0, NULL, false);
+        status = pv_table_add_numbers(poor, table, "again", PV_ARRAY_F64, weight, PV_PACKED, NULL, false);
     if (status == PV_OK)
         status = pv_table_add_texts(poor, table, "group", group, NULL);
     if (status == PV_OK)
-        status = pv_table_add_codes(poor, table, "code", PV_ARRAY_U8, codes, 0, 0, levels, 2, NULL);
+        status = pv_table_add_codes(poor, table, "code", PV_ARRAY_U8, codes, PV_PACKED, 0, levels, 2, NULL);
     if (status == PV_OK)
         assert_int_equal(table->columns, NUMBERS + 4);
     pv_table_free(poor, table);
@@ -323,11 +364,16 @@ static void survives_lack_of_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_matrix_by_rows),         cmocka_unit_test(a_matrix_by_columns),
-        cmocka_unit_test(columns_anywhere),         cmocka_unit_test(every_type),
-        cmocka_unit_test(codes_with_levels),        cmocka_unit_test(parts_by_function),
-        cmocka_unit_test(missing_as_in_a_file),     cmocka_unit_test(hashes_tell_contents_apart),
-        cmocka_unit_test(refusals_leave_the_table), cmocka_unit_test(survives_lack_of_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_matrix_by_rows),
+                                       cmocka_unit_test(a_matrix_by_columns),
+                                       cmocka_unit_test(columns_anywhere),
+                                       cmocka_unit_test(one_cell_for_all),
+                                       cmocka_unit_test(every_type),
+                                       cmocka_unit_test(codes_with_levels),
+                                       cmocka_unit_test(parts_by_function),
+                                       cmocka_unit_test(missing_as_in_a_file),
+                                       cmocka_unit_test(hashes_tell_contents_apart),
+                                       cmocka_unit_test(refusals_leave_the_table),
+                                       cmocka_unit_test(survives_lack_of_memory)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -31,7 +31,7 @@ static pv_table *make_table(double b) {
     }
     ok(pv_table_new(ctx, "rows", ROWS, &table));
     for (size_t c = 0; c < COLUMNS; c++)
-        ok(pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, value[c], 0, NULL, true));
+        ok(pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, value[c], PV_PACKED, NULL, true));
     return table;
 }
 

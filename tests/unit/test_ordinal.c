@@ -179,8 +179,8 @@ static void grades(pv_ctx *ctx, pv_schema **schema, pv_dataset **data) {
     static const char *const names[] = {"a", "b"};
     CHECK_OK(ctx, pv_table_new(ctx, "grades", ROWS, &table));
     for (int c = 0; c < 2; c++)
-        CHECK_OK(ctx, pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, x[c], 0, NULL, false));
-    CHECK_OK(ctx, pv_table_add_numbers(ctx, table, "grade", PV_ARRAY_F64, y, 0, NULL, false));
+        CHECK_OK(ctx, pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, x[c], PV_PACKED, NULL, false));
+    CHECK_OK(ctx, pv_table_add_numbers(ctx, table, "grade", PV_ARRAY_F64, y, PV_PACKED, NULL, false));
     CHECK_OK(ctx, pv_schema_learn(ctx, table, &(pv_roles){.target = "grade"}, schema, data));
     pv_table_free(ctx, table);
 }
@@ -233,8 +233,8 @@ static void test_separated(void **state) {
     pv_schema *schema;
     pv_dataset *data;
     CHECK_OK(ctx, pv_table_new(ctx, "apart", 9, &table));
-    CHECK_OK(ctx, pv_table_add_numbers(ctx, table, "x", PV_ARRAY_F64, x, 0, NULL, false));
-    CHECK_OK(ctx, pv_table_add_numbers(ctx, table, "y", PV_ARRAY_F64, y, 0, NULL, false));
+    CHECK_OK(ctx, pv_table_add_numbers(ctx, table, "x", PV_ARRAY_F64, x, PV_PACKED, NULL, false));
+    CHECK_OK(ctx, pv_table_add_numbers(ctx, table, "y", PV_ARRAY_F64, y, PV_PACKED, NULL, false));
     CHECK_OK(ctx, pv_schema_learn(ctx, table, &(pv_roles){.target = "y"}, &schema, &data));
     pv_fit_options options = pv_fit_options_default();
     pv_classifier *fit;

@@ -175,9 +175,10 @@ PV_MUST_USE pv_status pv__settings_of(pv_ctx *ctx, const pv_option *table, size_
             goto label;                                                                                                \
     } while (0)
 
-/* The path [PV_PLUGIN_PATH_SIZE] of a plug-in's file; false: there is none (plugins.c). */
+/* Loads a plug-in and returns its handle, with its path [PV_PLUGIN_PATH_SIZE]; NULL: why [size] says what is wrong.
+ * remedy: what to do where there is none (plugins.c). */
 enum { PV_PLUGIN_PATH_SIZE = 4096 };
-bool pv__plugin_find(const char *file, char *path);
+void *pv__plugin_open(const char *file, const char *remedy, char *path, size_t size, char *why);
 
 /* One piece of work at a time beside the caller's (background.c): start, then wait before its results are used or it is
  * started again. Where the system gives no thread, start does the work itself. The caller frees. */

@@ -27,17 +27,11 @@ int pv_mpi_processes(void) {
 }
 
 static const pv__mpi *load(pv_ctx *ctx) {
-    char path[PV_PLUGIN_PATH_SIZE];
-    if (!pv__plugin_find(FILE_NAME, path)) {
-        pv__fail(ctx, PV_ERR_USAGE,
-                 "there is no %s beside prevail: build prevail where mpicc is, name the folder in PREVAIL_PLUGINS, or "
-                 "choose `ranks` none",
-                 FILE_NAME);
-        return NULL;
-    }
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    char path[PV_PLUGIN_PATH_SIZE], why[512];
+    static const char remedy[] = "build prevail where mpicc is, or name the folder in PREVAIL_PLUGINS";
+    void *library = pv__plugin_open(FILE_NAME, remedy, path, sizeof why, why);
     if (!library) {
-        pv__fail(ctx, PV_ERR_USAGE, "MPI is not available: %s; or choose `ranks` none", dlerror());
+        pv__fail(ctx, PV_ERR_USAGE, "MPI is not available: %s; or choose `ranks` none", why);
         return NULL;
     }
     const pv__mpi *table = dlsym(library, PV_MPI_SYMBOL);

@@ -1,8 +1,9 @@
-/* Where plug-ins are looked for: the folder that PREVAIL_PLUGINS names, else beside this library or program, else where
- * they were installed. */
+/* Plug-ins are searched for in the folder that PREVAIL_PLUGINS names; without it, next to this library or program, then
+ * where they were installed. Programs that run with elevated privileges load none. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -19,11 +20,21 @@ static bool folder_of(char *path) {
     return true;
 }
 
-/* Of the library, or of the program that it is part of. */
+/* Whether this code is part of the program, and not of a shared library. dladdr names a program by its argv[0], which
+ * whoever starts it chooses. */
+static bool part_of_program(const Dl_info *here) {
+    unsigned long entry = getauxval(AT_ENTRY);
+    void *address;
+    Dl_info program;
+    memcpy(&address, &entry, sizeof address);
+    return !dladdr(address, &program) || program.dli_fbase == here->dli_fbase;
+}
+
+/* The folder of the library, or of the program that it is part of. */
 static bool own_folder(char *folder) {
     static const char here[] = "";
     Dl_info info;
-    if (dladdr(here, &info) && info.dli_fname && info.dli_fname[0] == '/' &&
+    if (dladdr(here, &info) && !part_of_program(&info) && info.dli_fname && info.dli_fname[0] == '/' &&
         strlen(info.dli_fname) < PV_PLUGIN_PATH_SIZE) {
         pv__format(folder, PV_PLUGIN_PATH_SIZE, "%s", info.dli_fname);
         return folder_of(folder);
@@ -35,7 +46,7 @@ static bool own_folder(char *folder) {
     return folder_of(folder);
 }
 
-bool pv__plugin_find(const char *file, char *path) {
+static bool find(const char *file, char *path) {
     char own[PV_PLUGIN_PATH_SIZE];
     const char *named = secure_getenv("PREVAIL_PLUGINS");
     const char *folder[] = {named, !named && own_folder(own) ? own : NULL, named ? NULL : PV_PLUGIN_FOLDER};
@@ -47,4 +58,26 @@ bool pv__plugin_find(const char *file, char *path) {
             return true;
     }
     return false;
+}
+
+/* A plug-in can be put next to a hard link or a copy of the program, and would run with the program's privileges. */
+static bool is_privileged(void) {
+    return getauxval(AT_SECURE) != 0 || getuid() != geteuid() || getgid() != getegid();
+}
+
+void *pv__plugin_open(const char *file, const char *remedy, char *path, size_t size, char *why) {
+    *path = '\0';
+    if (is_privileged()) {
+        pv__format(why, size,
+                   "%s is not loaded: prevail runs with elevated privileges (setuid, setgid or capabilities)", file);
+        return NULL;
+    }
+    if (!find(file, path)) {
+        pv__format(why, size, "there is no %s beside prevail: %s", file, remedy);
+        return NULL;
+    }
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        pv__format(why, size, "%s", dlerror());
+    return library;
 }

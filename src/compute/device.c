@@ -16,18 +16,10 @@ static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
 static const pv__plugin *load(pv__device_about *about, char *why) {
     char path[PV_PLUGIN_PATH_SIZE];
-    if (!pv__plugin_find(FILE_NAME, path)) {
-        pv__format(why, PV_PLUGIN_TEXT,
-                   "there is no %s beside prevail (build it with 'make cuda', or name its folder "
-                   "in PREVAIL_PLUGINS)",
-                   FILE_NAME);
+    static const char remedy[] = "build it with 'make cuda', or name its folder in PREVAIL_PLUGINS";
+    void *library = pv__plugin_open(FILE_NAME, remedy, path, PV_PLUGIN_TEXT, why);
+    if (!library)
         return NULL;
-    }
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        pv__format(why, PV_PLUGIN_TEXT, "%s", dlerror());
-        return NULL;
-    }
     const pv__plugin *table = dlsym(library, PV_PLUGIN_SYMBOL);
     if (!table || table->version != PV_PLUGIN_VERSION || table->size != sizeof *table) {
         pv__format(why, PV_PLUGIN_TEXT, "%s is %s: build both together", path,

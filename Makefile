@@ -30,10 +30,9 @@ check-cuda:
 bench-cuda:
 	@scripts/check-cuda bench
 
-# The R package, as a source package that also builds where there is no libprevail: BUILD/r/prevail_VERSION.tar.gz.
+# The R source package with its vignette, which also builds where there is no libprevail: BUILD/r/prevail_VERSION.tar.gz.
 r-package: all
 	@scripts/r-package $(BUILD) $(BUILD)/r
-	@cd $(BUILD)/r && R CMD build --no-build-vignettes prevail
 
 # What building needs; what the tests need beside it; what the benchmarks compare with.
 setup:

@@ -17,7 +17,6 @@ folder=${2:-$(mktemp -d)}
 [ -n "${2:-}" ] || trap 'rm -rf "$folder"' EXIT
 rm -rf "$folder" && mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
-"$source/scripts/r-package" "$build" "$folder" >/dev/null
 
 # The project's own warnings; R's headers have some of them.
 for file in "$source"/r/src/*.c; do
@@ -25,16 +24,6 @@ for file in "$source"/r/src/*.c; do
         -Wmissing-prototypes -Wno-cast-function-type -Werror -I "$source/include" -isystem "$(R CMD config --cppflags | sed -n 's/.*-I"*\([^" ]*\).*/\1/p')" "$file"
 done
 
-# The library as it lies in the build folder, as pkg-config finds one that is installed.
-cat >"$folder/prevail.pc" <<PC
-libdir=$build
-includedir=$source/include
-Name: prevail
-Description: the library in a build folder
-Version: 0.1.0
-Libs: -L\${libdir} -lprevail
-Cflags: -I\${includedir}
-PC
 export PKG_CONFIG_PATH=$folder PREVAIL_COMMAND=$build/prevail OMP_NUM_THREADS=2
 if [ "${PREVAIL_VALGRIND-}" = yes ]; then
     # Valgrind's processor has fewer instructions, and so other kernels: the command, to be the same to the last bit, runs on it too.
@@ -45,7 +34,10 @@ if [ "${PREVAIL_VALGRIND-}" = yes ]; then
 fi
 export _R_CHECK_CRAN_INCOMING_REMOTE_=false _R_CHECK_SYSTEM_CLOCK_=0 _R_CHECK_FORCE_SUGGESTS_=false _R_CHECK_PACKAGE_DEPENDS_IGNORE_MISSING_ENHANCES_=true R_CHECK_ENVIRON=/dev/null
 cd "$folder"
-R CMD build prevail >build.log 2>&1 || { tail -n 40 build.log; echo "the package could not be built"; exit 1; }
+"$source/scripts/r-package" "$build" "$folder" >/dev/null || { echo "the package could not be built"; exit 1; }
+for part in vignettes/study.Rmd inst/doc/study.html build/vignette.rds src/libprevail/CMakeLists.txt; do
+    tar -tzf prevail_*.tar.gz | grep -q "/$part$" || { echo "the package has no $part"; exit 1; }
+done
 # shellcheck disable=SC2046
 R CMD check --as-cran --no-manual $([ "${PREVAIL_VALGRIND-}" != yes ] || echo --use-valgrind) prevail_*.tar.gz >check.log 2>&1 || true
 status=$(sed -n 's/^Status: //p' check.log)

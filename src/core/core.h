@@ -115,8 +115,9 @@ pv_status pv__strata_check(pv_ctx *ctx, const pv_targets *targets, int strata);
 /* Solves A x = b in place (A [n][n] is destroyed, b becomes x) by elimination with pivoting; false where singular. */
 bool pv__solve_small(int n, double *a, double *b);
 /* Lower Cholesky factor of the symmetric a [n][n], in place (the upper triangle is not read). A pivot not above floor
- * times its own diagonal entry is set to that; with floor 0 the function returns false there. */
-bool pv__cholesky(size_t n, double *a, double floor);
+ * times its own diagonal entry is set to that; with floor 0 the function returns false there. Entries that are not
+ * finite make it return false too. */
+PV_MUST_USE bool pv__cholesky(size_t n, double *a, double floor);
 /* Whether the symmetric part of a [n][n] is positive definite; a is destroyed. */
 bool pv__positive_definite(size_t n, double *a);
 

@@ -248,13 +248,15 @@ static void forward(size_t n, const double *L, double *x) {
     }
 }
 
-/* V = B - A H^-1 A into B, and g - A H^-1 s into own. Columns of A are rows, as it is symmetric. */
-static void reduce(work *m) {
+/* V = B - A H^-1 A into B, and g - A H^-1 s into own. Columns of A are rows, as it is symmetric. False where H is not
+ * finite. */
+static bool reduce(work *m) {
     size_t P = m->P;
     for (size_t i = 0; i < P; i++)
         for (size_t j = 0; j < i; j++)
             m->A[j * P + i] = m->A[i * P + j];
-    pv__cholesky(P, m->H, 1e-10);
+    if (!pv__cholesky(P, m->H, 1e-10))
+        return false;
     memcpy(m->solved, m->s, P * sizeof *m->s);
     forward(P, m->H, m->solved);
     for (size_t i = 0; i < P; i++) {
@@ -273,6 +275,7 @@ static void reduce(work *m) {
             m->B[i * P + j] -= sum;
             m->B[j * P + i] = m->B[i * P + j];
         }
+    return true;
 }
 
 /* d^T C^+ d for C [n][n] whose entries are rounding below TINY scale [n], by Cholesky's method with pivots; destroys C
@@ -394,7 +397,8 @@ pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambd
     PV_GOTO(done, fill_loglik(ctx, &m, w, spans));
     PV_GOTO(done, add_units(ctx, &m, &spans[0], m.g)); /* s lies behind it */
     PV_GOTO(done, add_units(ctx, &m, &spans[1], m.A)); /* B and H too */
-    reduce(&m);
+    if (!reduce(&m))
+        PV_GOTO(done, pv__fail(ctx, PV_ERR_NUMERIC, "the curvature of the loss is not finite at the estimate"));
     for (size_t i = 0; i < m.P; i++)
         m.solved[i] = m.H[i * (m.P + 1)];
     const pv__agree_parts parts = {.J = m.J,

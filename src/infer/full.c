@@ -163,6 +163,56 @@ static pv_status refuse_unbounded(pv_ctx *ctx, const pv__problem *problem, const
     return status;
 }
 
+/* ---- a start that a known prevalence allows ---------------------------------------------------------------------- */
+
+/* Known prevalences as counts of `observations` each. The caller frees *n. */
+static pv_status relax(pv_ctx *ctx, const pv__problem *problem, double observations, double **n, pv__problem *relaxed) {
+    const pv_prevalence *known = &problem->population;
+    *relaxed = *problem;
+    PV_TRY(pv__alloc(ctx, (size_t)known->strata, sizeof **n, n));
+    for (int s = 0; s < known->strata; s++)
+        (*n)[s] = fmin(known->stratum_n[s], observations);
+    relaxed->population.prevalence_n = fmin(known->prevalence_n, observations);
+    relaxed->population.stratum_n = *n;
+    return PV_OK;
+}
+
+/* The profile of a known prevalence is finite only where that lies strictly between the least and the largest risk of
+ * the rows, in every stratum. The optimum of the selection likelihood need not be such a place: strata that share an
+ * intercept, or thresholds that are shared by all labels, leave it no freedom. With a prevalence from N observations
+ * the profile is finite everywhere and its optimum tends to that of the known prevalence as N grows. */
+static pv_status find_feasible(pv_ctx *ctx, const pv__problem *problem, pv__objective *joint, pv__solution *solution) {
+    double value, total = 0;
+    for (int y = 0; y < problem->targets.classes; y++)
+        total += problem->mass[y];
+    PV_TRY(pv__objective_eval(joint, solution->w, false, &value, NULL));
+    for (double each = 1; !isfinite(value) && each <= 1e6; each *= 10) {
+        double *n = NULL;
+        pv__problem relaxed;
+        pv__objective *objective = NULL;
+        pv_status status;
+        PV_GOTO(next, relax(ctx, problem, each * total, &n, &relaxed));
+        PV_GOTO(next, pv__objective_new(ctx, &relaxed, PV_FORM_JOINT, &objective));
+        PV_GOTO(next, descend(ctx, &relaxed, objective, COARSE, false, NULL, solution));
+        status = pv__objective_eval(joint, solution->w, false, &value, NULL);
+    next:
+        pv__objective_count(objective, solution);
+        pv__objective_free(ctx, objective);
+        pv__free(ctx, n);
+        PV_TRY(status);
+        if (solution->stop == PV_STOP_INTERRUPTED)
+            return PV_OK;
+    }
+    return isfinite(value)
+               ? PV_OK
+               : pv__fail(ctx, PV_ERR_INPUT,
+                          "no coefficients give the rows%s the stated prevalence: their columns vary too little. Add "
+                          "columns, use the strata as a feature, or state how well the prevalence is known%s",
+                          problem->stratified ? " of every stratum" : "",
+                          problem->stratified ? ", as an interval in the file of `prevalence-by`"
+                                              : " (`prevalence-n`)");
+}
+
 /* ---- all together ------------------------------------------------------------------------------------------------ */
 
 static pv_status final_marginal(pv_ctx *ctx, const pv__problem *problem, pv__objective *objective,
@@ -203,6 +253,9 @@ static pv_status fit_joint(pv_ctx *ctx, const pv__problem *problem, pv__solution
     if (!problem->unlabelled)
         pv__objective_take_over(joint, selection);
     bool done_already = same_optimum && solution->stop == PV_STOP_CONVERGED;
+    bool constrained = !known_plugin && problem->options->marginal == PV_MARGINAL_PROFILE && !done_already;
+    if (constrained && solution->stop != PV_STOP_INTERRUPTED)
+        PV_GOTO(done, find_feasible(ctx, &labelled, joint, solution));
     if (known_plugin && solution->stop != PV_STOP_INTERRUPTED)
         PV_GOTO(done, descend_known_plugin(ctx, &labelled, joint, solution));
     else if (!done_already && solution->stop != PV_STOP_INTERRUPTED)

@@ -35,19 +35,22 @@ static double *block_of(const pv__precondition *p, size_t b) {
     return p->factor + b * p->size * (p->diagonal ? 1 : p->size);
 }
 
-/* Adds the prior and takes the root. */
-static void finish_block(const pv__problem *problem, pv__precondition *made, size_t b, const double *w) {
+/* Adds the prior and takes the root. False where the information is not finite. */
+static bool finish_block(const pv__problem *problem, pv__precondition *made, size_t b, const double *w) {
     double *h = block_of(made, b);
     size_t size = made->size, step = made->diagonal ? 1 : size + 1;
     for (size_t i = 0; i < size; i++)
         h[i * step] += pv__prior_curvature(problem, b * size + i, w[b * size + i]);
     if (!made->diagonal) {
         /* A direction without information gets a little, and is then left to the line search. */
-        pv__cholesky(size, h, 1e-8);
-        return;
+        return pv__cholesky(size, h, 1e-8);
     }
-    for (size_t i = 0; i < size; i++)
+    bool finite = true;
+    for (size_t i = 0; i < size; i++) {
+        finite &= isfinite(h[i]);
         h[i] = sqrt(fmax(h[i], 1e-300));
+    }
+    return finite;
 }
 
 /* Rows gathered with a leading 1, a block of them at a time. */
@@ -173,7 +176,10 @@ pv_status pv__precondition_new(pv_ctx *ctx, const pv__problem *problem, const do
     PV_TRY(pv__alloc(ctx, made->blocks * size, (made->diagonal ? 1 : size) * sizeof(double), &made->factor));
     pv_status status = sum_groups(ctx, problem, w, made);
     for (size_t b = 0; status == PV_OK && b < made->blocks; b++)
-        finish_block(problem, made, b, w);
+        if (!finish_block(problem, made, b, w))
+            status = pv__fail(ctx, PV_ERR_NUMERIC,
+                              "the information of the rows is not finite: a column has extreme values. Rescale it, "
+                              "or transform it with `terms`");
     if (status != PV_OK)
         pv__precondition_free(ctx, made);
     return status;

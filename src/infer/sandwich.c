@@ -11,10 +11,10 @@
  * one kind (the variance of a survey's weighted regression). With strata the numbers of stratum and label are the
  * design's: J has the scores of each about their mean, and D_sy is the sum of the cell's, as its weight is p(s) pi_sy;
  * the people of a cohort, counted, are chance (variance 1/N_sy), and of prevalences alone only the parts of a stratum.
- * Strata of a survey have their clusters about their own mean, and G of their own. Else, without sampling weights and
- * clusters, each row's residual is divided by what it has of its own prediction taken from 1 (HC3; for several logits a
- * matrix): rows that pull the line towards themselves have residuals that are too small, and with the labels' weights
- * few rows pull hard. Draws are normal, so that whatever takes a posterior's takes these.
+ * Strata of a survey have their clusters about their own mean, and G of their own. Without sampling weights each row's
+ * residual is divided by 1 minus its leverage (HC3; a matrix for several logits), in clusters too: rows with leverage
+ * have residuals that are too small, and the labels' weights give a few rows much leverage. Draws are normal, so that
+ * whatever takes a posterior's takes these.
  */
 #include <math.h>
 #include <string.h>
@@ -283,6 +283,11 @@ static void inflate(const sandwich *s, const desk *on, double unit) {
             on->own[j * size + i] = r[j] * on->row[i];
 }
 
+/* Whether residuals are corrected for leverage: not those of sampling weights, nor of labels that are chance. */
+static bool has_leverage(const sandwich *s) {
+    return s->kinds > 1 && !s->problem->sampling;
+}
+
 /* Squares of the scores about the means, [P][P]. */
 static void add_squares_of(const sandwich *s, const desk *on, size_t begin, size_t end, double *sums) {
     size_t P = s->P;
@@ -294,7 +299,7 @@ static void add_squares_of(const sandwich *s, const desk *on, size_t begin, size
         double count = s->count[kind], factor = v * (count > 1 ? count / (count - 1) : 1);
         double unit = pv__weight(&s->tilted->targets, n) / v;
         score_of(s, on, n, unit);
-        if (s->kinds > 1 && !s->problem->sampling)
+        if (has_leverage(s))
             inflate(s, on, unit);
         for (size_t i = 0; i < P; i++)
             on->own[i] -= s->mean[kind * P + i];
@@ -352,9 +357,12 @@ static pv_status add_scores(sandwich *s, const desk *on, clusters *c) {
             continue;
         size_t kind = kind_of(s, n), at = s->problem->cluster ? (size_t)s->problem->cluster[n] : n;
         int32_t stratum = s->problem->survey ? s->problem->survey[n] : 0;
-        score_of(s, on, n, pv__weight(targets, n));
+        double unit = pv__weight(targets, n) / v;
+        score_of(s, on, n, unit);
+        if (has_leverage(s))
+            inflate(s, on, unit);
         for (size_t i = 0; i < P; i++)
-            c->sum[at * P + i] += on->own[i] - v * s->mean[kind * P + i];
+            c->sum[at * P + i] += v * (on->own[i] - s->mean[kind * P + i]);
         c->in[stratum] += c->stratum[at] < 0;
         c->stratum[at] = stratum;
     }

@@ -464,7 +464,7 @@ static pv_status whole_mixture(pv_ctx *ctx, const pv__vi_target *t, const pv__vi
 /* With L^-T C = F0 Q, F0 lower and Q orthogonal, and P = Q B^T, a component's covariance is F0 (I + P (S - I) P^T)
  * F0^T, S its covariance along the basis B: its factor is F0 times that of the bracket, whose entries are of order 1.
  */
-static void sliced_factor(const pv__vi_target *t, const pv__vi_mix *mix, size_t k, const double *f0, const double *p,
+static bool sliced_factor(const pv__vi_target *t, const pv__vi_mix *mix, size_t k, const double *f0, const double *p,
                           double *s, double *bracket, double *factor) {
     size_t d = t->dims, r = mix->dims;
     const double *c = mix->factor + k * mix->size;
@@ -485,12 +485,14 @@ static void sliced_factor(const pv__vi_target *t, const pv__vi_mix *mix, size_t 
             }
             bracket[i * d + j] = bracket[j * d + i] = sum;
         }
-    pv__cholesky(d, bracket, 0); /* positive: its eigenvalues are 1 and those of S */
+    if (!pv__cholesky(d, bracket, 0)) /* its eigenvalues are 1 and those of S */
+        return false;
     memset(factor, 0, d * d * sizeof *factor);
     for (size_t i = 0; i < d; i++)
         for (size_t l = 0; l <= i; l++)
             for (size_t j = 0; j <= l; j++)
                 factor[i * d + j] += f0[i * d + l] * bracket[l * d + j];
+    return true;
 }
 
 static pv_status sliced_mixture(pv_ctx *ctx, pv__vi_target *t, const pv__vi_mix *mix, pv_mixture *mixture) {
@@ -505,12 +507,15 @@ static pv_status sliced_mixture(pv_ctx *ctx, pv__vi_target *t, const pv__vi_mix 
         for (size_t a = 0; a < r; a++)
             for (size_t l = 0; l < d; l++)
                 p[i * r + a] += q[i * d + l] * t->slice.basis[a * d + l];
-    for (size_t k = 0; k < mix->components; k++) {
+    bool sound = true;
+    for (size_t k = 0; k < mix->components && sound; k++) {
         pv__vi_target_point(t, mix->mean + k * r, none, mixture->mean + k * d);
-        sliced_factor(t, mix, k, f0, p, s, bracket, mixture->factor + k * d * d);
+        sound = sliced_factor(t, mix, k, f0, p, s, bracket, mixture->factor + k * d * d);
     }
     pv__free(ctx, block);
-    return PV_OK;
+    return sound ? PV_OK
+                 : pv__fail(ctx, PV_ERR_NUMERIC,
+                            "vi: the covariance of a component is not positive definite; use fewer `components`");
 }
 
 /* A diagonal Gaussian, and components that differ from it along the basis. */

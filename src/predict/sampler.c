@@ -104,8 +104,9 @@ static bool line_search(pv_ctx *ctx, pv__mixture *m, const double *alpha, double
     return false;
 }
 
-/* -d2g/dzeta2 = (N + A)(diag pi - pi pi') - (diag S - M), the reference left out; its Cholesky factor. */
-static void set_curvature(const pv__mixture *m, const double *alpha, const double *sums, const double *cross,
+/* -d2g/dzeta2 = (N + A)(diag pi - pi pi') - (diag S - M), the reference left out; its Cholesky factor. False where it
+ * is not finite. */
+static bool set_curvature(const pv__mixture *m, const double *alpha, const double *sums, const double *cross,
                           pv__many *many) {
     int k = m->classes, ref = 0;
     double total = m->total;
@@ -129,7 +130,7 @@ static void set_curvature(const pv__mixture *m, const double *alpha, const doubl
         }
         many->centre[i++] = log(many->mode[y] / many->mode[ref]);
     }
-    pv__cholesky(n, many->factor, 1e-10);
+    return pv__cholesky(n, many->factor, 1e-10);
 }
 
 pv_status pv__many_mode(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__many *many) {
@@ -160,8 +161,9 @@ pv_status pv__many_mode(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__ma
             break;
         }
     }
-    set_curvature(m, alpha, sums, cross, many);
-    return PV_OK;
+    return set_curvature(m, alpha, sums, cross, many)
+               ? PV_OK
+               : pv__fail(ctx, PV_ERR_NUMERIC, "the curvature of the prevalence's posterior is not finite");
 }
 
 /* ---- draws ------------------------------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@ update=false
 cd "${1:?usage: tests/streams.sh [--update] ROOT}" || exit 2
 list=include/prevail/streams.h
 doc=docs/architecture.md
-folders=$(ls -d src tool cli studies bench plugins 2>/dev/null)
+folders=$(ls -d src tool cli lab plugins)
 failed=0
 
 wanted=$(mktemp) found=$(mktemp)

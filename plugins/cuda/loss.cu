@@ -1,4 +1,4 @@
-/* The loss of a step: what src/core/loss_batch.c and src/infer/follow.c have, for the rows of a batch, in double
+/* The loss of a step: what src/core/loss_batch.c and src/infer/marginal_tracker.c have, for the rows of a batch, in double
  * precision. One block works out the slopes; another, beside the backward pass, moves the auxiliary network's bias.
  *
  * What a batch has is little: it is brought to shared memory where it fits, as nothing but waiting takes time here.
@@ -163,7 +163,7 @@ static __global__ void loss_kernel(LossRun r, bool fits) {
 
 /* ---- the auxiliary network's bias -------------------------------------------------------------------------------- */
 
-/* What rows add to p-tilde: src/infer/follow.c. Each stratum's sums of it and of its square. */
+/* What rows add to p-tilde: src/infer/marginal_tracker.c. Each stratum's sums of it and of its square. */
 static __device__ void add_rows(const LossRun &r) {
     int n = r.rows, k = r.classes;
     EACH_THREAD(i, n * k)

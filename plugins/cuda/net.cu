@@ -152,7 +152,7 @@ static void find_slices(pv__net *net) {
     }
 }
 
-/* Whether the node reads tensor x as one of the four of mouth.cu does, with so many channels out. */
+/* Whether the node reads tensor x as one of the four of inception_entry.cu does, with so many channels out. */
 static bool is_narrow(const pv__net *net, int t, int x, size_t out, size_t stride) {
     const pv__node *node = &net->graph.node[t];
     return node->kind == PV_NODE_CONV && node->input[0] == x && node->kernel == 1 && node->padding == 0 &&

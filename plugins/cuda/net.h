@@ -13,7 +13,8 @@ struct Layer {
     bool wide;   /* by the kernels of the largest layers */
     bool onward; /* wide: its data pass has the ReLU and the biases' gradient of the layer below, or all its gradient */
     bool done;   /* by the layer above: the same, seen from below; of a concatenation: by its inputs' slices */
-    bool leads;  /* the first of the four that read a tensor (mouth.cu), which does what they share; their nodes: */
+    bool leads;  /* the first of the four that read a tensor (inception_entry.cu), which does what they share; their
+                    nodes: */
     int mouth_b, mouth_c, mouth_pool;
     bool led;    /* one of the other three */
     bool branch; /* onward, by branch.cu */

@@ -12,7 +12,7 @@
 
 enum { TILE_ROWS = 32, HALF_ROWS = TILE_ROWS / 2, ROWS_TOGETHER = 8, SPREAD_THREADS = 256 };
 static const size_t PIECE_BYTES = (size_t)64 << 20;
-static const double DEEP = -640; /* as predict/draws.c has it: an exponential of less could underflow in a mean */
+static const double DEEP = -640; /* as predict/predict_draws.c has it: an exponential of less could underflow in a mean */
 
 struct Spreads {
     size_t draws, outputs, piece; /* what there is room for; rows at a time */

@@ -1,5 +1,5 @@
 /* The engine of a device: networks by its plug-in, with parameters, views and gradients of the host. What trains with
- * all of it on the device is in model/resident.c. */
+ * all of it on the device is in model/device_network.c. */
 #include <math.h>
 #include <string.h>
 

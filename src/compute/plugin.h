@@ -102,9 +102,9 @@ typedef struct pv__step_loss {
     int implementation; /* of the marginal's gradient: 1, 2 or 3 */
     bool linear;        /* there are A and o, which follow w (src/core/auxiliary.c) */
     double sparsity;    /* of A */
-    size_t n;           /* b follows what so many rows of the data were when they were last seen (src/infer/follow.c);
-                           0: b by Adam */
-    const double *rho;  /* [n], their weights in the marginal; copied */
+    size_t n; /* b follows what so many rows of the data were when they were last seen (src/infer/marginal_tracker.c);
+                 0: b by Adam */
+    const double *rho; /* [n], their weights in the marginal; copied */
 } pv__step_loss;
 
 /* What steps of joint change, there and back. */

@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/encode.h"
+#include "data/schema_learn.h"
 
 size_t pv__basis_parameters(const pv_term *term) {
     size_t degree = (size_t)term->degree;

@@ -1,7 +1,7 @@
 /* Values of a column as categories. */
 #include <string.h>
 
-#include "data/encode.h"
+#include "data/schema_learn.h"
 
 void pv__categories_free(pv_ctx *ctx, pv_column *categories) {
     pv__free(ctx, categories->code);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/encode.h"
+#include "data/schema_learn.h"
 
 enum { FEW = 2000, SAMPLE = 20000, FEATURES_MAX = 2000, BLOCK = 32 };
 static const double tolerance = 1e-10;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "data/encode.h"
+#include "data/schema_learn.h"
 
 /* Sums over cells that are not missing, with d = factor x - shift. */
 typedef struct pv__moments {

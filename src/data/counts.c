@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "data/encode.h"
+#include "data/schema_learn.h"
 
 const char *pv__counts_slash(const char *target) {
     const char *slash = target ? strchr(target, '/') : NULL;

@@ -14,7 +14,7 @@
 
 #include "base/reduce.h"
 #include "data/csv.h"
-#include "data/encode.h"
+#include "data/schema_learn.h"
 
 enum { SMALL = 1 << 16 }; /* bytes that are not worth a rank */
 

@@ -5,7 +5,9 @@
 #include "base/text.h"
 #include "prevail/data.h"
 
-enum { PV__LABELS_MAX = 1000 }; /* of a model: grades, columns of probabilities. A column's have fewer (encode.h) */
+enum {
+    PV__LABELS_MAX = 1000
+}; /* of a model: grades, columns of probabilities. A column's have fewer (schema_learn.h) */
 
 /* ---- dictionaries (dictionary.c) --------------------------------------------------------------------------------- */
 
@@ -124,7 +126,8 @@ typedef struct pv__view_plane {
 /* The planes [views] of an image that is not of ready views; rng NULL: the fixed ones. */
 void pv__views_planes(const pv_image_encoding *e, pv_image_layout layout, pv_rng *rng, pv__view_plane *planes);
 
-/* ---- populations (population.c) ---------------------------------------------------------------------------------- */
+/* ---- populations (population_intercept.c)
+ * ---------------------------------------------------------------------------------- */
 
 /* Nodes and weights of Gauss and Legendre's quadrature on [low, high]. */
 void pv__gauss_legendre(int nodes, double low, double high, double *node, double *weight);

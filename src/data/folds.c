@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/encode.h"
+#include "data/schema_learn.h"
 
 static pv_status check_folds(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group) {
     if (!data->label || data->rows == 0)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "data/archive.h"
-#include "data/encode.h"
+#include "data/schema_learn.h"
 
 #define AT(field) offsetof(pv_image_options, field)
 

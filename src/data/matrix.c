@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "data/columns.h"
-#include "data/encode.h"
+#include "data/schema_learn.h"
 
 static const double RARE_ROWS = 10, RARE_SHARE = 0.01; /* a level with fewer rows than either is rare */
 

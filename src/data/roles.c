@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/encode.h"
+#include "data/schema_learn.h"
 #include "base/number.h"
 
 #define ROLE(name, field, metavar, help)                                                                               \

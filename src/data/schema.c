@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "data/encode.h"
+#include "data/schema_learn.h"
 
 void pv__source_clear(pv_ctx *ctx, pv_source_column *source) {
     pv__free(ctx, source->name);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "data/columns.h"
-#include "data/encode.h"
+#include "data/schema_learn.h"
 #include "base/number.h"
 
 size_t pv_source_width(const pv_source_column *source) {

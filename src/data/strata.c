@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "data/encode.h"
+#include "data/schema_learn.h"
 
 static const int64_t KEYS_MAX = (int64_t)1 << 52;
 enum { STRATA_MAX = 1000 };

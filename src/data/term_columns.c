@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "data/encode.h"
+#include "data/schema_learn.h"
 
 enum { PRODUCTS_MAX = PV__LEVELS_MAX };
 

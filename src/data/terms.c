@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "data/encode.h"
+#include "data/schema_learn.h"
 
 void pv__term_clear(pv_ctx *ctx, pv_term *term) {
     pv__free(ctx, term->column[0]);

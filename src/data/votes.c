@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/encode.h"
+#include "data/schema_learn.h"
 #include "prevail/probs.h"
 
 /* Where the name of the column begins: behind "LABEL=", unless the whole is a column. */

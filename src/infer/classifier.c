@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "data/data.h"
-#include "data/encode.h"
+#include "data/schema_learn.h"
 #include "infer/infer.h"
 
 void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {

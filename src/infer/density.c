@@ -5,7 +5,7 @@
  * profile whose Newton iteration does not settle.
  */
 #include "infer/density.h"
-#include "model/loaded.h"
+#include "model/device_table.h"
 
 #include <math.h>
 #include <string.h>

@@ -70,7 +70,7 @@ bool pv__inner_step(pv__inner *inner, const pv__profile_sums *sums);
 /* What the loss has beside sum v log q. */
 double pv__inner_term(const pv__inner *inner);
 
-/* ---- rows on a device (density_aboard.c) ------------------------------------------------------------------------- */
+/* ---- rows on a device (density_device.c) ------------------------------------------------------------------------- */
 
 /* Two labels and a model with coefficients: the loss and its marginal at several w in one call. Calls may come from
  * several threads. */

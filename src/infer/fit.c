@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/encode.h"
+#include "data/schema_learn.h"
 #include "infer/infer.h"
 #include "infer/density.h"
-#include "model/loaded.h"
+#include "model/device_table.h"
 
 /* ---- understanding the options ----------------------------------------------------------------------------------- */
 

@@ -17,11 +17,12 @@ typedef struct pv__problem {
     const pv_fit_options *options; /* with defaults that depend on the data filled in */
     const pv_model *model;
     size_t n;
-    bool shared;                     /* the passes over its rows, with the context's other ranks */
-    const double *x;                 /* [n][inputs]; NULL for images, and with columns */
-    const pv_dataset *data;          /* images: where rows come from; NULL for tables */
-    const pv_dataset *columns;       /* a table whose matrix does not fit: what rows are made of; NULL: there is x */
-    const struct pv__loaded *loaded; /* rows on a device, among them x (model/loaded.h); NULL: the processor has them */
+    bool shared;               /* the passes over its rows, with the context's other ranks */
+    const double *x;           /* [n][inputs]; NULL for images, and with columns */
+    const pv_dataset *data;    /* images: where rows come from; NULL for tables */
+    const pv_dataset *columns; /* a table whose matrix does not fit: what rows are made of; NULL: there is x */
+    const struct pv__loaded
+        *loaded; /* rows on a device, among them x (model/device_table.h); NULL: the processor has them */
     pv_targets targets;
     double *mass;   /* [classes], label mass */
     double *design; /* [classes], its shares */
@@ -376,7 +377,7 @@ typedef struct pv__tilted {
 pv_status pv__tilt(pv_ctx *ctx, const pv__problem *problem, double t, const int32_t *fold, int32_t left_out,
                    pv__tilted *made);
 void pv__tilted_free(pv_ctx *ctx, pv__tilted *tilted);
-/* (full.c) Its optimum from w, in place, with no more than a tolerance to it. */
+/* (fit_full_batch.c) Its optimum from w, in place, with no more than a tolerance to it. */
 pv_status pv__fit_roughly(pv_ctx *ctx, const pv__problem *problem, double tolerance, const pv__precondition *metric,
                           double *w, pv_stop *stop);
 
@@ -462,7 +463,8 @@ typedef struct pv__lag {
     double least;         /* of the gains */
 } pv__lag;
 
-/* ---- training on a device (aboard.c) ----------------------------------------------------------------------------- */
+/* ---- training on a device (train_device.c)
+ * ----------------------------------------------------------------------------- */
 
 /* *aboard NULL: the processor trains. */
 pv_status pv__aboard_new(pv_ctx *ctx, const pv__problem *problem, size_t batch, pv__aboard **aboard);
@@ -492,7 +494,8 @@ int64_t pv__aboard_ahead(void);
  * auxiliary network. */
 pv_status pv__aboard_outcome(pv_ctx *ctx, pv__aboard *aboard, double *value, double *log_q);
 
-/* ---- the marginal as it moves (follow.c) ------------------------------------------------------------------------- */
+/* ---- the marginal as it moves (marginal_tracker.c)
+ * ------------------------------------------------------------------------- */
 
 /* Starts with a pass over all rows at w. On failure *follower holds what there is, to be freed. */
 pv_status pv__follower_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__follower **follower);

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-#include "data/encode.h"
+#include "data/schema_learn.h"
 #include "infer/infer.h"
 #include "infer/model_file.h"
 #include "base/json.h"

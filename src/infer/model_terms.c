@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/json.h"
-#include "data/encode.h"
+#include "data/schema_learn.h"
 #include "infer/model_file.h"
 
 static json_t *term_of(const pv_term *term) {

@@ -18,7 +18,7 @@
 #include "base/reduce.h"
 #include "data/data.h"
 #include "infer/infer.h"
-#include "model/loaded.h"
+#include "model/device_table.h"
 
 enum { CHUNK_BYTES = 1 << 18 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "data/data.h"
-#include "data/encode.h"
+#include "data/schema_learn.h"
 #include "infer/infer.h"
 
 /* The file as a table, its columns read as text but for that of numbers, and the stratum of each row. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "data/encode.h"
+#include "data/schema_learn.h"
 #include "infer/infer.h"
 
 /* ---- coefficients ------------------------------------------------------------------------------------------------ */

@@ -94,8 +94,8 @@ typedef struct pv__architecture {
     double (*logistic_loss)(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
                             const int32_t *label, const double *weight, const double *factor, double shift, double *z,
                             double *dw);
-    /* Tables on a device (model/loaded.h), which runs dense layers, as compute/plugin.h has them: how many there are
-     * and their widths, the inputs' first; their parameters out of w; their gradient, added to dw. */
+    /* Tables on a device (model/device_table.h), which runs dense layers, as compute/plugin.h has them: how many there
+     * are and their widths, the inputs' first; their parameters out of w; their gradient, added to dw. */
     int (*dense)(const pv_model *model, size_t *width /* [PV_LAYERS_MAX + 1] */);
     void (*to_dense)(const pv_model *model, const double *w, double *dense);
     void (*from_dense)(const pv_model *model, const double *ddense, double *dw);

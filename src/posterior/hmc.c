@@ -12,7 +12,7 @@
  * Chains are of their own: each has its random streams, keyed by (seed, chain, iteration), and its copy of the density,
  * so that neither the number of threads nor their timing changes a draw. They advance together, some iterations at a
  * time: a run that is interrupted has draws of all of them. A density that takes many points at once is asked for those
- * of all chains that run together (meeting.h).
+ * of all chains that run together (eval_batcher.h).
  */
 #include "base/reduce.h"
 #include "posterior/draws.h"

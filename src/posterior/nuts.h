@@ -2,7 +2,7 @@
 #ifndef PV_SRC_NUTS_H
 #define PV_SRC_NUTS_H
 
-#include "posterior/meeting.h"
+#include "posterior/eval_batcher.h"
 #include "posterior/whiten.h"
 
 /* A place in phase space. */

@@ -9,7 +9,7 @@
 #define PV_PREDICT_MIXTURE_H
 
 #include "core/core.h"
-#include "model/loaded.h"
+#include "model/device_table.h"
 #include "prevail/predict.h"
 
 typedef struct pv__mixture_kernels {
@@ -100,7 +100,7 @@ double pv__pair_quantile(const pv__pair *pair, double p);
 /* The probability of a logit below z. */
 double pv__pair_distribution(const pv__pair *pair, double z);
 /* The ends of an interval of pi_1, as logits, that holds the truth as often as level says at a bound too; a bound that
- * belongs to it is infinite. For a flat prior (bounded.c). */
+ * belongs to it is infinite. For a flat prior (interval_at_bound.c). */
 void pv__pair_bounded(const pv__pair *pair, double level, double *ends);
 double pv__sine_integral(double x);
 void pv__pair_clear(pv_ctx *ctx, pv__pair *pair);

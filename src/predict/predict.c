@@ -7,8 +7,8 @@
  *   unknown       the same with p~ inferred from the rows: unknown.c
  *   counts        p~ of all rows together, given how many are of each label: label_counts.c
  *
- * With a posterior, probabilities are means over its draws: draws.c. An unknown prevalence then takes two passes over
- * the draws: a draw's ratios must be known for all rows before the first row can be predicted.
+ * With a posterior, probabilities are means over its draws: predict_draws.c. An unknown prevalence then takes two
+ * passes over the draws: a draw's ratios must be known for all rows before the first row can be predicted.
  */
 #include "predict/predict.h"
 

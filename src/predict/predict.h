@@ -61,7 +61,7 @@ PV_MUST_USE pv_status pv__predict_draws(pv_ctx *ctx, const pv_classifier *classi
                                         double level, const double *weight, const pv__draws_output *output,
                                         size_t outputs);
 
-/* (draws_aboard.c) Whether a device has kernels for a classifier's draws at these rows, and that pays or was asked for.
+/* (draws_device.c) Whether a device has kernels for a classifier's draws at these rows, and that pays or was asked for.
  */
 bool pv__draws_fit(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data);
 /* The same on a device, where there is one for it; *done false: not so. */
@@ -113,8 +113,8 @@ PV_MUST_USE pv_status pv__predict_counts(pv_ctx *ctx, const pv_population *popul
 PV_MUST_USE pv_status pv__label_counts_draws(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                              const size_t *count, double **log_p, double **evidence);
 
-/* (last_layer.c) A classifier with a posterior of its last layer, and rows, as that layer sees them. The caller clears,
- * whatever was returned. */
+/* (predict_last_layer.c) A classifier with a posterior of its last layer, and rows, as that layer sees them. The caller
+ * clears, whatever was returned. */
 typedef struct pv__head_view {
     pv_classifier classifier;
     pv_dataset data;
@@ -135,7 +135,7 @@ typedef struct pv__unmatched_view {
 PV_MUST_USE pv_status pv__unmatched(pv_ctx *ctx, const pv_classifier *classifier, pv__unmatched_view *view,
                                     const pv_classifier **unmatched);
 
-/* The gate (gate.c): what a row of [n][classes] must be. */
+/* The gate (probability_check.c): what a row of [n][classes] must be. */
 typedef enum pv__gate {
     PV__GATE_LOG,    /* logarithms, normalised or not: below infinity, one finite at least */
     PV__GATE_SHARES, /* 0 to 1, and they add up to 1 */
@@ -160,7 +160,8 @@ PV_MUST_USE pv_status pv__unknown_is_calibrated(pv_ctx *ctx, char *const *labels
 /* [classes], p(y|w) of the true population. */
 void pv__marginal_of(int classes, const pv_unknown_sample *sample, double *marginal);
 
-/* ---- label shift itself (shift.c) -------------------------------------------------------------------------------- */
+/* ---- label shift itself (label_shift_test.c)
+ * -------------------------------------------------------------------------------- */
 
 PV_MUST_USE pv_status pv__shift_test(pv_ctx *ctx, pv__calibrated *calibrated, int64_t seed,
                                      pv_unknown_prevalence *prevalence);

@@ -3,7 +3,7 @@
  * Each draw w_s of the posterior given the training data has its own ratios r_n, and so its own posterior of pi. One
  * pi_s is drawn from each, by inverting its distribution function at evenly spaced levels in random order (two classes)
  * or by a short Metropolis chain (more; sampler.c). (w_s, pi_s) then are joint draws, and the probabilities of a row
- * are means over them (draws.c):
+ * are means over them (predict_draws.c):
  *
  *   p_n(y) = 1/S sum_s pi_sy r_n(y; w_s) / sum_y' pi_sy' r_n(y'; w_s) .
  *

@@ -66,7 +66,8 @@ pv__size pv__panel_size(const pv_panel *panel);
 /* The content of an <svg> of that size. */
 void pv__panel_draw(pv__svg *svg, const pv_panel *panel);
 
-/* ---- scales (scale.c) -------------------------------------------------------------------------------------------- */
+/* ---- scales (axis_scale.c)
+ * -------------------------------------------------------------------------------------------- */
 
 enum { PV_TICKS_MAX = 40 };
 

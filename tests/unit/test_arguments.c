@@ -1,6 +1,6 @@
 /* What callers of the library may get wrong: each is refused with a message that says what. And requests to stop, which
  * every long function hears. */
-#include "data/encode.h"
+#include "data/schema_learn.h"
 #include "fixture.h"
 #include "predicting.h"
 #include "problem.h"

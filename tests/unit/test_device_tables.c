@@ -1,7 +1,7 @@
 /* A table's rows on a device: passes over them against the processor's. Without a device they are skipped, and say so;
  * `make check` runs them on the one that pretends (tests/cuda/pretend_table.c), `make check-cuda` on a GPU. */
 #include "compute/device.h"
-#include "model/loaded.h"
+#include "model/device_table.h"
 
 #include "device.h"
 

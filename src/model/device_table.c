@@ -1,5 +1,5 @@
 /* A table's rows in a device's memory. */
-#include "model/loaded.h"
+#include "model/device_table.h"
 
 /* NUMBERS_LEAST: what pays where nobody asked for a device. */
 enum { NUMBERS_LEAST = 1000000, ROWS_AT_ONCE = 1 << 20 };

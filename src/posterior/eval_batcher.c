@@ -1,6 +1,6 @@
 /* Threads that each ask for one evaluation after the other meet: when all who are inside have asked, one of them makes
  * the call for all. A density has the same bytes at one point or at many, so that nothing depends on who met whom. */
-#include "posterior/meeting.h"
+#include "posterior/eval_batcher.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* A network on a device, trained there. */
-#include "model/resident.h"
+#include "model/device_network.h"
 
 #include "model/network.h"
 

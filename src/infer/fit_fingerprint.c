@@ -7,8 +7,8 @@
 
 #include "base/reduce.h"
 #include "infer/infer.h"
-#include "model/loaded.h"
-#include "model/resident.h"
+#include "model/device_table.h"
+#include "model/device_network.h"
 
 static void hash_block(XXH3_state_t *state, const void *data, size_t size) {
     if (data && size)

@@ -1,4 +1,4 @@
-/* src/data/encode.h: the steps from a table to a matrix. */
+/* src/data/schema_learn.h: the steps from a table to a matrix. */
 #ifndef PV_SRC_DATA_ENCODE_H
 #define PV_SRC_DATA_ENCODE_H
 
@@ -166,7 +166,8 @@ PV_MUST_USE pv_status pv__basis_learn(pv_ctx *ctx, const double *sorted, size_t 
 /* The term's features [n][term->features] of x [n]; NaN makes NaN, what overflows an infinity. */
 void pv__basis_fill(const pv_term *term, const double *x, size_t n, double *value);
 
-/* ---- suspects.c -------------------------------------------------------------------------------------------------- */
+/* ---- leak_checks.c --------------------------------------------------------------------------------------------------
+ */
 
 /* Warns of a column of numbers that looks like names of rows. */
 void pv__suspect_id(pv_ctx *ctx, pv__numbers numbers, const pv_dataset *data, const char *name);
@@ -176,7 +177,8 @@ PV_MUST_USE pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const
 /* Sets auc of the sources that tell the labels apart by themselves. */
 PV_MUST_USE pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *schema);
 
-/* ---- encode.c ---------------------------------------------------------------------------------------------------- */
+/* ---- schema_learn.c
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* Fills feature and features from the sources: COLUMN, or COLUMN=LEVEL for all levels but the first. */
 PV_MUST_USE pv_status pv__schema_name_features(pv_ctx *ctx, pv_schema *schema);

@@ -10,7 +10,7 @@
 #include "core/loss.h"
 #include "data/data.h"
 #include "infer/infer.h"
-#include "model/resident.h"
+#include "model/device_network.h"
 
 struct pv__aboard {
     const pv__problem *problem;

@@ -1,4 +1,4 @@
-/* src/model/resident.h: a network whose parameters stay on a device while it is trained. */
+/* src/model/device_network.h: a network whose parameters stay on a device while it is trained. */
 #ifndef PV_SRC_RESIDENT_H
 #define PV_SRC_RESIDENT_H
 

@@ -1,4 +1,4 @@
-/* src/model/loaded.h: a table's rows in a device's memory, and a model's passes over them.
+/* src/model/device_table.h: a table's rows in a device's memory, and a model's passes over them.
  *
  * The device has the rows in single precision and runs the model's dense layers; what makes log-likelihoods of their
  * outputs, and every loss but the logistic one, is the library's own code, on the processor.

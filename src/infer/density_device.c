@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "infer/density.h"
-#include "model/loaded.h"
+#include "model/device_table.h"
 
 static const double least_mean = 1e-280; /* below, the objective has the marginal in logarithms */
 

@@ -3,7 +3,7 @@
  * know (weights of draws, strata, label counts) is the processor's. */
 #include <math.h>
 
-#include "model/loaded.h"
+#include "model/device_table.h"
 #include "predict/predict.h"
 
 enum { BLOCK_ROWS = 1 << 18 };

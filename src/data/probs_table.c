@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "data/data.h"
-#include "data/encode.h"
+#include "data/schema_learn.h"
 
 static const double SUM_TOLERANCE = 1e-3;
 static const char PREFIX[] = "p__";

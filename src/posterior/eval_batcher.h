@@ -1,4 +1,4 @@
-/* src/posterior/meeting.h: evaluations of several threads, taken together where the density likes many at once. */
+/* src/posterior/eval_batcher.h: evaluations of several threads, taken together where the density likes many at once. */
 #ifndef PV_SRC_MEETING_H
 #define PV_SRC_MEETING_H
 

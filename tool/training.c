@@ -43,12 +43,12 @@ const cli_hint cli_training_hints[] = {
     {"random-state", "seed", NULL},
     {NULL, NULL, NULL}};
 
-const pv_option cli_sample_table[] = {{"population-sample", PV_OPTION_TEXT, offsetof(cli_sample, path), NULL, 0, 0,
-                                       NULL, "FILE",
-                                       "A CSV file with rows of the true population, their labels unknown: for ig, in "
-                                       "the place of --prevalence or beside "
-                                       "it. The model's p(y|w) is then what it predicts for them on average."},
-                                      CLI_OPTION_END};
+const pv_option cli_sample_table[] = {
+    {"population-sample", PV_OPTION_TEXT, offsetof(cli_sample, path), NULL, 0, 0, NULL, "FILE",
+     "A CSV file with rows of the target population, their labels unknown: for ig, instead "
+     "of --prevalence or in addition to it. The model's p(y|w) is then its mean "
+     "prediction for them, weighted where the file has the column of --weights."},
+    CLI_OPTION_END};
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
@@ -127,9 +127,9 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
     *sample = NULL;
     if (!from->path)
         return CLI_OK;
-    pv_roles roles = {.missing = options->roles.missing};
     const pv_csv_options csv = cli_csv(call);
-    pv_status status = pv_dataset_read(call->ctx, training->schema, from->path, &roles, &csv, sample);
+    pv_status status =
+        pv_sample_read(call->ctx, training->schema, training->data, from->path, &options->roles, &csv, sample);
     if (status != PV_OK)
         return cli_fail(call, status);
     cli_note_dropped(call, from->path, (*sample)->image, (*sample)->dropped);

@@ -450,6 +450,13 @@ const char *pv_schema_column(const pv_schema *schema, size_t index, pv_column_ty
  * csv: how the file is written; NULL: as usual. */
 PV_MUST_USE pv_status pv_dataset_read(pv_ctx *ctx, const pv_schema *schema, const char *path, const pv_roles *roles,
                                       const pv_csv_options *csv, pv_dataset **dataset);
+/* Rows of the population for pv_fit_options' sample: their features and, where the table has the column that the roles
+ * of training name, their weights. These are counts or sampling weights as the roles say, or else as those of the
+ * training data, or as they look. */
+PV_MUST_USE pv_status pv_sample_apply(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *training,
+                                      const pv_table *table, const pv_roles *roles, pv_dataset **sample);
+PV_MUST_USE pv_status pv_sample_read(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *training, const char *path,
+                                     const pv_roles *roles, const pv_csv_options *csv, pv_dataset **sample);
 
 /* By hand: labels [classes], and features that are columns of numbers taken as they are. feature: their names, NULL for
  * x1, x2, ... All is copied; the caller frees *schema. */

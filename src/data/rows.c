@@ -166,29 +166,3 @@ done:
     pv__free(ctx, states.state);
     return status;
 }
-
-/* Sampling weights are known up to a factor; with a mean of 1 a prior has as much to say as it has beside rows. */
-pv_status pv__weights_learn(pv_ctx *ctx, const pv_roles *roles, pv_dataset *data) {
-    if (!data->weight && roles->weights_are != PV_WEIGHTS_AUTO)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`weights-are` says what `weights` are, and there are none: name their column");
-    bool whole = true;
-    double sum = 0;
-    for (size_t i = 0; data->weight && i < data->rows; i++) {
-        whole &= data->weight[i] == floor(data->weight[i]);
-        sum += data->weight[i];
-    }
-    data->sampling = roles->weights_are == PV_WEIGHTS_SAMPLING || (roles->weights_are == PV_WEIGHTS_AUTO && !whole);
-    if (data->sampling && roles->weights_are == PV_WEIGHTS_AUTO)
-        pv__log(ctx, PV_LOG_INFO,
-                "weights that are not whole numbers are taken as sampling weights; `weights-are` counts takes them as "
-                "counts");
-    if (data->sampling && data->zero_weight)
-        pv__log(ctx, PV_LOG_WARNING,
-                "%zu row%s of sampling weight 0 left out: who was sampled stands for somebody; correct the weights, or "
-                "say `weights-are` counts",
-                data->zero_weight, data->zero_weight == 1 ? "" : "s");
-    for (size_t i = 0; data->sampling && i < data->rows; i++)
-        data->weight[i] *= (double)data->rows / sum;
-    return PV_OK;
-}

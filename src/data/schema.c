@@ -336,3 +336,35 @@ pv_status pv_dataset_read(pv_ctx *ctx, const pv_schema *schema, const char *path
     pv_table_free(ctx, table);
     return status;
 }
+
+pv_status pv_sample_apply(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *training, const pv_table *table,
+                          const pv_roles *roles, pv_dataset **sample) {
+    pv_roles own = {.missing = roles->missing, .weights_are = roles->weights_are};
+    if (roles->weights && pv__table_lookup(table, roles->weights) < table->columns)
+        own.weights = roles->weights;
+    if (own.weights_are == PV_WEIGHTS_AUTO && training->sampling) /* one column has one meaning */
+        own.weights_are = PV_WEIGHTS_SAMPLING;
+    PV_TRY(pv_schema_apply(ctx, schema, table, &own, sample));
+    pv_status status = own.weights ? pv__weights_learn(ctx, table, &own, schema, *sample) : PV_OK;
+    if (status != PV_OK) {
+        pv_dataset_free(ctx, *sample);
+        *sample = NULL;
+    }
+    return status;
+}
+
+pv_status pv_sample_read(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *training, const char *path,
+                         const pv_roles *roles, const pv_csv_options *csv, pv_dataset **sample) {
+    const pv_roles own = {.missing = roles->missing, .weights = roles->weights};
+    pv_csv_options options = {0};
+    if (csv)
+        options = *csv;
+    options.roles = &own;
+    options.schema = schema;
+    pv_table *table;
+    *sample = NULL;
+    PV_TRY(pv_table_read(ctx, path, &options, &table));
+    pv_status status = pv_sample_apply(ctx, schema, training, table, roles, sample);
+    pv_table_free(ctx, table);
+    return status;
+}

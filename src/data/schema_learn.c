@@ -315,7 +315,7 @@ pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *ro
         named.target = roles->votes;
     PV_GOTO(done, pv__schema_name(ctx, &named, made));
     PV_GOTO(done, pv__written_copy(ctx, &table->written, &made->written));
-    PV_GOTO(done, pv__weights_learn(ctx, roles, data));
+    PV_GOTO(done, pv__weights_learn(ctx, table, roles, made, data));
     PV_GOTO(done, pv__groups_learn(ctx, table, roles, data));
     PV_GOTO(done, pv__strata_learn(ctx, table, roles, made, data));
     PV_GOTO(done, pv__suspect_sets(ctx, table, data, made));

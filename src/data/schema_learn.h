@@ -223,8 +223,11 @@ PV_MUST_USE pv_status pv__images_apply(pv_ctx *ctx, const pv_schema *schema, con
 PV_MUST_USE pv_status pv__rows_select(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, int missing,
                                       const char *advice, pv_dataset *data);
 
-/* What the weights of rows to learn from are; sampling weights are scaled to a mean of 1. */
-PV_MUST_USE pv_status pv__weights_learn(pv_ctx *ctx, const pv_roles *roles, pv_dataset *data);
+/* (weights.c) Whether the weights of rows to learn from are counts or sampling weights, which are scaled to a mean
+ * of 1.
+ */
+PV_MUST_USE pv_status pv__weights_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
+                                        const pv_schema *schema, pv_dataset *data);
 
 /* ---- categories.c ------------------------------------------------------------------------------------------------ */
 

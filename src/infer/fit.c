@@ -289,7 +289,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
                              .columns = data->columns ? data : NULL,
                              .targets = pv_dataset_targets(data),
                              .cluster = data->clustered ? data->group : NULL,
-                             .sampling = data->sampling,
+                             .sampling = data->sampling || (options->sample && options->sample->sampling),
                              .map = options->infer != PV_INFER_ML,
                              .feature = schema->feature,
                              .stratified = stratified};

@@ -103,8 +103,7 @@ static pv_status learn(pv_ctx *ctx, const pv_table *table, const pv_table *sampl
     PV_TRY(pv_schema_learn(ctx, table, roles, &schema, &data));
     pv_status status;
     if (sample) {
-        const pv_roles features_alone = {.missing = roles->missing};
-        PV_GOTO(done, pv_schema_apply(ctx, schema, sample, &features_alone, &population));
+        PV_GOTO(done, pv_sample_apply(ctx, schema, data, sample, roles, &population));
         options.sample = population;
     }
     status = pv_fit(ctx, schema, data, &options, classifier);

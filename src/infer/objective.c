@@ -215,6 +215,8 @@ void pv__objective_count(const pv__objective *objective, pv__solution *solution)
 void pv__objective_take_over(pv__objective *joint, pv__objective *selection) {
     if (selection->aboard) /* a pass there costs less than to bring them here */
         return;
+    if (!pv__full_loss_parts(joint->full)) /* it takes all rows on every rank, and these are of this rank's own */
+        return;
     if (selection->logistic) {
         const pv__compute *compute = joint->work[0]->compute;
         PV__EACH_OF(joint->ctx, &joint->rows, c, {

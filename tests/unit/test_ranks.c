@@ -317,6 +317,32 @@ static void the_same_of_a_packed_table_that_ranks_read(void **state) {
     clear(&s);
 }
 
+/* Strata take all rows on every rank, beside the selection likelihood that takes those of its own. */
+static void the_same_bytes_of_strata(void **state) {
+    (void)state;
+    sample s;
+    char known[sizeof path + 4];
+    make(&s, 3 * 4096 + 50, 2, false);
+    clear(&s);
+    s.table = must_read(NULL);
+    const pv_roles roles = {.target = "y", .strata = "w"};
+    ok(pv_schema_learn(ctx, s.table, &roles, &s.schema, &s.data));
+    snprintf(known, sizeof known, "%s.by", path);
+    FILE *file = fopen(known, "w");
+    assert_non_null(file);
+    fputs("w,prevalence,share\n1,0.3,0.5\n2,0.1-0.2,0.2\n3,0.05,0.3\n", file);
+    assert_int_equal(fclose(file), 0);
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence_by = known;
+    same_for_any_number(&s, &options);
+    options.bare = true;
+    options.infer = PV_INFER_LAPLACE;
+    options.draws = 30;
+    same_for_any_number(&s, &options);
+    assert_int_equal(remove(known), 0);
+    clear(&s);
+}
+
 /* Fewer chunks than ranks: some have no rows. */
 static void ranks_without_rows(void **state) {
     (void)state;
@@ -542,6 +568,7 @@ int main(void) {
                                        cmocka_unit_test(the_same_bytes_of_a_packed_table),
                                        cmocka_unit_test(the_same_of_what_ranks_learn),
                                        cmocka_unit_test(the_same_of_a_packed_table_that_ranks_read),
+                                       cmocka_unit_test(the_same_bytes_of_strata),
                                        cmocka_unit_test(ranks_without_rows),
                                        cmocka_unit_test(other_work_is_refused),
                                        cmocka_unit_test(another_version_is_refused),

@@ -1,0 +1,102 @@
+/* Weights of rows to learn from: counts of people who are alike, or sampling weights.
+ *
+ * A count says that as many people share every value of the row. Survey weights rounded to whole numbers look the same,
+ * and taken as counts they make errors too small by the square root of their mean. Such counts are implausible where a
+ * column of numbers has a value of its own in nearly every row: people who are alike in a measurement are rare.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "data/columns.h"
+
+enum { ROWS_LEAST = 20, ROWS_MOST = 2000 };
+static const double MEAN_LEAST = 2, DISTINCT_LEAST = 0.9;
+
+static int compare(const void *a, const void *b) {
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* Whether nearly all of some rows, evenly spread, have values of their own. room [ROWS_MOST]. */
+static bool is_distinct(const pv_column *column, const pv_dataset *data, double *room) {
+    size_t n = data->rows < ROWS_MOST ? data->rows : ROWS_MOST, present = 0, distinct = 0;
+    for (size_t i = 0; i < n; i++) {
+        double x = pv__cell_number(column, data->table_row[i * data->rows / n]);
+        if (!isnan(x))
+            room[present++] = x;
+    }
+    qsort(room, present, sizeof *room, compare);
+    for (size_t i = 0; i < present; i++)
+        distinct += i == 0 || room[i] != room[i - 1];
+    return present >= ROWS_LEAST && (double)distinct >= DISTINCT_LEAST * (double)present;
+}
+
+/* A feature by which people who are alike are implausible; NULL: none. */
+static pv_status find_measurement(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, const pv_dataset *data,
+                                  const char **name) {
+    double *room;
+    *name = NULL;
+    PV_TRY(pv__alloc(ctx, ROWS_MOST, sizeof *room, &room));
+    for (size_t s = 0; s < schema->sources && !*name; s++) {
+        const pv_source_column *source = &schema->source[s];
+        size_t c = pv__table_lookup(table, source->name);
+        bool numbers = source->type == PV_COLUMN_NUMBER && c < table->columns &&
+                       table->column[c].type == PV_COLUMN_NUMBER && (s > 0 || !schema->offset);
+        if (numbers && is_distinct(&table->column[c], data, room))
+            *name = source->name;
+    }
+    pv__free(ctx, room);
+    return PV_OK;
+}
+
+static pv_status tell_of_counts(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, const pv_dataset *data,
+                                double sum) {
+    const char *measurement;
+    if (data->rows < ROWS_LEAST || sum < MEAN_LEAST * (double)data->rows)
+        measurement = NULL;
+    else
+        PV_TRY(find_measurement(ctx, table, schema, data, &measurement));
+    if (measurement)
+        pv__log(
+            ctx, PV_LOG_WARNING,
+            "whole-numbered weights are taken as counts, %.10g people in %zu rows, but nearly every row has its own "
+            "value of '%s', which people who are alike would share. If they are sampling weights, use "
+            "`weights-are` sampling: standard errors are now too small; otherwise state `weights-are` counts",
+            sum, data->rows, pv__show(measurement).text);
+    else
+        pv__log(ctx, PV_LOG_INFO,
+                "whole-numbered weights are taken as counts, %.10g people in %zu rows; `weights-are` sampling takes "
+                "them as sampling weights",
+                sum, data->rows);
+    return PV_OK;
+}
+
+/* Sampling weights are known up to a factor; with a mean of 1 a prior has as much to say as it has beside rows. */
+pv_status pv__weights_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
+                            pv_dataset *data) {
+    bool open = roles->weights_are == PV_WEIGHTS_AUTO, whole = true, alike = true;
+    double sum = 0;
+    if (!data->weight && !open)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`weights-are` says what `weights` are, and there are none: name their column");
+    for (size_t i = 0; data->weight && i < data->rows; i++) {
+        whole &= data->weight[i] == floor(data->weight[i]);
+        alike &= data->weight[i] == 1;
+        sum += data->weight[i];
+    }
+    data->sampling = roles->weights_are == PV_WEIGHTS_SAMPLING || (open && !whole);
+    if (open && !data->sampling)
+        return alike || !roles->weights ? PV_OK : tell_of_counts(ctx, table, schema, data, sum);
+    if (open)
+        pv__log(ctx, PV_LOG_INFO,
+                "weights that are not whole numbers are taken as sampling weights; `weights-are` counts takes them as "
+                "counts");
+    if (data->sampling && data->zero_weight)
+        pv__log(ctx, PV_LOG_WARNING,
+                "%zu row%s of sampling weight 0 left out: who was sampled stands for somebody; correct the weights, or "
+                "say `weights-are` counts",
+                data->zero_weight, data->zero_weight == 1 ? "" : "s");
+    for (size_t i = 0; data->sampling && i < data->rows; i++)
+        data->weight[i] *= (double)data->rows / sum;
+    return PV_OK;
+}

@@ -273,7 +273,7 @@ static int run(cli_call *call) {
     int code = cli_training_prepare(call, call->argument[0], &options->fit, &options->roles);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: the metrics go to standard output; give the name of a file");
-    const pv_loss loss = (pv_loss)options->fit.loss;
+    const pv_loss loss = pv_fit_loss(&options->fit, options->roles.roles.matched != NULL);
     if (code == CLI_OK)
         code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
     if (code == CLI_OK)

@@ -314,7 +314,7 @@ static int run(cli_call *call) {
                          "-o -: a model is binary and does not go to standard output; give the name of a file");
     if (code == CLI_OK && options->trace && strcmp(options->trace, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "--trace -: give the name of a file");
-    const pv_loss loss = (pv_loss)options->fit.loss;
+    const pv_loss loss = pv_fit_loss(&options->fit, options->roles.roles.matched != NULL);
     if (code == CLI_OK)
         code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
     if (code == CLI_OK)

@@ -127,6 +127,8 @@ typedef struct pv_fit_options {
 extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */
 pv_fit_options pv_fit_options_default(void);
 
+/* The loss of a fit: the options', or, where they have the default, that of matched sets. */
+pv_loss pv_fit_loss(const pv_fit_options *options, bool matched);
 /* What an option is for, by its name in the table, where it would do nothing in a fit with these options to a table or
  * to images: "minibatches (`batch` N)", say. NULL: it has its part. "trace" is known as well, and "interval". */
 const char *pv_fit_idle(const pv_fit_options *options, bool images, const char *name);

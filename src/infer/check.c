@@ -22,6 +22,8 @@ typedef enum part {
     NETWORK,
     MARGINAL,
     STATED,
+    ABSOLUTE,
+    NO_COHORT,
     BY_FILE,
     IMPORTANCE,
     AUXILIARY,
@@ -39,6 +41,8 @@ static const char *const needs[] = {
     [NETWORK] = "`model` convnet and inception",
     [MARGINAL] = "a loss with a marginal, as ig",
     [STATED] = "a loss that is told the prevalence, ig or iw",
+    [ABSOLUTE] = "a loss of absolute risks, ig, iw or plain",
+    [NO_COHORT] = "a stated `prevalence`, not for a `subcohort`, which determines it",
     [BY_FILE] = "strata whose prevalences are in a file (`prevalence-by`)",
     [IMPORTANCE] = "`loss` iw",
     [AUXILIARY] = "`marginal` auxiliary:constant and auxiliary:linear",
@@ -55,8 +59,12 @@ static const struct {
     const char *option;
     part part;
 } parts[] = {{"prevalence-n", MARGINAL},
+             {"prevalence-n", NO_COHORT},
              {"marginal", MARGINAL},
              {"match", STATED},
+             {"prevalence-by", ABSOLUTE},
+             {"phase-one", ABSOLUTE},
+             {"subcohort", ABSOLUTE},
              {"prevalence-odds", BY_FILE},
              {"iw-total", IMPORTANCE},
              {"robust", MARGINAL},
@@ -65,11 +73,16 @@ static const struct {
              {"freeze-low", NETWORK},
              {"prior", PRIOR},
              {"intercept-prior", PRIOR},
+             {"intercept-prior", ABSOLUTE},
+             {"start", ABSOLUTE},
              {"design", MINIBATCHES},
              {"population-weight", MINIBATCHES},
+             {"population-weight", AUXILIARY},
              {"epoch-weight", MINIBATCHES},
              {"direct", MINIBATCHES},
+             {"direct", AUXILIARY},
              {"implementation", MINIBATCHES},
+             {"implementation", AUXILIARY},
              {"epochs", MINIBATCHES},
              {"rate", MINIBATCHES},
              {"schedule", MINIBATCHES},
@@ -107,6 +120,10 @@ static bool has_part(const pv_fit_options *o, bool images, part wanted) {
         return pv_loss_has_marginal((pv_loss)o->loss);
     case STATED:
         return pv_loss_needs_prevalence((pv_loss)o->loss);
+    case ABSOLUTE:
+        return !pv_loss_is_relative((pv_loss)o->loss);
+    case NO_COHORT:
+        return !(o->subcohort > 0);
     case BY_FILE:
         return o->prevalence_by != NULL;
     case IMPORTANCE:
@@ -127,6 +144,10 @@ static bool has_part(const pv_fit_options *o, bool images, part wanted) {
         return o->infer == PV_INFER_HMC;
     }
     return true;
+}
+
+pv_loss pv_fit_loss(const pv_fit_options *options, bool matched) {
+    return matched && options->loss == PV_LOSS_IG ? PV_LOSS_MATCHED : (pv_loss)options->loss;
 }
 
 const char *pv_fit_idle(const pv_fit_options *options, bool images, const char *name) {
@@ -237,7 +258,7 @@ static pv_status check_texts(pv_ctx *ctx, const pv_fit_options *o, bool minibatc
 static pv_status check_sample(pv_ctx *ctx, const pv_fit_options *o, bool images, bool minibatches) {
     if (images)
         return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` is for tables; leave it out with images");
-    if (!pv_loss_takes_sample((pv_loss)o->loss))
+    if (!pv_loss_takes_sample((pv_loss)o->loss) && !pv_loss_is_relative((pv_loss)o->loss))
         return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` belongs to `loss` ig; leave it out with `loss` %s",
                         pv_loss_name((pv_loss)o->loss));
     if (minibatches)
@@ -297,6 +318,7 @@ pv_status pv_fit_check(pv_ctx *ctx, const pv_fit_options *options, bool sample, 
 
 pv_status pv_fit_settings_check(pv_ctx *ctx, const pv_settings *settings, bool sample) {
     const pv_fit_options *options = pv_fit_options_of(settings);
+    const pv_roles *roles = pv_roles_of(settings);
     size_t rows = 0, n = 0;
     const char **given;
     if (!options)
@@ -307,7 +329,9 @@ pv_status pv_fit_settings_check(pv_ctx *ctx, const pv_settings *settings, bool s
     for (size_t i = 0; i < rows; i++)
         if (pv_settings_given(settings, pv_fit_option_table[i].name))
             given[n++] = pv_fit_option_table[i].name;
-    pv_status status = pv_fit_check(ctx, options, sample, given, n);
+    pv_fit_options own = *options;
+    own.loss = (int)pv_fit_loss(options, roles && roles->matched);
+    pv_status status = pv_fit_check(ctx, &own, sample, given, n);
     pv__free(ctx, given);
     return status;
 }

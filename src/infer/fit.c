@@ -117,6 +117,10 @@ static void add_half_counts(pv__problem *problem) {
 static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     const char *text = pv_loss_is_relative(pv__problem_loss(problem)) ? "normal:1" : o->intercept_prior;
+    if (strcmp(text, "jeffreys") == 0 && isinf(problem->population.prevalence_n))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`intercept-prior` jeffreys adds to the observations that the prevalence rests on, and this "
+                        "prevalence is known: leave it out, or give `prevalence-n` N");
     bool marginal = pv_loss_has_marginal(pv__problem_loss(problem));
     bool profile = marginal && o->marginal == PV_MARGINAL_PROFILE;
     if (strcmp(text, "auto") == 0) {
@@ -180,6 +184,11 @@ static pv_status read_robust(pv_ctx *ctx, pv__problem *problem) {
     }
     if (!pv__parse_real(o->robust, &problem->robust) || !(problem->robust >= 0 && problem->robust <= 1))
         return pv__fail(ctx, PV_ERR_USAGE, "`robust` %s: 'auto', or a number from 0 (profile) to 1 (iw)", o->robust);
+    if (problem->robust > 0 && !pv__model_is_free(problem->model))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`robust` %s is for models that move the odds of each label, which thresholds of ordered "
+                        "labels cannot: leave it out, or choose another `model`",
+                        o->robust);
     if (problem->robust > 0 && !between)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`robust` %s is for `loss` ig with `marginal` profile, a stated prevalence, tables in the full "
@@ -333,7 +342,9 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
                       problem->factor);
     for (size_t y = 0; problem->stratified && y < k; y++)
         problem->factor[y] = 1; /* rows have the weights of their strata */
-    pv__warn_of_idle(ctx, given, problem->data != NULL);
+    pv_fit_options seen = *given;
+    seen.loss = options->loss; /* of matched sets, where that was left open */
+    pv__warn_of_idle(ctx, &seen, problem->data != NULL);
     PV_TRY(check_with_data(ctx, problem));
     return read_robust(ctx, problem);
 }

@@ -14,8 +14,7 @@
 #include "infer/infer.h"
 
 pv_status pv__matched_options(pv_ctx *ctx, const pv_dataset *data, pv_fit_options *options) {
-    if (data->matched && options->loss == PV_LOSS_IG)
-        options->loss = PV_LOSS_MATCHED; /* the default loss is that of the design */
+    options->loss = (int)pv_fit_loss(options, data->matched);
     if (data->matched && options->loss != PV_LOSS_MATCHED)
         return pv__fail(ctx, PV_ERR_USAGE, "`loss` %s knows no matched sets: leave `loss` out, or `matched`",
                         pv_loss_name((pv_loss)options->loss));
@@ -38,8 +37,11 @@ pv_status pv__matched_options(pv_ctx *ctx, const pv_dataset *data, pv_fit_option
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`population-sample` with matched sets needs `prevalence`: the sets do not tell how common the "
                         "outcome is");
-    if (options->sample && strcmp(options->prevalence_n, "auto") != 0 && strcmp(options->prevalence_n, "known") != 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "with `matched` the prevalence is taken as known: leave `prevalence-n` out");
+    static const char *const cohorts[] = {"subcohort", "phase-one", "prevalence-by"};
+    const bool stated[] = {options->subcohort > 0, options->phase_one, options->prevalence_by};
+    for (size_t i = 0; i < sizeof stated / sizeof *stated; i++)
+        if (stated[i])
+            return pv__fail(ctx, PV_ERR_USAGE, "`%s` does not go with matched sets: leave it out", cohorts[i]);
     return PV_OK;
 }
 

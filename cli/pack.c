@@ -16,7 +16,8 @@ typedef struct pack_options {
 static const pv_option run_table[] = {
     CLI_OPTION_OUTPUT(pack_options, output, "Where to write the packed table; usually NAME.pvt."),
     {"single", PV_OPTION_FLAG, offsetof(pack_options, single), NULL, 0, 0, NULL, NULL,
-     "Round numbers to single precision: half the size, and seven digits of each."},
+     "Round numbers to single precision: half the size, and seven digits of each. Whole numbers with more digits stay "
+     "as they are."},
     CLI_OPTION_MEMORY(pack_options, running.memory),
     CLI_OPTION_QUIET(pack_options, running.quiet),
     CLI_OPTION_END};
@@ -28,7 +29,9 @@ static int run(cli_call *call) {
         return cli_error(call, PV_ERR_USAGE, NULL, "-o FILE is missing: name the packed table, as in -o study.pvt");
     if (strcmp(options->output, "-") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "-o -: a packed table is mapped, and must be a file: give its name");
-    pv_status status = pv_table_read(call->ctx, call->argument[0], &options->csv, &table);
+    pv_csv_options reading = options->csv;
+    reading.spelling = true;
+    pv_status status = pv_table_read(call->ctx, call->argument[0], &reading, &table);
     if (status == PV_OK)
         status = pv_table_pack(call->ctx, table, options->output, options->single);
     if (status == PV_OK)

@@ -21,10 +21,12 @@ typedef struct pv_column {
     char *name;
     pv_column_type type;
     double *number; /* [rows] of a NUMBER column; NaN where missing */
-    int32_t *code;  /* [rows] of a TEXT column: index into level; -1 where missing */
+    int32_t *code;  /* [rows] of a TEXT column: index into level; -1 where missing. Of a NUMBER column: the same for
+                       the texts of its cells, where they are not the shortest form of the number; else NULL */
     char **level;   /* [levels], in order of first appearance */
     int32_t levels;
     bool borrowed;       /* number is not the table's */
+    bool respelled;      /* of numbers: their source wrote them in other forms, which were not kept */
     const float *single; /* [rows]: the numbers, where number is NULL: of a packed table in single precision that would
                             not fit the memory the context is allowed. pv_table_number has either */
 } pv_column;
@@ -147,6 +149,7 @@ typedef struct pv_csv_options {
     const char *number_prefix; /* not NULL: columns whose name does not begin with it, and is not in number, are text */
     const char *const *number;
     size_t n_number;
+    bool spelling; /* columns of numbers keep the texts of their cells where they are not the shortest form (00012) */
 } pv_csv_options;
 
 extern const pv_option pv_csv_option_table[]; /* separator, decimal, no_header and na; ends with a NULL name */

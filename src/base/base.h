@@ -207,6 +207,17 @@ size_t pv__name_most(const char *folder);    /* bytes of a name in it */
 PV_MUST_USE pv_status pv__files_reading(pv_ctx *ctx, const char *path);
 PV_MUST_USE pv_status pv__files_writing(pv_ctx *ctx, const char *path);
 void pv__files_written(pv_ctx *ctx, const char *path);
+/* Outputs that are there are watched (files_watch.c), to find out whether another engine opens one of them as an input:
+ * which files a query reads, its text does not say. *watch NULL: there is none. pv__files_watched refuses where one was
+ * opened since, or where that cannot be known. */
+typedef struct pv__watch pv__watch;
+PV_MUST_USE pv_status pv__files_watch(pv_ctx *ctx, pv__watch **watch);
+PV_MUST_USE pv_status pv__files_watched(pv_ctx *ctx, const pv__watch *watch);
+void pv__files_unwatch(pv_ctx *ctx, pv__watch *watch); /* NULL is fine */
+/* Calls visit with every output that is there, up to the first failure: of a folder, with the files in it that may be
+ * written. what: the option that names it. */
+typedef pv_status pv__files_visit(void *state, const char *what, const char *path);
+PV_MUST_USE pv_status pv__files_outputs(pv_ctx *ctx, pv__files_visit *visit, void *state);
 
 /* Opens for reading; refuses directories and what cannot be read, with advice. */
 PV_MUST_USE pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream);

@@ -413,6 +413,42 @@ pv_status pv_files_write_into(pv_ctx *ctx, const char *what, const char *folder,
     return add(ctx, k, status == PV_OK ? check_folder(ctx, k) : status);
 }
 
+/* ---- outputs that are there -------------------------------------------------------------------------------------- */
+
+static bool is_regular(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+static pv_status visit_folder(pv_ctx *ctx, const pv__known *folder, pv__files_visit *visit, void *state) {
+    DIR *open = opendir(folder->path);
+    pv_status status = PV_OK;
+    for (struct dirent *entry; open && status == PV_OK && (entry = readdir(open));) {
+        char *path = NULL;
+        if (!may_write(folder, entry->d_name))
+            continue;
+        status = join(ctx, folder->path, strlen(folder->path), entry->d_name, &path);
+        if (status == PV_OK && is_regular(path))
+            status = visit(state, folder->what, path);
+        pv__free(ctx, path);
+    }
+    if (open)
+        closedir(open);
+    return status;
+}
+
+pv_status pv__files_outputs(pv_ctx *ctx, pv__files_visit *visit, void *state) {
+    pv_status status = PV_OK;
+#pragma omp critical(pv_files)
+    for (const pv__known *k = ctx->root->known; k && status == PV_OK; k = k->next) {
+        if (k->kind == FOLDER)
+            status = visit_folder(ctx, k, visit, state);
+        else if (k->kind == OUTPUT && !k->written && is_regular(k->path))
+            status = visit(state, k->what, k->path);
+    }
+    return status;
+}
+
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 pv_status pv__files_reading(pv_ctx *ctx, const char *path) {

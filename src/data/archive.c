@@ -488,7 +488,12 @@ void pv_array_text(const pv_array *a, size_t i, char *text, size_t size) {
     size_t at = place(a, i), end = 0;
     if (a->type != PV_ARRAY_UNICODE && a->type != PV_ARRAY_BYTES) {
         char number[NUMBER_ROOM];
-        pv_format_double(number_at(a, at), number, sizeof number);
+        if (a->type == PV_ARRAY_I64)
+            pv__format(number, sizeof number, "%lld", (long long)bits_at(a, at));
+        else if (a->type == PV_ARRAY_U64)
+            pv__format(number, sizeof number, "%llu", (unsigned long long)bits_at(a, at));
+        else
+            pv_format_double(number_at(a, at), number, sizeof number);
         pv__format(text, size, "%s", number);
         return;
     }

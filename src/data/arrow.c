@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "data/archive.h"
 
 /* ---- what a column is -------------------------------------------------------------------------------------------- */
@@ -28,13 +29,16 @@ typedef enum arrow_kind {
 typedef struct arrow_type {
     arrow_kind kind;
     pv_array_type number; /* NUMBER */
-    double scale;         /* what numbers are multiplied by: days, decimals */
+    double units;         /* NUMBER: what numbers are divided by: units of time a day */
     size_t width;         /* DECIMAL: bytes */
+    int decimals;         /* DECIMAL: digits behind the point; below 0: zeros before it */
 } arrow_type;
 
 static bool is_text(arrow_kind kind) {
     return kind == ARROW_TEXT || kind == ARROW_LARGE || kind == ARROW_VIEW || kind == ARROW_BOOL;
 }
+
+enum { DECIMALS_MAX = 76 };
 
 /* "d:PRECISION,SCALE" or "d:PRECISION,SCALE,BITS". */
 static arrow_type decimal_type(const char *format) {
@@ -45,21 +49,21 @@ static arrow_type decimal_type(const char *format) {
         return type;
     if (*at == ',' && !(at = pv_parse_real(at + 1, &bits)))
         return type;
-    if (*at || !(fabs(scale) <= 300) || !(bits == 32 || bits == 64 || bits == 128))
+    if (*at || !(fabs(scale) <= DECIMALS_MAX) || scale != floor(scale) || !(bits == 32 || bits == 64 || bits == 128))
         return type;
-    return (arrow_type){.kind = ARROW_DECIMAL, .scale = pow(10, -scale), .width = (size_t)bits / 8};
+    return (arrow_type){.kind = ARROW_DECIMAL, .decimals = (int)scale, .width = (size_t)bits / 8};
 }
 
-/* Dates and timestamps; 0: neither. */
-static double days_of(const char *format) {
+/* Units a day of dates and timestamps; 0: it is neither. */
+static double units_of(const char *format) {
     static const struct {
         const char *format;
-        double units; /* a day */
+        double units;
     } known[] = {{"tdD", 1},        {"tdm", 86400e3},  {"tss:", 86400},
                  {"tsm:", 86400e3}, {"tsu:", 86400e6}, {"tsn:", 86400e9}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strncmp(format, known[i].format, strlen(known[i].format)) == 0)
-            return 1 / known[i].units;
+            return known[i].units;
     return 0;
 }
 
@@ -77,16 +81,16 @@ static arrow_type type_of(const char *format) {
                   {"u", ARROW_TEXT}, {"U", ARROW_LARGE}, {"vu", ARROW_VIEW}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (format[0] == numbers[i].letter && !format[1])
-            return (arrow_type){.kind = ARROW_NUMBER, .number = numbers[i].type, .scale = 1};
+            return (arrow_type){.kind = ARROW_NUMBER, .number = numbers[i].type};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(format, others[i].format) == 0)
-            return (arrow_type){.kind = others[i].kind, .scale = 1};
+            return (arrow_type){.kind = others[i].kind};
     if (strncmp(format, "d:", 2) == 0)
         return decimal_type(format);
-    double days = days_of(format);
-    if (days > 0)
+    double units = units_of(format);
+    if (units > 0)
         return (arrow_type){
-            .kind = ARROW_NUMBER, .number = strcmp(format, "tdD") == 0 ? PV_ARRAY_I32 : PV_ARRAY_I64, .scale = days};
+            .kind = ARROW_NUMBER, .number = strcmp(format, "tdD") == 0 ? PV_ARRAY_I32 : PV_ARRAY_I64, .units = units};
     return (arrow_type){.kind = ARROW_OTHER};
 }
 
@@ -97,6 +101,8 @@ typedef struct making {
     arrow_type type, values; /* values: of a dictionary's entries */
     bool coded;              /* it has a dictionary */
     bool over;               /* nobody asked for it: all missing */
+    bool parsed;             /* texts that are numbers */
+    bool spelled;            /* numbers that keep the texts of their cells */
     pv__dictionary dictionary;
 } making;
 
@@ -182,23 +188,83 @@ static double half(const unsigned char *at) {
     return sign * (exponent ? ldexp(1024 + part, exponent - 25) : ldexp(part, -24));
 }
 
-static double decimal(const unsigned char *at, size_t width) {
+/* A whole number of up to 128 bits. */
+typedef struct whole {
+    bool negative;
+    uint64_t high, low; /* of its magnitude */
+} whole;
+
+static whole whole_of(uint64_t high, uint64_t low) {
+    whole w = {.negative = high > INT64_MAX, .high = high, .low = low};
+    if (w.negative) {
+        w.low = 0 - low;
+        w.high = ~high + (low == 0);
+    }
+    return w;
+}
+
+static whole decimal_at(const unsigned char *at, size_t width) {
     int32_t narrow;
-    int64_t high;
-    uint64_t low;
+    int64_t low;
+    uint64_t both[2];
     if (width == 4) {
         memcpy(&narrow, at, sizeof narrow);
-        return narrow;
+        return whole_of(narrow < 0 ? UINT64_MAX : 0, (uint64_t)(int64_t)narrow);
     }
     if (width == 8) {
-        memcpy(&high, at, sizeof high);
-        return (double)high;
+        memcpy(&low, at, sizeof low);
+        return whole_of(low < 0 ? UINT64_MAX : 0, (uint64_t)low);
     }
-    memcpy(&low, at, sizeof low);
-    memcpy(&high, at + 8, sizeof high);
-    if (high == 0 || (high == -1 && low > INT64_MAX)) /* what fits into eight bytes is exact as far as they are */
-        return high == 0 ? (double)low : -(double)(~low + 1);
-    return ldexp((double)high, 64) + (double)low;
+    memcpy(both, at, sizeof both);
+    return whole_of(both[1], both[0]);
+}
+
+/* Takes the last digit off. */
+static unsigned last_digit(whole *w) {
+    uint64_t part[4] = {w->high >> 32, w->high & UINT32_MAX, w->low >> 32, w->low & UINT32_MAX}, rest = 0;
+    for (int i = 0; i < 4; i++) {
+        uint64_t all = rest << 32 | part[i];
+        part[i] = all / 10;
+        rest = all % 10;
+    }
+    w->high = part[0] << 32 | part[1];
+    w->low = part[2] << 32 | part[3];
+    return (unsigned)rest;
+}
+
+enum { DECIMAL_TEXT = 160 }; /* 39 digits and 76 zeros, a sign, a point */
+
+/* Every digit of it, those behind the point as its type has them: 1.50. Returns the length. */
+static size_t decimal_text(whole w, int decimals, char text[DECIMAL_TEXT]) {
+    char back[DECIMAL_TEXT];
+    size_t n = 0;
+    for (int i = 0; i < -decimals && (w.high || w.low); i++)
+        back[n++] = '0';
+    for (int i = 0; i <= decimals || w.high || w.low; i++) {
+        if (i == decimals && i > 0)
+            back[n++] = '.';
+        back[n++] = (char)('0' + last_digit(&w));
+    }
+    if (n == 0)
+        back[n++] = '0';
+    if (w.negative)
+        back[n++] = '-';
+    for (size_t i = 0; i < n; i++)
+        text[i] = back[n - 1 - i];
+    text[n] = '\0';
+    return n;
+}
+
+/* The nearest double, as of the same number in a CSV file. */
+static double decimal(whole w, int decimals) {
+    char text[DECIMAL_TEXT];
+    double value = 0;
+    if (w.high == 0 && decimals >= 0 && decimals <= PV__EXACT_POWER) {
+        value = pv__scale_decimal(w.low, -decimals);
+        return w.negative ? -value : value;
+    }
+    size_t length = decimal_text(w, decimals, text);
+    return pv__number_parse(text, length, &value) ? value : (double)NAN;
 }
 
 static void put_numbers(const arrow_type *type, const piece *p, double *to) {
@@ -211,9 +277,9 @@ static void put_numbers(const arrow_type *type, const piece *p, double *to) {
     for (size_t i = 0; i < p->n && type->kind == ARROW_HALF; i++)
         to[i] = half(p->data + 2 * (p->from + i));
     for (size_t i = 0; i < p->n && type->kind == ARROW_DECIMAL; i++)
-        to[i] = decimal(p->data + type->width * (p->from + i), type->width);
-    for (size_t i = 0; i < p->n && type->scale != 1; i++)
-        to[i] *= type->scale;
+        to[i] = decimal(decimal_at(p->data + type->width * (p->from + i), type->width), type->decimals);
+    for (size_t i = 0; i < p->n && type->units > 1; i++)
+        to[i] /= type->units;
     for (size_t i = 0; i < p->n && p->valid; i++)
         if (!present(p, i))
             to[i] = (double)NAN;
@@ -290,19 +356,60 @@ static pv_status put_text(reader *r, size_t c, arrow_kind kind, const piece *p, 
     return pv__column_code(r->ctx, &r->making[c].dictionary, &r->table->column[c], text, length, code);
 }
 
-/* A number as it is written in CSV files. */
-static pv_status put_number(reader *r, size_t c, const arrow_type *type, const piece *p, size_t i, int32_t *code) {
+/* 2020-01-05, and where it is not midnight 2020-01-05 10:30:00.25. */
+static size_t date_text(int64_t value, int64_t units, char text[DECIMAL_TEXT]) {
+    int64_t day = value / units - (value % units < 0), rest = value - day * units, second = units / 86400;
+    int64_t from_march = day + 719468, era = (from_march - (from_march < 0) * 146096) / 146097;
+    int64_t of_era = from_march - era * 146097;
+    int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    int64_t of_year = of_era - (365 * year + year / 4 - year / 100), month = (5 * of_year + 2) / 153;
+    int64_t date = of_year - (153 * month + 2) / 5 + 1;
+    month += month < 10 ? 3 : -9;
+    year += era * 400 + (month <= 2);
+    size_t n = (size_t)pv__format(text, DECIMAL_TEXT, "%04lld-%02lld-%02lld", (long long)year, (long long)month,
+                                  (long long)date);
+    if (rest == 0)
+        return n;
+    int64_t s = rest / second, fraction = rest % second;
+    n += (size_t)pv__format(text + n, DECIMAL_TEXT - n, " %02lld:%02lld:%02lld", (long long)(s / 3600),
+                            (long long)(s / 60 % 60), (long long)(s % 60));
+    if (fraction == 0)
+        return n;
+    text[n++] = '.';
+    for (int64_t at = second / 10; at > 0 && fraction > 0; fraction %= at, at /= 10)
+        text[n++] = (char)('0' + fraction / at);
+    text[n] = '\0';
+    return n;
+}
+
+/* A number that is there as it is written in CSV files: every digit of integers and decimals, dates as such. */
+static size_t number_text(const arrow_type *type, const piece *p, size_t i, char text[DECIMAL_TEXT]) {
     piece one = *p;
     double number = (double)NAN;
-    char text[32];
     one.from += i;
     one.n = 1;
+    if (type->kind == ARROW_DECIMAL)
+        return decimal_text(decimal_at(p->data + type->width * one.from, type->width), type->decimals, text);
+    if (type->kind == ARROW_NUMBER && (type->number == PV_ARRAY_I64 || type->number == PV_ARRAY_U64)) {
+        uint64_t bits;
+        memcpy(&bits, p->data + sizeof bits * one.from, sizeof bits);
+        if (type->units > 1)
+            return date_text((int64_t)bits, (int64_t)type->units, text);
+        whole w = whole_of(type->number == PV_ARRAY_I64 && bits > INT64_MAX ? UINT64_MAX : 0, bits);
+        return decimal_text(w, 0, text);
+    }
     put_numbers(type, &one, &number);
+    if (type->units > 0)
+        return date_text((int64_t)number, 1, text);
+    return isnan(number) ? 0 : (size_t)pv_format_double(number, text, PV__NUMBER_TEXT);
+}
+
+static pv_status put_number(reader *r, size_t c, const arrow_type *type, const piece *p, size_t i, int32_t *code) {
+    char text[DECIMAL_TEXT];
     *code = -1;
-    if (isnan(number))
-        return PV_OK;
-    int length = pv_format_double(number, text, sizeof text);
-    return pv__column_code(r->ctx, &r->making[c].dictionary, &r->table->column[c], text, (size_t)length, code);
+    size_t length = present(p, i) && type->kind != ARROW_NONE ? number_text(type, p, i, text) : 0;
+    return length == 0 ? PV_OK
+                       : pv__column_code(r->ctx, &r->making[c].dictionary, &r->table->column[c], text, length, code);
 }
 
 static pv_status put_cell(reader *r, size_t c, const arrow_type *type, const piece *p, size_t i, int32_t *code) {
@@ -356,6 +463,20 @@ static pv_status put_coded(reader *r, size_t c, const piece *p, int32_t *to) {
 
 enum { COLUMNS_MAX = 1000000 };
 
+/* Whether doubles may lack digits of it. */
+static bool has_digits(const arrow_type *type) {
+    bool wide = type->kind == ARROW_NUMBER && (type->number == PV_ARRAY_I64 || type->number == PV_ARRAY_U64);
+    return (wide && type->units == 0) || type->kind == ARROW_DECIMAL;
+}
+
+/* A table in memory keeps the digits of identifiers; who asks for the spelling has 1.50 and dates as well. */
+static bool keeps_text(const arrow_type *type, const pv_csv_options *options) {
+    bool dates = type->kind == ARROW_NUMBER && type->units > 0;
+    if (options)
+        return options->spelling && (has_digits(type) || dates);
+    return has_digits(type) && type->decimals <= 0;
+}
+
 static pv_status begin_column(reader *r, const struct ArrowSchema *schema) {
     const pv_csv_options *options = r->options;
     size_t c = r->table->columns;
@@ -366,8 +487,11 @@ static pv_status begin_column(reader *r, const struct ArrowSchema *schema) {
     if (m->coded)
         m->values = type_of(schema->dictionary->format);
     m->over = name && options && options->keep && !pv__listed(options->keep, options->n_keep, name);
-    bool text = m->over || m->coded || is_text(m->type.kind) ||
-                (name && options && pv__listed(options->text, options->n_text, name));
+    m->parsed = is_text(m->type.kind) && !m->coded && (schema->flags & PV__ARROW_NUMBERS);
+    m->spelled = m->parsed || (!m->coded && keeps_text(&m->type, options));
+    bool text = m->over || m->coded || (is_text(m->type.kind) && !m->parsed) ||
+                (name && pv__wants_text(options, name) &&
+                 (has_digits(&m->type) || pv__listed(options->text, options->n_text, name)));
     pv_column column;
     PV_TRY(pv__table_begin(r->ctx, r->table, name, text ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER, &column));
     PV_TRY(pv__table_append(r->ctx, r->table, &column));
@@ -425,10 +549,48 @@ static pv_status resize(reader *r, size_t rows) {
         pv_column *column = &r->table->column[c];
         if (column->type == PV_COLUMN_NUMBER)
             PV_TRY(pv__resize(r->ctx, rows, sizeof *column->number, &column->number));
-        else
+        if (column->type == PV_COLUMN_TEXT || column->code)
             PV_TRY(pv__resize(r->ctx, rows, sizeof *column->code, &column->code));
     }
     r->room = rows;
+    return PV_OK;
+}
+
+/* The texts of numbers that are in place. */
+static pv_status spell_numbers(reader *r, size_t c, const piece *p) {
+    const making *m = &r->making[c];
+    pv_column *column = &r->table->column[c];
+    size_t row = r->table->rows;
+    for (size_t i = 0; i < p->n; i++) {
+        char text[DECIMAL_TEXT];
+        bool quick = !column->code && m->type.kind == ARROW_NUMBER && m->type.units == 0 &&
+                     fabs(column->number[row + i]) < (double)PV__EXACT_INTEGER;
+        if (quick || isnan(column->number[row + i]))
+            continue;
+        size_t length = number_text(&m->type, p, i, text);
+        PV_TRY(pv__spell(r->ctx, &r->making[c].dictionary, column, row + i, r->room, text, length));
+    }
+    return PV_OK;
+}
+
+/* Texts that are numbers, with their spelling. */
+static pv_status parse_numbers(reader *r, size_t c, const piece *p) {
+    pv_column *column = &r->table->column[c];
+    size_t row = r->table->rows;
+    for (size_t i = 0; i < p->n; i++) {
+        const char *text;
+        size_t length;
+        char number[64];
+        column->number[row + i] = (double)NAN;
+        if (!present(p, i))
+            continue;
+        if (!text_at(r->making[c].type.kind, p, i, &text, &length))
+            return fail_column(r, c, "has a text whose place makes no sense: the data frame is damaged");
+        pv__format(number, sizeof number, "%.*s", (int)(length < sizeof number ? length : sizeof number), text);
+        if (length >= sizeof number || !pv__number_parse(number, length, &column->number[row + i]))
+            return fail_column(r, c, "has a text that is no number");
+        PV_TRY(pv__spell(r->ctx, &r->making[c].dictionary, column, row + i, r->room, number, length));
+    }
     return PV_OK;
 }
 
@@ -438,7 +600,8 @@ static pv_status put_piece(reader *r, size_t c, const struct ArrowArray *batch) 
     size_t row = r->table->rows;
     piece p;
     if (m->over) {
-        memset(column->code + row, 0xFF, (size_t)batch->length * sizeof *column->code);
+        for (size_t i = 0; i < (size_t)batch->length; i++)
+            column->code[row + i] = -1;
         return PV_OK;
     }
     const char *wrong = take_piece(batch->children[c], m->type.kind, (size_t)batch->offset, (size_t)batch->length, &p);
@@ -446,8 +609,12 @@ static pv_status put_piece(reader *r, size_t c, const struct ArrowArray *batch) 
         return fail_column(r, c, wrong);
     if (m->coded)
         return put_coded(r, c, &p, column->code + row);
-    if (column->type == PV_COLUMN_NUMBER)
+    if (m->parsed && column->type == PV_COLUMN_NUMBER)
+        return parse_numbers(r, c, &p);
+    if (column->type == PV_COLUMN_NUMBER) {
         put_numbers(&m->type, &p, column->number + row);
+        return m->spelled ? spell_numbers(r, c, &p) : PV_OK;
+    }
     for (size_t i = 0; column->type == PV_COLUMN_TEXT && i < p.n; i++)
         PV_TRY(put_cell(r, c, &m->type, &p, i, &column->code[row + i]));
     return PV_OK;
@@ -463,6 +630,8 @@ static pv_status put_batch(reader *r, const struct ArrowArray *batch) {
                     (long long)r->schema.n_children);
     if (batch->null_count > 0)
         return FAIL(r, "batch %zu of the stream lacks whole rows; leave them out", r->batches);
+    if (batch->length == 0)
+        return PV_OK;
     size_t rows = r->table->rows + (size_t)batch->length;
     if (rows > r->room)
         PV_TRY(resize(r, rows + r->room / 2));
@@ -492,6 +661,8 @@ static pv_status read_batches(reader *r, size_t rows) {
     if (r->table->rows == 0)
         return PV_OK;
     PV_TRY(resize(r, r->table->rows));
+    for (size_t c = 0; c < r->table->columns; c++)
+        pv__spelling_finish(&r->table->column[c], r->table->rows);
     r->table->piece = !r->ended || r->before > 0;
     pv__table_rehash(r->table);
     return PV_OK;

@@ -5,6 +5,9 @@
 #include "data/data.h"
 #include "prevail/arrow.h"
 
+/* A flag of our own schemas: a column of texts that are numbers, of which each keeps its spelling. */
+#define PV__ARROW_NUMBERS ((int64_t)1 << 40)
+
 /* As pv_table_of_arrow. options (NULL: none): columns in text become texts whatever they hold; those that are not in
  * keep are read over. */
 PV_MUST_USE pv_status pv__table_of_stream(pv_ctx *ctx, const char *source, const pv_csv_options *options,

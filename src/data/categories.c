@@ -31,17 +31,17 @@ pv_status pv__categories_make(pv_ctx *ctx, const pv_table *table, size_t c, cons
     PV_GOTO(done, pv__alloc(ctx, (size_t)column->levels, sizeof *known, &known));
     for (size_t i = 0; i < data->rows && categories->levels <= limit; i++) {
         size_t row = data->table_row[i];
-        char text[32];
+        char text[PV__NUMBER_TEXT];
         if (pv__cell_missing(column, row)) {
             categories->code[i] = PV__MISSING;
             continue;
         }
-        if (column->type == PV_COLUMN_NUMBER) {
-            pv_format_double(pv__cell_number(column, row), text, sizeof text);
-            PV_GOTO(done, add_level(ctx, &dictionary, categories, text, &categories->code[i]));
+        int32_t level = column->code ? column->code[row] : -1;
+        if (level < 0) { /* a number, which has no text of its own */
+            PV_GOTO(done,
+                    add_level(ctx, &dictionary, categories, pv__cell_text(column, row, text), &categories->code[i]));
             continue;
         }
-        int32_t level = column->code[row];
         if (known[level] == 0) {
             PV_GOTO(done, add_level(ctx, &dictionary, categories, column->level[level], &known[level]));
             known[level]++;

@@ -335,8 +335,8 @@ pv_status pv__csv_share(pv__reader *r, bool *shared) {
     pv__format(data, sizeof data, "the data=%llu bytes, %zu columns\n", (unsigned long long)size, r->table->columns);
     pv__format(way, sizeof way, "the way they are read=%016llx\n", (unsigned long long)hash_form(r));
     pv_status status = pv__roles_compare(r->ctx, r->options ? r->options->roles : NULL, data, way);
-    *shared =
-        status == PV_OK && input->stream && !input->unpacker && size / SMALL >= (uint64_t)pv_ctx_ranks(r->ctx, NULL);
+    *shared = status == PV_OK && input->stream && !input->unpacker && !(r->options && r->options->spelling) &&
+              size / SMALL >= (uint64_t)pv_ctx_ranks(r->ctx, NULL);
     if (*shared)
         status = share_rows(r, size);
     r->ctx->ranks.begun = begun;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "data/csv.h"
+#include "data/schema_learn.h"
 #include "base/number.h"
 #include "data/query.h"
 
@@ -33,15 +34,6 @@ void pv__csv_room(pv__reader *r) {
     r->capacity = estimate_rows(&r->input, r->table->columns);
 }
 
-static bool may_be_number(const pv_csv_options *options, const char *name) {
-    if (options->number_prefix[0] && strncmp(name, options->number_prefix, strlen(options->number_prefix)) == 0)
-        return true;
-    for (size_t i = 0; i < options->n_number; i++)
-        if (strcmp(options->number[i], name) == 0)
-            return true;
-    return false;
-}
-
 static void choose_columns(pv__reader *r) {
     const pv_csv_options *options = r->options;
     size_t n = r->table->columns, c;
@@ -52,11 +44,8 @@ static void choose_columns(pv__reader *r) {
     for (size_t i = 0; options->keep && i < options->n_keep; i++)
         if ((c = pv__table_lookup(r->table, options->keep[i])) < n)
             r->forced[c] = PV__FREE;
-    for (c = 0; options->number_prefix && c < n; c++)
-        if (r->forced[c] == PV__FREE && !may_be_number(options, r->table->column[c].name))
-            r->forced[c] = PV__FORCED_TEXT;
-    for (size_t i = 0; i < options->n_text; i++)
-        if ((c = pv__table_lookup(r->table, options->text[i])) < n && r->forced[c] == PV__FREE)
+    for (c = 0; c < n; c++)
+        if (r->forced[c] == PV__FREE && pv__wants_text(options, r->table->column[c].name))
             r->forced[c] = PV__FORCED_TEXT;
 }
 
@@ -85,7 +74,7 @@ static pv_status grow_rows(pv__reader *r) {
         pv_column *column = &r->table->column[c];
         if (r->kind[c] == PV__NUMBER)
             PV_TRY(pv__resize(r->ctx, capacity, sizeof *column->number, &column->number));
-        else if (r->kind[c] == PV__TEXT)
+        if (r->kind[c] == PV__TEXT || column->code)
             PV_TRY(pv__resize(r->ctx, capacity, sizeof *column->code, &column->code));
     }
     if (r->table->line)
@@ -186,14 +175,6 @@ static pv_status ragged(pv__reader *r, size_t found) {
                        found, found == 1 ? "" : "s", r->table->columns);
 }
 
-static bool is_comma_number(const char *text) {
-    static const pv__csv_form comma = {.decimal = ','};
-    const char *at = strchr(text, ',');
-    double value;
-    bool thousands = at && strlen(at) == 4; /* 1,000 */
-    return at && !thousands && pv__csv_number(&comma, text, strlen(text), &value);
-}
-
 /* A field that does not fit its column, unless the row has the wrong number of fields: then that is the cause. Where
  * the window ends too early to tell, field->next becomes NULL. */
 static pv_status misfit(pv__reader *r, size_t c, size_t line, pv__field *field) {
@@ -207,7 +188,7 @@ static pv_status misfit(pv__reader *r, size_t c, size_t line, pv__field *field) 
     if (found != r->table->columns)
         return ragged(r, found);
     const char *is = number ? "not a number" : "a number", *above = number ? "numbers" : "text";
-    const char *decimal = number && is_comma_number(text.text) ? " (for decimal commas, `decimal` ,)" : "";
+    const char *decimal = pv__misread_hint(number ? text.text : r->table->column[c].level[0]);
     if (r->options && r->options->keep) /* for a model that is made: the column's kind is settled */
         return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, line, c + 1,
                            "column %zu, '%s': '%s' is %s, but the fields above are %s%s; correct the cell, or name the "
@@ -255,6 +236,8 @@ static pv_status store(pv__reader *r, size_t c, size_t line, pv__field *field) {
     if (!number)
         return misfit(r, c, line, field);
     column->number[row] = value;
+    if (r->options && r->options->spelling)
+        return pv__spell(r->ctx, &r->dictionary[c], column, row, r->capacity, field->text, field->length);
     return PV_OK;
 }
 
@@ -279,7 +262,7 @@ static pv_status read_row(pv__reader *r, const char *text, const char **next) {
     const pv_column *column = r->table->column;
     const size_t columns = r->table->columns, row = r->table->rows;
     const char delimiter = r->scanner.delimiter;
-    const bool fast = r->form.decimal == '.';
+    const bool fast = r->form.decimal == '.' && !(r->options && r->options->spelling);
     *next = NULL;
     r->scanner.line = r->input.line;
     for (size_t c = 0; c < columns; c++) {
@@ -355,6 +338,7 @@ static pv_status finish_table(pv__reader *r) {
         } else {
             PV_TRY(pv__resize(r->ctx, table->rows, sizeof *column->number, &column->number));
             drop_numbers(&r->form, table->rows, column->number);
+            pv__spelling_finish(column, table->rows);
         }
         pv__dictionary_free(r->ctx, &r->dictionary[c]);
     }
@@ -408,7 +392,7 @@ done:
 
 static pv_status read_file(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table) {
     if (pv__packed_recognise(path))
-        return pv__packed_read(ctx, path, table);
+        return pv__packed_read(ctx, path, options, table);
     return (pv_archive_recognise(path) ? pv__image_table_read : read_csv)(ctx, path, options, table);
 }
 

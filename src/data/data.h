@@ -75,6 +75,24 @@ static inline double pv__cell_number(const pv_column *column, size_t row) {
     return pv__number_at(pv__column_numbers(column), row);
 }
 
+/* ---- texts of numbers (spelling.c) ------------------------------------------------------------------------------- */
+
+enum { PV__NUMBER_TEXT = 32 };                /* bytes of a number as text */
+#define PV__EXACT_INTEGER ((uint64_t)1 << 53) /* integers up to here are doubles */
+/* The text of a cell that is not missing, whatever its column holds: as the source has it, else the shortest form of
+ * the number, in number. */
+const char *pv__cell_text(const pv_column *column, size_t row, char number[PV__NUMBER_TEXT]);
+/* Whether a reader with these options makes texts of the column, and whether it keeps the spelling of numbers. */
+bool pv__wants_text(const pv_csv_options *options, const char *name);
+bool pv__keeps_spelling(const pv_csv_options *options);
+/* The text of column->number[row] in a column that is being made; room: of its arrays, code among them where there is
+ * one. Rows come in order; missing ones are left to pv__spelling_finish. */
+PV_MUST_USE pv_status pv__spell(pv_ctx *ctx, pv__dictionary *dictionary, pv_column *column, size_t row, size_t room,
+                                const char *text, size_t length);
+PV_MUST_USE pv_status pv__spell_integer(pv_ctx *ctx, pv__dictionary *dictionary, pv_column *column, size_t row,
+                                        size_t room, bool negative, uint64_t magnitude);
+void pv__spelling_finish(pv_column *column, size_t rows);
+
 /* ---- columns of what is in memory (memory_table.c) --------------------------------------------------------------- */
 
 /* A column that is not yet the table's. The name NULL: x and its number. */
@@ -151,8 +169,9 @@ pv_status pv__number_column(pv_ctx *ctx, const pv_table *table, const char *opti
 /* ---- packed.c ---------------------------------------------------------------------------------------------------- */
 
 bool pv__packed_recognise(const char *path);
-PV_MUST_USE pv_status pv__packed_read(pv_ctx *ctx, const char *path, pv_table **table);
-void pv__packed_close(pv_ctx *ctx, struct pv_packed *packed);                       /* NULL is fine */
+PV_MUST_USE pv_status pv__packed_read(pv_ctx *ctx, const char *path, const pv_csv_options *options,
+                                      pv_table **table);      /* options: as of pv_table_read, NULL: none */
+void pv__packed_close(pv_ctx *ctx, struct pv_packed *packed); /* NULL is fine */
 PV_MUST_USE pv_status pv__packed_same(pv_ctx *ctx, const struct pv_packed *packed); /* not written to meanwhile */
 struct pv_packed *pv__packed_share(struct pv_packed *packed); /* another owner, who closes it too */
 /* The n bytes at that place of the mapping, read from the file. Those that cannot be read, or that the file has no

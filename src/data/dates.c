@@ -205,11 +205,13 @@ static pv_status convert(pv__reader *r, size_t c, bool month_first) {
     pv__free(r->ctx, days);
     if (status != PV_OK)
         return status;
-    pv__free(r->ctx, column->code);
-    pv_string_list_free(r->ctx, column->level, (size_t)column->levels);
-    column->code = NULL;
-    column->level = NULL;
-    column->levels = 0;
+    if (!r->options || !r->options->spelling) {
+        pv__free(r->ctx, column->code);
+        pv_string_list_free(r->ctx, column->level, (size_t)column->levels);
+        column->code = NULL;
+        column->level = NULL;
+        column->levels = 0;
+    }
     column->number = number;
     column->type = PV_COLUMN_NUMBER;
     pv__log(r->ctx, PV_LOG_INFO, "%s: column '%s' holds dates; they are taken as days since 1970-01-01", r->input.name,

@@ -143,6 +143,27 @@ done:
     return status;
 }
 
+/* Whether doubles may lack digits of it. */
+static bool has_digits(const pv_array *a) {
+    return a->type == PV_ARRAY_I64 || a->type == PV_ARRAY_U64;
+}
+
+static pv_status keep_digits(reader *r, size_t c, pv_column *column) {
+    const pv_array *a = &r->array[c];
+    size_t width = a->dims == 2 ? a->shape[1] : 1;
+    pv__dictionary dictionary = {0};
+    pv_status status = PV_OK;
+    for (size_t n = 0; n < r->rows && status == PV_OK; n++) {
+        char text[40];
+        if (!column->code && fabs(column->number[n]) < (double)PV__EXACT_INTEGER)
+            continue;
+        pv_array_text(a, n * width + r->offset[c], text, sizeof text);
+        status = pv__spell(r->ctx, &dictionary, column, n, r->rows, text, strlen(text));
+    }
+    pv__dictionary_free(r->ctx, &dictionary);
+    return status;
+}
+
 static pv_status fill_column(reader *r, size_t c, pv_column *column) {
     const pv_array *a = &r->array[c];
     const pv_csv_options *o = r->options;
@@ -154,12 +175,13 @@ static pv_status fill_column(reader *r, size_t c, pv_column *column) {
         memset(column->code, 0xFF, r->rows * sizeof *column->code);
         return PV_OK;
     }
-    if (is_text(a) || (o && pv__listed(o->text, o->n_text, r->name[c])))
+    bool asked = pv__wants_text(o, r->name[c]);
+    if (is_text(a) || (asked && (has_digits(a) || pv__listed(o->text, o->n_text, r->name[c]))))
         return fill_text(r, c, column);
     PV_TRY(pv__alloc(r->ctx, r->rows, sizeof *column->number, &column->number));
     for (size_t n = 0; n < r->rows; n++)
         column->number[n] = pv_array_number(a, n * width + r->offset[c]);
-    return PV_OK;
+    return pv__keeps_spelling(o) && has_digits(a) ? keep_digits(r, c, column) : PV_OK;
 }
 
 static pv_status make_table(reader *r, pv_table **table) {

@@ -162,6 +162,25 @@ static void mask(const uint8_t *missing, size_t n, double *number) {
             number[i] = (double)NAN;
 }
 
+/* The digits of integers that are no doubles: identifiers need them all. */
+static pv_status keep_digits(pv_ctx *ctx, pv_array_type type, const unsigned char *cells, ptrdiff_t stride, size_t rows,
+                             pv_column *column) {
+    pv__dictionary dictionary = {0};
+    pv_status status = PV_OK;
+    bool wide = type == PV_ARRAY_I64 || type == PV_ARRAY_U64;
+    for (size_t i = 0; wide && i < rows && status == PV_OK; i++) {
+        uint64_t bits;
+        memcpy(&bits, cells + (ptrdiff_t)i * stride, sizeof bits);
+        bool negative = type == PV_ARRAY_I64 && bits > INT64_MAX;
+        uint64_t magnitude = negative ? 0 - bits : bits;
+        if (!isnan(column->number[i]) && (column->code || magnitude > PV__EXACT_INTEGER))
+            status = pv__spell_integer(ctx, &dictionary, column, i, rows, negative, magnitude);
+    }
+    pv__spelling_finish(column, rows);
+    pv__dictionary_free(ctx, &dictionary);
+    return status;
+}
+
 pv_status pv_table_add_numbers(pv_ctx *ctx, pv_table *table, const char *name, pv_array_type type, const void *cells,
                                ptrdiff_t stride, const uint8_t *missing, bool borrow) {
     pv_column column;
@@ -177,8 +196,12 @@ pv_status pv_table_add_numbers(pv_ctx *ctx, pv_table *table, const char *name, p
     if (!borrow) {
         pv__numbers_convert(type, cells, stride, table->rows, column.number);
         mask(missing, table->rows, column.number);
+        status = keep_digits(ctx, type, cells, stride, table->rows, &column);
     }
-    return pv__table_append(ctx, table, &column);
+    if (status == PV_OK)
+        return pv__table_append(ctx, table, &column);
+    pv__column_drop(ctx, &column);
+    return status;
 }
 
 /* A matrix whose rows lie together goes into its columns by blocks of rows, so that each cache line is read once. */

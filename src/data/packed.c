@@ -5,8 +5,9 @@
  *   the header, JSON         source, hash, rows, and of each column its name, kind and levels
  *   the columns              in their order, each at the next multiple of 4096 bytes of the file
  *
- * A column is "double", "single" (numbers, NaN for missing) or "code" (int32, -1 for missing); "line" is the last of
- * all, uint64, where the source's rows do not lie on a line each. Where a column lies follows from its place: a header
+ * A column is "double", "single" (numbers, NaN for missing) or "code" (int32, -1 for missing). Numbers whose texts are
+ * not their shortest form (00012) are "spelled": codes of those texts follow them. "line" is the last of all, uint64,
+ * where the source's rows do not lie on a line each. Where a column lies follows from its place: a header
  * cannot point anywhere. Numbers in double precision stay in the mapped file; what indexes something is read into
  * memory and checked there (source.c says why). Single precision is turned into double precision as it is read; where
  * that would not fit the context's memory it stays in the mapped file, and its cells become doubles as they are used.
@@ -15,6 +16,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,7 @@
 
 static const char MAGIC[] = "prevail packed table 1\n";
 enum { ALIGN = 4096, COLUMNS_MAX = 1000000 };
+#define LINES_MAX ((size_t)1 << 62)
 
 struct pv_packed {
     char *path;
@@ -50,19 +53,44 @@ static uint64_t aligned(uint64_t at) {
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static kind kind_of(const pv_column *column, bool single) {
-    return column->type == PV_COLUMN_TEXT ? KIND_CODE : single ? KIND_SINGLE : KIND_DOUBLE;
+/* Whole numbers, some of which single precision has not: they may be identifiers. */
+static bool needs_digits(const pv_table *table, const pv_column *column) {
+    bool lost = false;
+    for (size_t i = 0; i < table->rows; i++) {
+        double x = pv__cell_number(column, i);
+        if (isfinite(x) && x != floor(x))
+            return false;
+        lost = lost || (isfinite(x) && (double)(float)x != x);
+    }
+    return lost;
+}
+
+static kind kind_of(const pv_table *table, const pv_column *column, bool single) {
+    if (column->type == PV_COLUMN_TEXT)
+        return KIND_CODE;
+    return single && !needs_digits(table, column) ? KIND_SINGLE : KIND_DOUBLE;
+}
+
+static bool set_true(json_t *object, const char *key) {
+    return json_object_set_new(object, key, json_true()) == 0;
 }
 
 static json_t *column_header(const pv_column *column, kind k) {
     json_t *levels = json_array(),
            *made = json_pack("{s:o, s:s}", "name", pv__json_text(column->name), "kind", kind_name[k]);
-    for (int32_t i = 0; made && levels && k == KIND_CODE && i < column->levels; i++)
+    for (int32_t i = 0; made && levels && column->code && i < column->levels; i++)
         if (json_array_append_new(levels, pv__json_text(column->level[i])) != 0) {
             json_decref(levels);
             levels = NULL;
         }
-    if (!made || !levels || json_object_set_new(made, "levels", levels) != 0) {
+    bool whole = made && levels && (k == KIND_CODE || !column->code || set_true(made, "spelled")) &&
+                 (!column->respelled || set_true(made, "respelled"));
+    if (!whole) {
+        json_decref(levels);
+        json_decref(made);
+        return NULL;
+    }
+    if (json_object_set_new(made, "levels", levels) != 0) {
         json_decref(made);
         return NULL;
     }
@@ -87,7 +115,8 @@ static pv_status make_header(pv_ctx *ctx, const pv_table *table, bool single, ui
     pv__format(number, sizeof number, "%016llx", (unsigned long long)hash);
     json_t *columns = json_array();
     for (size_t c = 0; columns && c < table->columns; c++)
-        if (json_array_append_new(columns, column_header(&table->column[c], kind_of(&table->column[c], single))) != 0) {
+        if (json_array_append_new(columns,
+                                  column_header(&table->column[c], kind_of(table, &table->column[c], single))) != 0) {
             json_decref(columns);
             columns = NULL;
         }
@@ -145,31 +174,61 @@ static pv_status check_single(pv_ctx *ctx, const pv_table *table) {
     return PV_OK;
 }
 
+/* What lies in the file: each column's cells, the texts of numbers behind theirs, the lines. */
+typedef struct block {
+    const pv_column *column; /* NULL: lines */
+    kind kind;
+} block;
+
+enum { BLOCKS_EACH = 2 };
+
+static size_t list_blocks(const pv_table *table, bool single, block *list) {
+    size_t n = 0;
+    for (size_t c = 0; c < table->columns; c++) {
+        const pv_column *column = &table->column[c];
+        list[n++] = (block){column, kind_of(table, column, single)};
+        if (column->type == PV_COLUMN_NUMBER && column->code)
+            list[n++] = (block){column, KIND_CODE};
+    }
+    if (table->line)
+        list[n++] = (block){NULL, KIND_LINE};
+    return n;
+}
+
+static pv_status write_blocks(pv_ctx *ctx, const pv_table *table, const block *list, size_t n, uint64_t at,
+                              FILE *stream) {
+    pv_status status = PV_OK;
+    for (size_t b = 0; b < n && status == PV_OK; b++) {
+        pad(stream, &at, table->rows * kind_size[list[b].kind]);
+        write_cells(stream, table, list[b].column, list[b].kind);
+        status = pv__go_on(ctx);
+    }
+    return status;
+}
+
 /* A failure to write is the stream's, for who closes it. */
 static pv_status write_table(pv_ctx *ctx, const pv_table *table, bool single, FILE *stream) {
     const char *const rounded = "in single precision";
     char *header = NULL, sizes[PV_SIZES_LINE];
     uint64_t hash = single ? XXH3_64bits_withSeed(rounded, strlen(rounded), table->hash) : table->hash;
     PV_TRY(make_header(ctx, table, single, hash, &header));
-    size_t length = strlen(header);
-    uint64_t rest = 0, at = 0; /* the header's padding depends on the length of the line, that on the sizes: none */
-    for (size_t c = 0; c < table->columns + (table->line != NULL); c++)
-        rest = aligned(rest) +
-               table->rows * kind_size[c < table->columns ? kind_of(&table->column[c], single) : KIND_LINE];
+    block *list = NULL;
+    pv_status status = pv__alloc(ctx, BLOCKS_EACH * table->columns + 1, sizeof *list, &list);
+    if (status != PV_OK) {
+        pv__free(ctx, header);
+        return status;
+    }
+    size_t length = strlen(header), n = list_blocks(table, single, list);
+    uint64_t rest = 0; /* the header's padding depends on the length of the line, that on the sizes: none */
+    for (size_t b = 0; b < n; b++)
+        rest = aligned(rest) + table->rows * kind_size[list[b].kind];
     int line = pv__format(sizes, sizeof sizes, PV_SIZES_FORMAT, length, (size_t)rest,
                           (unsigned long long)XXH3_64bits(header, length));
     fwrite(MAGIC, 1, sizeof MAGIC - 1, stream);
     fwrite(sizes, 1, (size_t)line, stream);
     fwrite(header, 1, length, stream);
-    at = sizeof MAGIC - 1 + (size_t)line + length;
-    pv_status status = PV_OK;
-    for (size_t c = 0; c < table->columns + (table->line != NULL) && status == PV_OK; c++) {
-        const pv_column *column = c < table->columns ? &table->column[c] : NULL;
-        kind k = column ? kind_of(column, single) : KIND_LINE;
-        pad(stream, &at, table->rows * kind_size[k]);
-        write_cells(stream, table, column, k);
-        status = pv__go_on(ctx);
-    }
+    status = write_blocks(ctx, table, list, n, sizeof MAGIC - 1 + (size_t)line + length, stream);
+    pv__free(ctx, list);
     pv__free(ctx, header);
     return status;
 }
@@ -224,7 +283,7 @@ pv_status pv_table_put_away(pv_ctx *ctx, const char *folder, pv_table **table) {
     PV_GOTO(done, write_whole(ctx, *table, folder, copy));
     pv__format(path, sizeof path, "/proc/self/fd/%d", file);
     PV_GOTO(done, pv__strdup(ctx, (*table)->source, &name));
-    PV_GOTO(done, pv__packed_read(ctx, path, &read));
+    PV_GOTO(done, pv__packed_read(ctx, path, NULL, &read));
     pv__free(ctx, read->packed->path);
     read->packed->path = name; /* as messages have it */
     read->packed->source.path = name;
@@ -296,6 +355,7 @@ static pv_status read_header(pv_ctx *ctx, const pv__source *source, json_t **roo
 typedef struct reader {
     pv_ctx *ctx;
     pv__source *source;
+    const pv_csv_options *options; /* NULL: none */
     pv_table *table;
     uint64_t at; /* where the next column begins, before it is aligned */
     bool narrow; /* single precision stays in the file */
@@ -355,6 +415,39 @@ static pv_status read_single(reader *r, uint64_t place, pv_column *column) {
     return PV_OK;
 }
 
+/* The texts of numbers: where they are asked for, the column is one of texts; where nobody knows yet, it has both. */
+static pv_status read_spelling(reader *r, json_t *from, pv_column *column) {
+    uint64_t place;
+    bool wanted = pv__wants_text(r->options, column->name), unknown = !r->options || !r->options->roles;
+    column->respelled = json_is_true(json_object_get(from, "respelled"));
+    if (!json_is_true(json_object_get(from, "spelled")))
+        return PV_OK;
+    PV_TRY(take_place(r, kind_size[KIND_CODE], &place));
+    if (!wanted && !unknown)
+        return PV_OK;
+    PV_TRY(read_levels(r, json_object_get(from, "levels"), column));
+    PV_TRY(read_codes(r, place, column));
+    if (!wanted)
+        return PV_OK;
+    pv__free(r->ctx, column->borrowed ? NULL : column->number);
+    column->type = PV_COLUMN_TEXT;
+    column->borrowed = false;
+    column->number = NULL;
+    column->single = NULL;
+    return PV_OK;
+}
+
+/* A rule for texts that were not kept, for the one role that prints them. */
+static void tell_of_respelling(const reader *r) {
+    const pv_roles *roles = r->options ? r->options->roles : NULL;
+    size_t c = roles && roles->id ? pv__table_lookup(r->table, roles->id) : r->table->columns;
+    if (c < r->table->columns && r->table->column[c].respelled)
+        pv__log(r->ctx, PV_LOG_WARNING,
+                "%s: column '%s' was packed as numbers, without the way they were written: ids are written in the "
+                "shortest form",
+                r->source->path, pv__show(roles->id).text);
+}
+
 static pv_status read_column(reader *r, json_t *from, pv_column *column) {
     const char *name = json_string_value(json_object_get(from, "name"));
     const char *word = json_string_value(json_object_get(from, "kind"));
@@ -374,14 +467,14 @@ static pv_status read_column(reader *r, json_t *from, pv_column *column) {
         return read_codes(r, place, column);
     }
     void *cells = r->source->mapped + place;
-    if (k == KIND_SINGLE && !r->narrow)
-        return read_single(r, place, column);
-    column->borrowed = true;
-    if (k == KIND_SINGLE)
+    column->borrowed = k == KIND_DOUBLE || r->narrow;
+    if (!column->borrowed)
+        PV_TRY(read_single(r, place, column));
+    else if (k == KIND_SINGLE)
         column->single = cells;
     else
         column->number = cells;
-    return PV_OK;
+    return read_spelling(r, from, column);
 }
 
 static pv_status read_lines(reader *r) {
@@ -389,7 +482,11 @@ static pv_status read_lines(reader *r) {
     size_t rows = r->table->rows;
     PV_TRY(take_place(r, kind_size[KIND_LINE], &place));
     PV_TRY(pv__alloc(r->ctx, rows, sizeof *r->table->line, &r->table->line));
-    return pv__source_read(r->ctx, r->source, place, rows * sizeof *r->table->line, r->table->line);
+    PV_TRY(pv__source_read(r->ctx, r->source, place, rows * sizeof *r->table->line, r->table->line));
+    for (size_t i = 0; i < rows; i++)
+        if (r->table->line[i] < 1 || r->table->line[i] > LINES_MAX)
+            return damaged(r->ctx, r->source->path, "its rows have lines that no file has");
+    return PV_OK;
 }
 
 static pv_status read_written(reader *r, json_t *from) {
@@ -455,6 +552,7 @@ static pv_status read_table(reader *r, json_t *root, size_t rest) {
     PV_TRY(read_written(r, json_object_get(root, "written")));
     if (json_is_true(json_object_get(root, "lines")))
         PV_TRY(read_lines(r));
+    tell_of_respelling(r);
     if (r->at != r->source->size || r->at - begin != rest)
         return damaged(r->ctx, r->source->path, "it is longer or shorter than its header says");
     return check_names(r);
@@ -522,12 +620,12 @@ pv_status pv__packed_unchanged(pv_ctx *ctx, const pv_table *table) {
     return table->packed ? pv__packed_same(ctx, table->packed) : PV_OK;
 }
 
-pv_status pv__packed_read(pv_ctx *ctx, const char *path, pv_table **table) {
+pv_status pv__packed_read(pv_ctx *ctx, const char *path, const pv_csv_options *options, pv_table **table) {
     json_t *root = NULL;
     pv_table *made = NULL;
     struct pv_packed *packed;
     size_t rest = 0;
-    reader r = {.ctx = ctx};
+    reader r = {.ctx = ctx, .options = options};
     pv_status status;
     PV_TRY(pv__alloc(ctx, 1, sizeof *packed, &packed));
     packed->source.descriptor = -1;

@@ -76,7 +76,7 @@ static pv__cell_kind kind_of(unsigned type) {
     return type >= FIRST_OF_USERS ? PV__CELL_TEXT : PV__CELL_OTHER;
 }
 
-enum { BOOLEAN = 16 };
+enum { BOOLEAN = 16, SINGLE = 700, DOUBLE = 701 };
 
 static const char *name(void *state, size_t c) {
     server *s = state;
@@ -134,7 +134,9 @@ static pv__cell cell(void *state, size_t column) {
         made.length = strlen(made.text);
     }
     if (made.kind == PV__CELL_NUMBER && !pv__number_parse(made.text, made.length, &made.number))
-        made.kind = PV__CELL_MISSING; /* NaN */
+        made.kind = PV__CELL_MISSING;     /* NaN */
+    if (type == SINGLE || type == DOUBLE) /* in the shortest form */
+        made.text = NULL;
     return made;
 }
 

@@ -8,6 +8,7 @@
  * Any other name is that of a file which is read by ourselves. */
 #include "data/query.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <math.h>
@@ -103,6 +104,34 @@ static pv_status split(pv_ctx *ctx, const char *rest, char mark, pv__query *quer
     return query_of(ctx, at + 1, &query->text);
 }
 
+static int hexadecimal(char c) {
+    static const char digits[] = "0123456789abcdef";
+    const char *found = c ? strchr(digits, c >= 'A' && c <= 'F' ? c + ('a' - 'A') : c) : NULL;
+    return found ? (int)(found - digits) : -1;
+}
+
+/* The character at *at, %70 being p, and *at behind it. */
+static char decoded(const char **at) {
+    const char *from = (*at)++;
+    int high = *from == '%' ? hexadecimal(from[1]) : -1, low = high < 0 ? -1 : hexadecimal(from[2]);
+    if (low < 0)
+        return *from;
+    *at += 2;
+    return (char)(16 * high + low);
+}
+
+/* Whether the word is somewhere in text .. end, whatever is percent-encoded there, as libpq decodes it. */
+static bool has_word(const char *text, const char *end, const char *word) {
+    for (; text < end; text++) {
+        const char *at = text, *w = word;
+        while (*w && at < end && decoded(&at) == *w)
+            w++;
+        if (!*w)
+            return true;
+    }
+    return false;
+}
+
 /* user:password@host, or one that is cut off by a character of its own: a port has digits alone. Names of sources are
  * kept in models, shown in reports and seen by whoever lists processes. */
 static bool has_password(const char *name) {
@@ -112,8 +141,8 @@ static bool has_password(const char *name) {
     host += 3;
     const char *end = host + strcspn(host, "/?#"), *at = memrchr(host, '@', (size_t)(end - host));
     const char *colon = memchr(host, ':', (size_t)((at ? at : end) - host));
-    const char *options = end + strcspn(end, "#"), *given = strstr(end, "password=");
-    return (colon && (at || colon + 1 + strspn(colon + 1, "0123456789") < end)) || (given && given < options);
+    bool given = has_word(end, end + strcspn(end, "#"), "password=");
+    return (colon && (at || colon + 1 + strspn(colon + 1, "0123456789") < end)) || given;
 }
 
 static pv_status parse(pv_ctx *ctx, const char *source, pv__query *query) {
@@ -140,6 +169,7 @@ static pv_status parse(pv_ctx *ctx, const char *source, pv__query *query) {
     if (reader) {
         size_t length = strlen(source);
         query->engine = PV__ENGINE_DUCKDB;
+        PV_TRY(pv__strdup(ctx, source, &query->files));
         PV_TRY(pv__alloc(ctx, 2 * length + 64, 1, &query->text));
         char *at = query->text + pv__format(query->text, 64, "SELECT * FROM %s(", reader);
         at = pv__sql_quote(at, source, length, '\'');
@@ -161,6 +191,7 @@ pv_status pv__query_parse(pv_ctx *ctx, const char *source, pv__query *query) {
 
 void pv__query_free(pv_ctx *ctx, pv__query *query) {
     pv__free(ctx, query->name);
+    pv__free(ctx, query->files);
     pv__free(ctx, query->database);
     pv__free(ctx, query->text);
     *query = (pv__query){0};
@@ -182,29 +213,49 @@ static pv_status name_files(pv_ctx *ctx, const char *path) {
     return status;
 }
 
-/* Every text between quotes that may be one: an output that is among them is refused. */
-static pv_status name_quoted(pv_ctx *ctx, const char *query) {
-    char *path;
-    PV_TRY(pv__alloc(ctx, strlen(query) + 1, 1, &path));
-    pv_status status = PV_OK;
-    while (status == PV_OK && (query = strchr(query, '\''))) {
-        size_t length = 0;
-        for (query++; *query && !(*query == '\'' && query[1] != '\''); query++) {
-            query += *query == '\'';
-            path[length++] = *query;
-        }
-        path[length] = '\0';
-        query += *query == '\'';
-        status = name_files(ctx, path);
-    }
-    pv__free(ctx, path);
-    return status;
+/* What the source names itself. What a query reads shows when it runs (watched_stream). */
+static pv_status name_sources(pv_ctx *ctx, const pv__query *query) {
+    if (query->files)
+        PV_TRY(name_files(ctx, query->files));
+    return query->database && query->engine != PV__ENGINE_POSTGRES ? name_files(ctx, query->database) : PV_OK;
 }
 
-static pv_status name_sources(pv_ctx *ctx, const pv__query *query) {
-    if (query->database && query->engine != PV__ENGINE_POSTGRES)
-        PV_TRY(name_files(ctx, query->database));
-    return query->engine == PV__ENGINE_DUCKDB ? name_quoted(ctx, query->text) : PV_OK;
+/* ---- outputs that a query opens ---------------------------------------------------------------------------------- */
+
+/* A stream that fails at its end where an output was opened meanwhile: nothing was replaced yet. */
+typedef struct watched_stream {
+    pv_ctx *ctx;
+    struct ArrowArrayStream inner;
+    pv__watch *watch;
+    char error[512];
+} watched_stream;
+
+static int watched_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
+    watched_stream *w = stream->private_data;
+    return w->inner.get_schema(&w->inner, out);
+}
+
+static int watched_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
+    watched_stream *w = stream->private_data;
+    int code = w->inner.get_next(&w->inner, out);
+    if (code || out->release || pv__files_watched(w->ctx, w->watch) == PV_OK)
+        return code;
+    const pv_error *e = pv_ctx_error(w->ctx);
+    pv__format(w->error, sizeof w->error, "%s %s", e->file, e->message);
+    return EIO;
+}
+
+static const char *watched_error(struct ArrowArrayStream *stream) {
+    watched_stream *w = stream->private_data;
+    return w->error[0] ? w->error : w->inner.get_last_error(&w->inner);
+}
+
+static void watched_release(struct ArrowArrayStream *stream) {
+    watched_stream *w = stream->private_data;
+    w->inner.release(&w->inner);
+    pv__files_unwatch(w->ctx, w->watch);
+    pv__free(w->ctx, w);
+    stream->release = NULL;
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
@@ -248,13 +299,40 @@ static pv_status open_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_o
     return pv__duckdb_stream(ctx, query, options, stream);
 }
 
+static pv_status open_watched(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
+                              struct ArrowArrayStream *stream) {
+    watched_stream *w;
+    pv__watch *watch;
+    PV_TRY(pv__files_watch(ctx, &watch));
+    if (!watch)
+        return open_stream(ctx, query, options, stream);
+    pv_status status = pv__alloc(ctx, 1, sizeof *w, &w);
+    if (status != PV_OK) {
+        pv__files_unwatch(ctx, watch);
+        return status;
+    }
+    *w = (watched_stream){.ctx = ctx, .watch = watch};
+    status = open_stream(ctx, query, options, &w->inner);
+    if (status == PV_OK)
+        status = pv__files_watched(ctx, watch); /* before any work */
+    *stream = (struct ArrowArrayStream){watched_schema, watched_next, watched_error, watched_release, w};
+    if (status == PV_OK)
+        return PV_OK;
+    if (w->inner.release)
+        w->inner.release(&w->inner);
+    *stream = (struct ArrowArrayStream){0};
+    pv__files_unwatch(ctx, watch);
+    pv__free(ctx, w);
+    return status;
+}
+
 pv_status pv__query_open(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
                          struct ArrowArrayStream *stream, pv__csv_form *form) {
     *form = (pv__csv_form){0};
     PV_TRY(pv__csv_form_parse(ctx, options, form));
     PV_TRY(check_options(ctx, options, form));
     PV_TRY(name_sources(ctx, query));
-    return open_stream(ctx, query, options, stream);
+    return open_watched(ctx, query, options, stream);
 }
 
 pv_status pv__query_finish(pv_ctx *ctx, const pv_csv_options *options, const pv__csv_form *form, pv_table *table) {

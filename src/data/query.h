@@ -14,6 +14,7 @@ typedef struct pv__query {
     char *name;     /* of the source, as messages and models have it */
     char *database; /* a file, or where the server is; NULL: files alone */
     char *text;     /* SQL */
+    char *files;    /* names of files, perhaps with stars, where the source is no query; else NULL */
 } pv__query;
 
 /* PV__ENGINE_NONE where the name is that of a file which we read ourselves. */

@@ -75,6 +75,7 @@ void pv__plan_free(pv_ctx *ctx, pv__plan *plan) {
     pv__free(ctx, plan->vote);
     pv__free(ctx, plan->feature);
     pv__free(ctx, plan->category);
+    pv__free(ctx, plan->chosen);
     for (size_t s = 0; plan->made && s < plan->features; s++)
         pv__free(ctx, plan->made[s]);
     pv__free(ctx, plan->made);
@@ -317,12 +318,14 @@ pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
         excluded[plan->vote[i]] = true;
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->feature, &plan->feature));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->category, &plan->category));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *plan->chosen, &plan->chosen));
     PV_GOTO(done, plan_offset(ctx, table, roles, id, wanted, excluded, plan));
     PV_GOTO(done, plan_terms(ctx, table, schema, excluded, category, id, plan, use));
     for (size_t c = 0; c < n; c++) {
         if (is_target(plan, c) || c == plan->weights || excluded[c] ||
             (!use[c].named && ((only && !wanted[c]) || use[c].replaced)))
             continue;
+        plan->chosen[plan->features] = category[c];
         plan->category[plan->features] = category[c] || table->column[c].type == PV_COLUMN_TEXT;
         plan->feature[plan->features++] = c;
     }

@@ -14,6 +14,8 @@ enum { BATCH = 1024, BYTES = (BATCH + 7) / 8 };
 typedef struct column {
     pv__cell_kind kind; /* NUMBER or TEXT, once it is decided */
     bool over;          /* nobody asked for it */
+    bool wanted;        /* as text */
+    bool spelled;       /* numbers go out as they are written */
     bool text, number;  /* one was seen */
     bool words;         /* a text that is no number was seen */
     pv__cell_kind cell[BATCH];
@@ -66,6 +68,13 @@ static pv_status make_room(pv_ctx *ctx, size_t wanted, size_t *room, char **byte
     return PV_OK;
 }
 
+static pv_status keep_text(row_stream *s, column *to, pv__cell cell) {
+    PV_TRY(make_room(s->ctx, to->used + cell.length, &to->room, &to->bytes));
+    memcpy(to->bytes + to->used, cell.text, cell.length);
+    to->used += to->length[s->n] = cell.length;
+    return PV_OK;
+}
+
 static pv_status put_cell(row_stream *s, size_t c, pv__cell cell) {
     column *to = &s->column[c];
     double number;
@@ -80,16 +89,16 @@ static pv_status put_cell(row_stream *s, size_t c, pv__cell cell) {
         return pv__fail(s->ctx, PV_ERR_INPUT,
                         "column '%s' is neither numbers nor texts; make one of these of it in a query, or leave it out",
                         pv__show(s->rows.name(s->rows.state, c)).text);
-    if (cell.kind != PV__CELL_TEXT)
+    if (cell.kind == PV__CELL_MISSING || (cell.kind == PV__CELL_NUMBER && !cell.text))
         return PV_OK;
+    if (cell.kind == PV__CELL_NUMBER)
+        return to->kind == PV__CELL_NUMBER && !to->spelled ? PV_OK : keep_text(s, to, cell);
     if (to->kind == PV__CELL_NUMBER)
         return pv__fail(s->ctx, PV_ERR_INPUT,
                         "column '%s': '%s' is not a number, but %s; make texts of all (CAST) or leave those rows out",
                         pv__show(s->rows.name(s->rows.state, c)).text, pv__show_n(cell.text, cell.length).text,
                         to->number ? "the cells above are" : "nothing above it has a value, and numbers were expected");
-    PV_TRY(make_room(s->ctx, to->used + cell.length, &to->room, &to->bytes));
-    memcpy(to->bytes + to->used, cell.text, cell.length);
-    to->used += to->length[s->n] = cell.length;
+    PV_TRY(keep_text(s, to, cell));
     to->text = true;
     to->words = to->words || !pv__number_parse(cell.text, cell.length, &number);
     return PV_OK;
@@ -117,15 +126,16 @@ static pv_status read_batch(row_stream *s) {
 /* The first batch is in. */
 static void decide(row_stream *s, size_t c) {
     column *of = &s->column[c];
-    bool text = of->text || (!of->number && s->rows.declared(s->rows.state, c) == PV__CELL_TEXT);
+    bool text = of->text || of->wanted || (!of->number && s->rows.declared(s->rows.state, c) == PV__CELL_TEXT);
     of->kind = text && !of->over ? PV__CELL_TEXT : PV__CELL_NUMBER;
+    of->spelled = of->spelled && of->kind == PV__CELL_NUMBER && !of->over;
 }
 
 /* As SQLite's .import makes them of a CSV file. */
 static void tell_of_texts(const row_stream *s, const char *source) {
     size_t count = 0, first = 0;
     for (size_t c = s->rows.columns; c-- > 0;)
-        if (s->column[c].text && !s->column[c].words) {
+        if (s->column[c].text && !s->column[c].words && !s->column[c].wanted) {
             count++;
             first = c;
         }
@@ -146,7 +156,7 @@ static pv_status join_texts(row_stream *s, column *of) {
         const char *text = of->bytes + of->from[i];
         size_t length = of->length[i];
         of->offset[i] = (int64_t)used;
-        if (of->cell[i] == PV__CELL_NUMBER) {
+        if (of->cell[i] == PV__CELL_NUMBER && length == 0) {
             length = (size_t)pv_format_double(of->value[i], number, sizeof number);
             text = number;
         }
@@ -169,11 +179,16 @@ static void array_released(struct ArrowArray *array) {
     array->release = NULL;
 }
 
+static bool goes_as_text(const column *of) {
+    return of->kind == PV__CELL_TEXT || of->spelled;
+}
+
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
     row_stream *s = stream->private_data;
     for (size_t c = 0; c < s->rows.columns; c++) {
-        s->column[c].schema = (struct ArrowSchema){.format = s->column[c].kind == PV__CELL_TEXT ? "U" : "g",
+        s->column[c].schema = (struct ArrowSchema){.format = goes_as_text(&s->column[c]) ? "U" : "g",
                                                    .name = s->rows.name(s->rows.state, c),
+                                                   .flags = s->column[c].spelled ? PV__ARROW_NUMBERS : 0,
                                                    .release = schema_released};
         s->schemas[c] = &s->column[c].schema;
     }
@@ -189,14 +204,14 @@ static pv_status fill_array(row_stream *s, column *of) {
             of->valid[i / 8] |= (unsigned char)(1U << i % 8);
     of->buffers[0] = of->valid;
     of->buffers[1] = of->value;
-    if (of->kind == PV__CELL_TEXT) {
+    if (goes_as_text(of)) {
         PV_TRY(join_texts(s, of));
         of->buffers[1] = of->offset;
         of->buffers[2] = of->joined;
     }
     of->array = (struct ArrowArray){.length = (int64_t)s->n,
                                     .null_count = -1,
-                                    .n_buffers = of->kind == PV__CELL_TEXT ? 3 : 2,
+                                    .n_buffers = goes_as_text(of) ? 3 : 2,
                                     .buffers = of->buffers,
                                     .release = array_released};
     return PV_OK;
@@ -249,8 +264,12 @@ pv_status pv__rows_stream(pv_ctx *ctx, const char *source, const pv__rows *rows,
     PV_GOTO(fail, pv__alloc(ctx, rows->columns, sizeof *s->column, &s->column));
     PV_GOTO(fail, pv__alloc(ctx, rows->columns, sizeof(struct ArrowSchema *), &s->schemas));
     PV_GOTO(fail, pv__alloc(ctx, rows->columns, sizeof(struct ArrowArray *), &s->arrays));
-    for (size_t c = 0; options && options->keep && c < rows->columns; c++)
-        s->column[c].over = !pv__listed(options->keep, options->n_keep, rows->name(rows->state, c));
+    for (size_t c = 0; options && c < rows->columns; c++) {
+        const char *name = rows->name(rows->state, c);
+        s->column[c].over = options->keep && !pv__listed(options->keep, options->n_keep, name);
+        s->column[c].wanted = pv__wants_text(options, name);
+        s->column[c].spelled = options->spelling;
+    }
     status = read_batch(s);
     if (status == PV_ERR_INPUT) { /* where it is */
         failed(s);

@@ -9,7 +9,7 @@ typedef enum pv__cell_kind { PV__CELL_MISSING, PV__CELL_NUMBER, PV__CELL_TEXT, P
 typedef struct pv__cell {
     pv__cell_kind kind;
     double number;
-    const char *text; /* until the next row is asked for */
+    const char *text; /* until the next row is asked for. Of a NUMBER: how it is written; NULL: in the shortest form */
     size_t length;
 } pv__cell;
 

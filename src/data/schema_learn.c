@@ -382,9 +382,7 @@ static void count_unseen(pv_ctx *ctx, const pv_schema *schema, const pv_table *t
     if (data->unseen == 0 || (table->told && *table->told))
         return;
     const pv_column *first = &table->column[column];
-    char number[32], count[80];
-    if (first->type == PV_COLUMN_NUMBER)
-        pv_format_double(pv__cell_number(first, row), number, sizeof number);
+    char number[PV__NUMBER_TEXT], count[80];
     if (table->told) /* how many there are in all, nobody knows yet */
         pv__format(count, sizeof count, "rows have");
     else
@@ -394,8 +392,7 @@ static void count_unseen(pv_ctx *ctx, const pv_schema *schema, const pv_table *t
     pv__log(ctx, PV_LOG_INFO,
             "%s: %s a level that training did not have, the first in line %zu: '%s' in column '%s'; taken as %s "
             "(`unseen`)",
-            table->source, count, pv_table_line(table, row),
-            first->type == PV_COLUMN_NUMBER ? number : pv__show(first->level[first->code[row]]).text,
+            table->source, count, pv_table_line(table, row), pv__show(pv__cell_text(first, row, number)).text,
             pv__show(first->name).text, rules[rule]);
 }
 

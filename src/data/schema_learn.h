@@ -21,6 +21,7 @@ typedef struct pv__plan {
     size_t *feature; /* [features], in the order of the table, or of the schema */
     size_t features;
     bool *category;      /* [features], encoded by levels */
+    bool *chosen;        /* [features], because somebody said so; NULL: nothing is learned */
     double **made;       /* [features], numbers of the table's rows that a term made; NULL: the column itself */
     size_t *term_column; /* [term_columns], what terms are made of, two for each; table->columns: none */
     size_t term_columns;
@@ -165,6 +166,14 @@ size_t pv__basis_parameters(const pv_term *term);
 PV_MUST_USE pv_status pv__basis_learn(pv_ctx *ctx, const double *sorted, size_t n, pv_term *term);
 /* The term's features [n][term->features] of x [n]; NaN makes NaN, what overflows an infinity. */
 void pv__basis_fill(const pv_term *term, const double *x, size_t n, double *value);
+
+/* ---- misread.c --------------------------------------------------------------------------------------------------- */
+
+/* A hint, and a check. Refuses levels of a text column that are numbers in a form which was not read as such, where
+ * that is certain; warns where it is likely. */
+const char *pv__misread_hint(const char *text); /* for the end of a message about such a text; else empty */
+PV_MUST_USE pv_status pv__misread_check(pv_ctx *ctx, const pv_table *table, size_t column, char *const *level,
+                                        int32_t levels);
 
 /* ---- leak_checks.c --------------------------------------------------------------------------------------------------
  */

@@ -66,24 +66,22 @@ static pv_status check_scale(pv_ctx *ctx, const pv_table *table, size_t column, 
     return PV_OK;
 }
 
-static pv_status learn_levels(pv_ctx *ctx, const pv_table *table, size_t column, const pv_dataset *data,
+/* chosen: somebody said that they are categories. */
+static pv_status learn_levels(pv_ctx *ctx, const pv_table *table, size_t column, const pv_dataset *data, bool chosen,
                               pv_source_column *source, int32_t **code) {
     pv_column categories;
     PV_TRY(pv__categories_make(ctx, table, column, data, PV__LEVELS_MAX, &categories));
-    pv_status status;
+    pv_status status = chosen || table->column[column].type == PV_COLUMN_NUMBER
+                           ? PV_OK
+                           : pv__misread_check(ctx, table, column, categories.level, categories.levels);
+    if (status != PV_OK)
+        goto done;
     if (categories.levels > PV__LEVELS_MAX) {
-        char *text = categories.level[0], *comma = strchr(text, ',');
-        double value;
-        if (comma)
-            *comma = '.';
-        bool decimal_comma = comma && pv__number_parse(text, strlen(text), &value);
         pv__shown name = pv__show(source->name), word = pv__show_word(source->name);
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
-                             "column '%s' has more than %d different texts, too many for categories%s; leave it out "
+                             "column '%s' has more than %d different texts, too many for categories; leave it out "
                              "with `exclude` %s, or with `id` %s if it names the rows",
-                             name.text, PV__LEVELS_MAX,
-                             decimal_comma ? " (they look like numbers with a decimal comma: `decimal` ,)" : "",
-                             word.text, word.text);
+                             name.text, PV__LEVELS_MAX, word.text, word.text);
         goto done;
     }
     PV_GOTO(done, pv__categories_sort(ctx, data, true, &categories));
@@ -301,7 +299,7 @@ pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__plan *plan, 
             PV_TRY(check_scale(ctx, table, column, source));
             continue;
         }
-        PV_TRY(learn_levels(ctx, table, column, data, source, &code[s]));
+        PV_TRY(learn_levels(ctx, table, column, data, plan->chosen[s], source, &code[s]));
         choose_reference(source, code[s], data->rows);
     }
     PV_TRY(treat_constant(ctx, table, roles, plan, schema, code));

@@ -21,6 +21,7 @@ enum { INTEGER = 1, FLOAT = 2, TEXT = 3, BLOB = 4, NONE = 5 };
     F(const char *, column_decltype, (void *statement, int column))                                                    \
     F(int, column_type, (void *statement, int column))                                                                 \
     F(double, column_double, (void *statement, int column))                                                            \
+    F(int64_t, column_int64, (void *statement, int column))                                                            \
     F(const unsigned char *, column_text, (void *statement, int column))                                               \
     F(int, column_bytes, (void *statement, int column))                                                                \
     F(void, progress_handler, (void *database, int steps, int (*stop)(void *), void *state))
@@ -35,6 +36,7 @@ typedef struct result {
     pv_ctx *ctx;
     functions f;
     void *database, *statement;
+    char *digits; /* [columns][PV__NUMBER_TEXT] */
 } result;
 
 static pv_status load(pv_ctx *ctx, const char *source, functions *f) {
@@ -65,11 +67,23 @@ static int next(void *state) {
     return code == ROW ? 1 : code == DONE ? 0 : -1;
 }
 
+static pv__cell integer(const result *r, int64_t value, size_t column) {
+    pv__cell made = {.kind = PV__CELL_NUMBER, .number = (double)value};
+    uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    if (magnitude > PV__EXACT_INTEGER) {
+        char *text = r->digits + column * PV__NUMBER_TEXT;
+        made.length = (size_t)pv__format(text, PV__NUMBER_TEXT, "%lld", (long long)value);
+        made.text = text;
+    }
+    return made;
+}
+
 static pv__cell cell(void *state, size_t column) {
     result *r = state;
     int c = (int)column;
     switch (r->f.column_type(r->statement, c)) {
     case INTEGER:
+        return integer(r, r->f.column_int64(r->statement, c), column);
     case FLOAT:
         return (pv__cell){.kind = PV__CELL_NUMBER, .number = r->f.column_double(r->statement, c)};
     case TEXT: {
@@ -94,6 +108,7 @@ static void close_all(void *state) {
     result *r = state;
     r->f.finalize(r->statement);
     r->f.close(r->database);
+    pv__free(r->ctx, r->digits);
     pv__free(r->ctx, r);
 }
 
@@ -118,6 +133,7 @@ pv_status pv__sqlite_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_op
     int columns = r->statement ? f.column_count(r->statement) : 0;
     if (columns < 1 || rest[strspn(rest, "; \t\r\n")])
         PV_GOTO(fail, pv__fail_at(ctx, PV_ERR_INPUT, query->name, 0, 0, "give one query that has a result"));
+    PV_GOTO(fail, pv__alloc(ctx, (size_t)columns, PV__NUMBER_TEXT, &r->digits));
     f.progress_handler(r->database, 100000, stop, r);
     const pv__rows rows = {r, (size_t)columns, name, declared, next, cell, error, close_all};
     return pv__rows_stream(ctx, query->name, &rows, options, stream);

@@ -193,15 +193,15 @@ done:
 /* The number of a cell's level; -1: the cell is empty, -2: no such level. Levels of a text column are looked up once,
  * known [levels] being what was found plus 3. */
 static int32_t level_of(const pv_source_column *of, const pv_column *column, size_t row, int32_t *known) {
-    char text[32];
+    char number[PV__NUMBER_TEXT];
     if (pv__cell_missing(column, row))
         return -1;
-    if (column->type == PV_COLUMN_NUMBER) {
-        int length = pv_format_double(pv__cell_number(column, row), text, sizeof text);
-        int32_t found = pv__label_find(of->level, of->levels, text, (size_t)length);
+    int32_t code = column->code ? column->code[row] : -1;
+    if (code < 0) { /* a number, which has no text of its own */
+        const char *text = pv__cell_text(column, row, number);
+        int32_t found = pv__label_find(of->level, of->levels, text, strlen(text));
         return found < 0 ? -2 : found;
     }
-    int32_t code = column->code[row];
     if (known[code] == 0) {
         const char *level = column->level[code];
         int32_t found = pv__label_find(of->level, of->levels, level, strlen(level));
@@ -212,15 +212,12 @@ static int32_t level_of(const pv_source_column *of, const pv_column *column, siz
 
 static pv_status unknown_level(pv_ctx *ctx, const pv_table *table, size_t row, size_t c, const pv_source_column *of,
                                const char *what) {
-    char text[32], joined[240];
+    char text[PV__NUMBER_TEXT], joined[240];
     const pv_column *column = &table->column[c];
-    if (column->type == PV_COLUMN_NUMBER)
-        pv_format_double(pv__cell_number(column, row), text, sizeof text);
     pv__join(of->level, (size_t)of->levels, 8, joined, sizeof joined);
     return PV__FAIL_CELL(ctx, table, row, c,
                          "'%s' in column '%s' is not %s: %s; correct the cell, or leave the row out",
-                         pv__show(column->type == PV_COLUMN_NUMBER ? text : column->level[column->code[row]]).text,
-                         pv__show(column->name).text, what, joined);
+                         pv__show(pv__cell_text(column, row, text)).text, pv__show(column->name).text, what, joined);
 }
 
 /* One column's digit joins keys [rows], of which -1 are those of rows that do not say. row NULL: all of the table. */

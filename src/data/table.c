@@ -54,12 +54,14 @@ fail:
 
 static pv_status take_column(pv_ctx *ctx, const pv_column *from, size_t n, const size_t *row, pv_column *to) {
     to->type = from->type;
+    to->respelled = from->respelled;
     if (from->type == PV_COLUMN_NUMBER) {
         PV_TRY(pv__alloc(ctx, n, sizeof *to->number, &to->number));
         for (size_t i = 0; i < n; i++)
             to->number[i] = pv__cell_number(from, row[i]);
-        return PV_OK;
     }
+    if (!from->code)
+        return PV_OK;
     PV_TRY(pv__alloc(ctx, n, sizeof *to->code, &to->code));
     for (size_t i = 0; i < n; i++)
         to->code[i] = from->code[row[i]];
@@ -108,7 +110,8 @@ uint64_t pv__table_hash(const pv_table *table) {
         XXH3_64bits_update(&state, column->name, strlen(column->name) + 1);
         if (column->type == PV_COLUMN_NUMBER) {
             XXH3_64bits_update(&state, column->number, table->rows * sizeof *column->number);
-            continue;
+            if (!column->code)
+                continue;
         }
         XXH3_64bits_update(&state, column->code, table->rows * sizeof *column->code);
         for (int32_t i = 0; i < column->levels; i++)

@@ -21,13 +21,8 @@ typedef struct strata_file {
 static const char OF_THE_DATA[] = "a stratum of the data";
 
 /* A cell as text, whatever its column holds. */
-static const char *cell_text(const pv_column *column, size_t row, char *number, size_t size) {
-    if (pv__cell_missing(column, row))
-        return "";
-    if (column->type == PV_COLUMN_TEXT)
-        return column->level[column->code[row]];
-    pv_format_double(pv__cell_number(column, row), number, size);
-    return number;
+static const char *cell_text(const pv_column *column, size_t row, char number[PV__NUMBER_TEXT]) {
+    return pv__cell_missing(column, row) ? "" : pv__cell_text(column, row, number);
 }
 
 static pv_status file_open(pv_ctx *ctx, const char *path, const pv_table *known, const pv_csv_options *csv,
@@ -88,8 +83,8 @@ static pv_status read_one(pv_ctx *ctx, const pv_schema *schema, const pv_table *
     double low, high, mean;
     if (pv__cell_missing(column, row))
         return PV__FAIL_CELL(ctx, table, row, c, "this stratum has no prevalence; fill the cell");
-    char option[400], number[32];
-    const char *text = cell_text(column, row, number, sizeof number);
+    char option[400], number[PV__NUMBER_TEXT];
+    const char *text = cell_text(column, row, number);
     pv__format(option, sizeof option, "%s:%zu: prevalence", pv__show(table->source).text, pv_table_line(table, row));
     PV_TRY(pv_prevalence_parse(ctx, option, text, schema->labels, schema->classes, prevalence, &low, &high));
     if (schema->positive_guessed && schema->classes == 2 && !strchr(text, '=') && !strchr(text, ','))
@@ -210,8 +205,8 @@ static pv_status count_people(pv_ctx *ctx, const pv_schema *schema, const strata
     const pv_column *column = &table->column[target];
     for (size_t i = 0; i < table->rows; i++) {
         double n = 1;
-        char number[32];
-        const char *text = cell_text(column, i, number, sizeof number);
+        char number[PV__NUMBER_TEXT];
+        const char *text = cell_text(column, i, number);
         int32_t y = pv__label_find(schema->labels, schema->classes, text, strlen(text));
         if (y < 0)
             return PV__FAIL_CELL(ctx, table, i, target, "'%s' is not a label of the data; correct the cell",

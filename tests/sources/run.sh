@@ -36,6 +36,37 @@ p predict csv.model all.csv --interval 0.9 >csv.risks
 fit <(cat plain.csv) pipe.model >pipe.json; fit plain.csv file.model >file.json
 same "a pipe is as its file" pipe.json file.json
 
+# The same cases in every source: sets and ids of 64 bits, texts of digits, labels that are numbers with a fraction.
+p simulate gaussian --cases 120 --controls 120 --prevalence 0.1 --dimensions 2 -o two.csv
+awk -F, 'BEGIN {print "x1,x2,label,pair,id,zip"}
+         NR > 1 && $3 == 1 {c[++cases] = $1 "," $2} NR > 1 && $3 == 0 {k[++controls] = $1 "," $2}
+         END {for (i = 1; i <= cases; i++) {tail = "90071992547409" 92000 + i; zip = sprintf("%05d", i % 7)
+              print c[i] ",1.0," tail ",-90071992547" 40990000 + i "," zip; print k[i] ",0.0," tail ",90071992547" 40990000 + i "," zip}}' two.csv >ids.csv
+[ "$(cut -d, -f4 ids.csv | sort -u | wc -l)" = 121 ] || bad "the pairs are not of their own"
+# alike NAME SOURCE: fits and predictions of it are those of the CSV file
+alike() {
+    p fit "$2" --target label --prevalence 0.1 --id id --categorical zip --exclude pair -o alike.model --json | grep -vE '"(seconds|saved|data|hash|source)"' >alike.json
+    p predict alike.model "$2" --id id >alike.risks
+    p fit "$2" --target label --matched pair --exclude id,zip --infer ml --json | grep -vE '"(seconds|saved|data|hash|source)"' >alike.sets
+    p predict alike.model "$2" --id zip >alike.zips
+    if [ ! -e ids.risks ]; then for what in json risks sets zips; do mv alike.$what ids.$what; done; fi
+    for what in json risks sets zips; do [ ! -e alike.$what ] || same "$1, $what" ids.$what alike.$what; done
+}
+alike "a CSV file" ids.csv
+grep -q '9007199254740991001\|9007199254740990001' ids.risks && grep -q '^00001' ids.zips && ok || bad "identifiers of the CSV file"
+p pack ids.csv -o ids.pvt >packed.out; alike "a packed file" ids.pvt
+gzip -k ids.csv; alike "a packed file of a compressed one" ids.csv.gz
+if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
+    /usr/bin/python3 -c "
+import csv, numpy as np
+rows = list(csv.DictReader(open('ids.csv')))
+kinds = dict(x1=float, x2=float, label=str, pair=np.int64, id=np.int64, zip=str)
+np.savez('ids.npz', **{name: np.array([kind(row[name]) for row in rows]) for name, kind in kinds.items()})"
+    alike "arrays" ids.npz; p pack ids.npz -o arrays.pvt >packed.out; alike "packed arrays" arrays.pvt
+else
+    skip "arrays: no python3-numpy"
+fi
+
 # Predictions into a file are made in pieces of 131072 rows; to standard output, at once.
 p simulate gaussian --cases 90000 --controls 90000 --prevalence 0.1 --dimensions 2 -o many.csv
 sed -i '2s/^[^,]*/NA/; 150000s/^[^,]*/NA/' many.csv
@@ -75,6 +106,10 @@ if install_duckdb; then
     query="SELECT * FROM read_csv('all.csv', columns = $types)"
     fit "$query" query.model --categorical code >query.json
     same "a query is as its file" csv.json query.json
+    big="{'x1':'DOUBLE','x2':'DOUBLE','label':'VARCHAR','pair':'BIGINT','id':'BIGINT','zip':'VARCHAR'}"
+    alike "a query" "SELECT * FROM read_csv('ids.csv', columns = $big)"
+    alike "a query of wide numbers" "SELECT x1, x2, CAST(label AS DECIMAL(3,1)) AS label, CAST(pair AS HUGEINT) AS pair, CAST(id AS DECIMAL(25,0)) AS id, zip FROM read_csv('ids.csv', columns = $big)"
+    p pack "SELECT * FROM read_csv('ids.csv', columns = $big)" -o query.pvt >packed.out; alike "a packed query" query.pvt
     # Parquet out and in
     p simulate gaussian --cases 200 --controls 200 --prevalence 0.1 --dimensions 3 -o plain.parquet
     fit plain.csv a.model >a.json; fit plain.parquet b.model >b.json
@@ -127,6 +162,14 @@ if install_duckdb; then
     fi
     # mistakes
     refused "an output that a query reads" "plain.csv" "$prevail" predict b.model "SELECT * FROM 'plain.csv'" -o plain.csv
+    cp plain.parquet kept.parquet; ln plain.parquet hard.parquet; ln -s plain.parquet soft.parquet
+    for from in '"plain.parquet"' "'hard.parquet'" "read_parquet(['plain' || '.parquet'])" "read_parquet('pl*n.parquet')"; do
+        refused "an output that is read as $from" "is both an output" "$prevail" pack "SELECT * FROM $from" -o plain.parquet
+        refused "a link to it" "is both an output" "$prevail" predict b.model "SELECT * FROM $from" -o soft.parquet
+    done
+    refused "a report that is read" "is both an output" "$prevail" fit "FROM 'plain.csv'" --target y --prevalence 0.1 -o plain.csv
+    same "what is read is not replaced" kept.parquet plain.parquet
+    p predict b.model "SELECT * FROM 'plain.parquet'" -o again.parquet; p predict b.model "SELECT * FROM 'plain.parquet'" -o again.parquet && ok
     refused "an output among many" "parts/1.csv" "$prevail" predict b.model 'parts/*.csv' -o parts/1.csv
     head -c 2000 plain.parquet >cut.parquet
     refused "cut short" "cut.parquet: " "$prevail" fit cut.parquet --target y --prevalence 0.1
@@ -155,6 +198,9 @@ if command -v sqlite3 >/dev/null; then
     same "SQLite is as its file" csv.json s.json
     fit 'sqlite:s.db?SELECT * FROM t;' s.model --categorical code >s.json
     same "a query of SQLite" csv.json s.json
+    sqlite3 s.db 'CREATE TABLE ids (x1 REAL, x2 REAL, label TEXT, pair INTEGER, id INTEGER, zip TEXT)' '.mode csv' '.import --skip 1 ids.csv ids' </dev/null
+    alike "SQLite" 'sqlite:s.db?ids'
+    p pack 'sqlite:s.db?ids' -o sqlite.pvt >packed.out; alike "packed SQLite" sqlite.pvt
     awk -F, -v OFS=, 'NR > 1 && (NR - 1) % 9 == 0 {$1 = ""} {print}' plain.csv >gaps.csv
     fit gaps.csv gaps.model >gaps.json; fit 'sqlite:s.db?SELECT x1, x2, x3, y FROM empty' s.model >s.json
     same "empty texts are missing" gaps.json s.json
@@ -193,6 +239,10 @@ if [ -n "$bin" ] && [ "$(id -u)" = 0 ] && id postgres >/dev/null 2>&1; then
     same "PostgreSQL is as its file" csv.json t.json
     fit "$url#SELECT * FROM public.t" t.model --categorical code >t.json
     same "a query of PostgreSQL" csv.json t.json
+    "$bin/psql" -q "$url" -c 'CREATE TABLE ids (x1 float8, x2 float8, label numeric(3,1), pair bigint, id numeric, zip text)' \
+        -c "\\copy ids FROM 'ids.csv' CSV HEADER" >server.log 2>&1
+    alike "PostgreSQL" "$url#ids"
+    p pack "$url#ids" -o postgres.pvt >packed.out; alike "packed PostgreSQL" postgres.pvt
     refused "a password" "must have no password" "$prevail" fit "postgresql://postgres:secret@/postgres?host=$work/server#t" --target y --prevalence 0.1
     refused "no such table" 'relation "none" does not exist' "$prevail" fit "$url#none" --target y --prevalence 0.1
     refused "dates" "column 'day' is neither" "$prevail" fit "$url#days" --target y --prevalence 0.1

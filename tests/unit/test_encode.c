@@ -260,7 +260,10 @@ static void refuses_columns(void **state) {
     end = text + sprintf(text, "a;name;y\n");
     for (int i = 0; i < 300; i++)
         end += sprintf(end, "%d;%d,5;%d\n", i, i, i % 2);
-    refused(text, plain, "decimal comma", "`exclude` name");
+    refused(text, plain, "decimal comma", "`decimal` ,");
+    refused("a;y\n5,8;1\n-4,0;0\n1.200,5;1\n", plain, "decimal comma", "`categorical` a");
+    refused("a;y\n1,148,000;1\n950,000;0\n", plain, "separators of thousands ('1,148,000')", "Write them without");
+    refused("a;y\n1 148;1\n2 000;0\n", plain, "separators of thousands", "Write them without");
     refused("g,g=b,y\na,1,0\nb,2,1\na,4,1\nb,3,0\n", plain, "'g=b'", "rename");
     free(text);
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
+#include "data/data.h"
 #include "fixture.h"
 
 static const char TEXT[] = "a,g,b,y\n1.5,u,3,0\n2,v,1e300,1\nNA,w,-2,0\n\"4\",\"u\",0.1,1\n5.25,,7,1\n";
@@ -77,6 +78,57 @@ static void single_precision(void **state) {
     says("too large for single precision");
     at(3, 1);
     pv_table_free(ctx, table);
+}
+
+/* Texts that are not the shortest form of their number are those of the source, for whoever asks for texts. */
+static void spelling_is_kept(void **state) {
+    (void)state;
+    static const char text[] = "zip,id,label,x,day\n00012,9007199254740993,0.0,1.50,2020-01-05\n"
+                               "12,9007199254740992,1.0,2,2021-02-03\n7,-9223372036854775808,1.0,NA,2020-01-05\n"
+                               "NA,18446744073709551615,0.0,1e3,2020-01-05\n";
+    static const char *const named[] = {"zip", "id", "label", "x", "day"};
+    const pv_csv_options spelled = {.spelling = true}, texts = {.text = named, .n_text = 5};
+    put(text, strlen(text));
+    pv_table *table = must_read(&spelled), *asked = must_read(&texts), *packed;
+    for (int single = 0; single < 2; single++) {
+        snprintf(packed_path, sizeof packed_path, "%s.pvt", path);
+        ok(pv_table_pack(ctx, table, packed_path, single));
+        ok(pv_table_read(ctx, packed_path, &texts, &packed));
+        same_cells(asked, packed, false);
+        pv_table_free(ctx, packed);
+        ok(pv_table_read(ctx, packed_path, NULL, &packed));
+        same_cells(table, packed, false);
+        for (size_t c = 0; c < 5; c++)
+            for (size_t i = 0; i < 4; i++) {
+                char number[PV__NUMBER_TEXT];
+                const char *expected = pv_table_text(asked, c, i);
+                if (expected)
+                    assert_string_equal(pv__cell_text(&packed->column[c], i, number), expected);
+                else
+                    assert_true(pv__cell_missing(&packed->column[c], i));
+            }
+        pv_table_free(ctx, packed);
+    }
+    pv_table_free(ctx, asked);
+    pv_table_free(ctx, table);
+}
+
+/* Fractions in more than 65536 forms are measurements: their texts are not kept, and that is noted. */
+static void many_spellings_are_lost(void **state) {
+    (void)state;
+    enum { ROWS = 70000 };
+    char *text = malloc(ROWS * 32), *end = text;
+    assert_non_null(text);
+    end += sprintf(end, "x,n\n");
+    for (int i = 0; i < ROWS; i++)
+        end += sprintf(end, "%d.50,0%d\n", i, i);
+    put(text, (size_t)(end - text));
+    const pv_csv_options spelled = {.spelling = true};
+    pv_table *table = must_read(&spelled);
+    assert_true(table->column[0].respelled && !table->column[0].code);
+    assert_int_equal(table->column[1].levels, ROWS);
+    pv_table_free(ctx, table);
+    free(text);
 }
 
 /* ---- files that are not what they say ---------------------------------------------------------------------------- */
@@ -277,6 +329,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_table),   cmocka_unit_test(single_precision),
                                        cmocka_unit_test(damaged_files),    cmocka_unit_test(a_lack_of_memory),
                                        cmocka_unit_test(put_away),         cmocka_unit_test(blocks_keep_their_bytes),
-                                       cmocka_unit_test(no_room_for_them), cmocka_unit_test(fits_of_both)};
+                                       cmocka_unit_test(no_room_for_them), cmocka_unit_test(fits_of_both),
+                                       cmocka_unit_test(spelling_is_kept), cmocka_unit_test(many_spellings_are_lost)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -43,6 +43,8 @@ static void test_names(void **state) {
     means("sqlite:a.db?SELECT 1 AS a", PV__ENGINE_SQLITE, "a.db", "SELECT 1 AS a");
     means("postgresql://u@h:5/d?sslmode=require#s.t", PV__ENGINE_POSTGRES, "postgresql://u@h:5/d?sslmode=require",
           "SELECT * FROM \"s\".\"t\"");
+    means("postgresql://h:5/d?application_name=50%25#t", PV__ENGINE_POSTGRES,
+          "postgresql://h:5/d?application_name=50%25", "SELECT * FROM \"t\"");
     means("postgresql://h:5/d#SELECT 'password=' AS a", PV__ENGINE_POSTGRES, "postgresql://h:5/d",
           "SELECT 'password=' AS a");
 }
@@ -63,6 +65,8 @@ static void test_bad_names(void **state) {
     refused("postgres://u:p@h/d#t", "no password");
     refused("postgresql:///d?password=p#t", "no password");
     refused("postgresql://u:se#cret@h/d#t", "no password");
+    refused("postgresql:///d?p%61ssw%6Frd=p#t", "no password");
+    refused("postgresql:///d?%70%61%73%73%77%6f%72%64=p#t", "no password");
     refused("postgresql://u:se/cret@h/d#t", "no password");
 }
 

@@ -1,0 +1,99 @@
+/* Columns of numbers that would become categories: numbers with a decimal comma (5,8), or with separators of thousands
+ * (1,148,000; 1 148). A text such as 1,148 may be either; a column has one reading as soon as one of its texts has. */
+#include <string.h>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "data/schema_learn.h"
+
+typedef enum reading { NO_NUMBER, PLAIN, EITHER, COMMA, THOUSANDS, READINGS } reading;
+
+static size_t digits(const char *text) {
+    return strspn(text, "0123456789");
+}
+
+/* Groups of three digits behind the first, with one mark between them: how many, and where they end. */
+static size_t groups(const char *text, char mark, const char **end) {
+    size_t count = 0;
+    *end = text + digits(text);
+    if (digits(text) < 1 || digits(text) > 3 || text[0] == '0')
+        return 0;
+    while (**end == mark && digits(*end + 1) == 3) {
+        *end += 4;
+        count++;
+    }
+    return count;
+}
+
+/* A fraction behind the mark, and perhaps an exponent. */
+static bool ends_with_fraction(const char *text, char mark) {
+    double value;
+    char number[64] = "0.";
+    if (text[0] != mark || strlen(text) > sizeof number - 3 || (digits(text + 1) == 0 && text[1]))
+        return false;
+    pv__format(number, sizeof number, "0.%s", text + 1);
+    return text[1] && pv__number_parse(number, strlen(number), &value);
+}
+
+static reading read_text(const char *text) {
+    static const char marks[] = ",. '";
+    const char *end;
+    double value;
+    if (pv__number_parse(text, strlen(text), &value))
+        return PLAIN;
+    text += text[0] == '-' || text[0] == '+';
+    for (const char *mark = marks; *mark; mark++) {
+        size_t count = groups(text, *mark, &end);
+        if (count > 0 && ends_with_fraction(end, *mark == ',' ? '.' : ','))
+            return *mark == ',' ? THOUSANDS : COMMA;
+        if (count > 0 && !*end)
+            return count == 1 && *mark == ',' ? EITHER : THOUSANDS;
+    }
+    return ends_with_fraction(text + digits(text), ',') ? COMMA : NO_NUMBER;
+}
+
+const char *pv__misread_hint(const char *text) {
+    switch (read_text(text)) {
+    case COMMA:
+        return " (for decimal commas, `decimal` ,)";
+    case EITHER:
+    case THOUSANDS:
+        return " (write numbers without separators of thousands; for decimal commas, `decimal` ,)";
+    default:
+        return "";
+    }
+}
+
+pv_status pv__misread_check(pv_ctx *ctx, const pv_table *table, size_t column, char *const *level, int32_t levels) {
+    const char *example[READINGS] = {NULL}, *decimal = table->written.decimal;
+    for (int32_t i = 0; i < levels && !example[NO_NUMBER]; i++) {
+        const char **first = &example[read_text(level[i])];
+        *first = *first ? *first : level[i];
+    }
+    bool comma = example[COMMA], thousands = example[THOUSANDS], either = example[EITHER];
+    if (example[NO_NUMBER] || !(comma || thousands || either))
+        return PV_OK;
+    pv__shown name = pv__show(table->column[column].name), word = pv__show_word(table->column[column].name);
+    bool known = decimal && (strcmp(decimal, ",") == 0 || strcmp(decimal, "comma") == 0);
+    if (comma && !thousands && !known)
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
+                           "column '%s' has numbers with a decimal comma ('%s'), which would become categories. Read "
+                           "them with `decimal` , or, if they are categories, name the column in `categorical` %s",
+                           name.text, pv__show(example[COMMA]).text, word.text);
+    if (thousands && !comma)
+        return pv__fail_at(
+            ctx, PV_ERR_INPUT, table->source, 0, column + 1,
+            "column '%s' has numbers with separators of thousands ('%s'), which would become categories. "
+            "Write them without, or, if they are categories, name the column in `categorical` %s",
+            name.text, pv__show(example[THOUSANDS]).text, word.text);
+    pv__log(ctx, PV_LOG_WARNING,
+            "%s: column '%s' is taken as categories, but '%s' may be a number with a decimal comma (`decimal` ,) or a "
+            "separator of thousands (write it without); if it is a category, name the column in `categorical` %s",
+            table->source, name.text,
+            pv__show(example[either  ? EITHER
+                             : comma ? COMMA
+                                     : THOUSANDS])
+                .text,
+            word.text);
+    return PV_OK;
+}

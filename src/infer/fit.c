@@ -45,6 +45,13 @@ static pv_status read_prevalence(pv_ctx *ctx, const pv_schema *schema, pv__probl
         problem->has_prevalence = problem->whole = true;
         return PV_OK;
     }
+    if (problem->one && !(problem->options->subcohort > 0)) {
+        memcpy(problem->prevalence, problem->one->prevalence, (size_t)k * sizeof *problem->prevalence);
+        problem->population.prevalence_n = problem->one->n[0];
+        problem->has_prevalence = true;
+        problem->whole = problem->options->prevalence_by != NULL; /* counts are observations */
+        return PV_OK;
+    }
     if (problem->options->subcohort > 0) {
         PV_TRY(pv__subcohort_check(ctx, problem->options, k));
         pv__subcohort(problem->mass, problem->options->subcohort, problem->prevalence,
@@ -286,7 +293,7 @@ static pv_status check_data(pv_ctx *ctx, const pv_schema *schema, const pv_datas
 }
 
 static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *given,
-                             const pv_fit_options *options, pv_model *model, const pv_stratified *stratified,
+                             const pv_fit_options *options, pv_model *model, const pv_stratified *strata,
                              pv__problem *problem) {
     size_t k = (size_t)data->classes, params = pv_model_params(model);
     *problem = (pv__problem){.given = given,
@@ -301,10 +308,11 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
                              .sampling = data->sampling || (options->sample && options->sample->sampling),
                              .map = options->infer != PV_INFER_ML,
                              .feature = schema->feature,
-                             .stratified = stratified};
+                             .stratified = strata && strata->strata > 1 ? strata : NULL,
+                             .one = strata && strata->strata == 1 ? strata : NULL};
     if (pv__strata_of_survey(schema, data, given))
         problem->survey = data->stratum;
-    if (!stratified)
+    if (!problem->stratified)
         problem->targets.stratum = NULL;
     if (params > 100000000)
         return pv__fail(ctx, PV_ERR_USAGE,
@@ -498,17 +506,22 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     double began = pv__seconds();
     pv__problem problem = {0};
     pv__loaded *loaded = NULL;
+    pv_stratified *strata = NULL;
     pv_classifier *c;
     PV_TRY(pv__alloc(ctx, 1, sizeof *c, &c));
     pv_status status;
     PV_GOTO(done, pv__model_new(ctx, options->model, data->features, schema->offset, data->classes, &c->model));
-    PV_GOTO(done, pv__stratified_new(ctx, schema, data, given, &c->stratified));
+    PV_GOTO(done, pv__stratified_new(ctx, schema, data, given, &strata));
     if (choose)
         options->prior = "normal:1"; /* until the rest is known to be right */
-    PV_GOTO(done, problem_new(ctx, schema, data, given, options, c->model, c->stratified, &problem));
+    PV_GOTO(done, problem_new(ctx, schema, data, given, options, c->model, strata, &problem));
     problem.shared = true;
-    PV_GOTO(done, pv__fit_alike(ctx, data, c->model, c->stratified, given));
-    PV_GOTO(done, pv__fit_facts(ctx, data, held, c->model, c->stratified, given));
+    PV_GOTO(done, pv__fit_alike(ctx, data, c->model, strata, given));
+    PV_GOTO(done, pv__fit_facts(ctx, data, held, c->model, strata, given));
+    if (problem.stratified) { /* one stratum is the population: nothing of it is left to keep */
+        c->stratified = strata;
+        strata = NULL;
+    }
     if (choose) {
         PV_GOTO(done, pv__prior_choose(ctx, schema, data, given, c->model, prior));
         options->prior = prior;
@@ -544,6 +557,7 @@ done:
     pv__free(ctx, problem.joined);
     pv__free(ctx, problem.joined_label);
     pv__free(ctx, problem.stratum_log_ratio);
+    pv_stratified_free(ctx, strata);
     if (status != PV_OK)
         pv_classifier_free(ctx, c);
     return status;

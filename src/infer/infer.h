@@ -51,8 +51,9 @@ typedef struct pv__problem {
     const int32_t *cluster;          /* [n], rows that were sampled together; NULL: none */
     bool sampling;                   /* weights are sampling weights */
     const int32_t *survey;           /* [n], strata that clusters or rows of a survey were drawn in; NULL: none */
-    const pv_stratified *stratified; /* NULL: no strata */
-    double *stratum_log_ratio;       /* [strata][classes] */
+    const pv_stratified *stratified; /* NULL: the population has one stratum */
+    const pv_stratified *one;  /* that one's prevalence, where a file or `subcohort` has it; NULL: options have it */
+    double *stratum_log_ratio; /* [strata][classes] */
 } pv__problem;
 
 /* Some groups, and which of them are this rank's: its share where the problem's rows are shared, else all. */
@@ -178,6 +179,8 @@ pv_status pv__phase_one_read(pv_ctx *ctx, const char *path, const pv_table *know
                              const pv_schema *schema, const double *mass, pv_stratified *to);
 /* Whether the schema's strata are those of a survey, which say how clusters or rows of sampling weights were drawn, and
  * nothing of labels. */
+/* Strata of the population: 1 where the schema has none, where they are a survey's, and where all rows are of one. */
+int pv__population_strata_count(const pv_schema *schema, const pv_fit_options *options);
 bool pv__strata_of_survey(const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options);
 /* Of a case-cohort sample with labels of mass [2]: prevalence [2] of the cohort and the observations *n that it is
  * worth. The others were drawn by chance, so that their number is as uncertain as they are few. */

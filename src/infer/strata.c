@@ -44,9 +44,17 @@ void pv_stratified_mix(const pv_stratified *from, double *prevalence) {
 
 /* ---- what is known of them --------------------------------------------------------------------------------------- */
 
+/* Whether files or a subcohort say how common labels are in each. */
+static bool has_prevalences(const pv_fit_options *o) {
+    return o->prevalence_by || o->phase_one || o->subcohort > 0;
+}
+
+int pv__population_strata_count(const pv_schema *schema, const pv_fit_options *o) {
+    return schema->strata && has_prevalences(o) ? schema->strata->count : 1;
+}
+
 bool pv__strata_of_survey(const pv_schema *schema, const pv_dataset *data, const pv_fit_options *o) {
-    return schema->strata && data->stratum && !o->prevalence_by && !o->phase_one && !(o->subcohort > 0) &&
-           (data->clustered || data->sampling);
+    return schema->strata && data->stratum && !has_prevalences(o) && (data->clustered || data->sampling);
 }
 
 /* A cluster lies in one stratum. For variances every stratum has two at least: rows where there are no clusters. */
@@ -87,7 +95,7 @@ static pv_status check_options(pv_ctx *ctx, const pv_schema *schema, const pv_fi
                         file);
     if (!schema->strata)
         return PV_OK;
-    if (!o->prevalence_by && !o->phase_one && !(o->subcohort > 0))
+    if (!has_prevalences(o))
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`strata` needs a prevalence for each: `prevalence-by` FILE, `phase-one` FILE with the counts "
                         "of the cohort, or `subcohort` F of a case-cohort sample; those of a survey need sampling "
@@ -207,7 +215,8 @@ pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
                     : pv__prevalence_by_read(ctx, options->prevalence_by, options->known, options->csv, schema, *made));
     if (options->prevalence_by && options->prevalence_odds > 0 && options->prevalence_odds != 1)
         scale_odds(options->prevalence_odds, *made);
-    hold_if_known(mass, *made);
+    if (count > 1) /* one is held as any population's prevalence is (fit.c) */
+        hold_if_known(mass, *made);
     for (size_t s = 0; s < count; s++) {
         double rows = 0;
         for (size_t y = 0; y < k; y++)

@@ -305,7 +305,7 @@ static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
     v->elsewhere = strcmp(w->how->population, "true") != 0;
     if (strcmp(w->how->population, "unknown") == 0)
         PV_GOTO(done, pv__alloc(ctx, parts, sizeof(pv_unknown_prevalence *), &v->target));
-    if (w->schema->strata && (w->options->prevalence_by || w->options->phase_one || w->options->subcohort > 0))
+    if (pv__population_strata_count(w->schema, w->options) > 1)
         PV_GOTO(done, pv__alloc(ctx, parts, sizeof *v->strata, &v->strata));
     if (hold_out) {
         size_t entered = pv_checkpoint_enter(ctx, "holdout", 0);
@@ -358,11 +358,12 @@ static pv_status validate(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
                           const pv_validation_options *how, const pv_dataset *held_out, pv_validation **validation) {
     double began = pv__seconds();
     const pv_dataset *data = held_out ? held_out : learn;
-    bool stratified = schema->strata && (options->prevalence_by || options->phase_one || options->subcohort > 0);
+    bool stated = options->prevalence || options->prevalence_by || options->phase_one || options->sample ||
+                  (schema->strata && options->subcohort > 0);
     pv_validation *v = NULL;
     pv_status status;
     PV_GOTO(fail, pv__validation_new(ctx, data, held_out ? 1 : (size_t)how->folds, held_out ? 1 : (size_t)how->repeats,
-                                     options->prevalence || options->sample || stratified, &v));
+                                     stated, &v));
     for (size_t r = 0; r < v->repeats && !held_out; r++)
         PV_GOTO(fail,
                 pv_folds_make(ctx, schema, data, how->folds, (uint64_t)options->seed, r, v->fold + r * data->rows));

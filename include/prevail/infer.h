@@ -267,8 +267,9 @@ typedef struct pv_classifier {
     uint64_t sample_hash;
     size_t sample_rows;
     bool estimated;    /* no prevalence was stated: `prevalence` is the model's own, from the sample */
-    int64_t separated; /* linear: a column (from 1, of the encoded ones) that tells the labels apart without fail, or
-                          PV_SEPARATED_TOGETHER: all of them do; else PV_SEPARATED_NOT */
+    int64_t separated; /* linear, ordinal: a column (from 1, of the encoded ones) that tells the labels apart without
+                          fail; PV_SEPARATED_TOGETHER: all of them do; PV_SEPARATED_TOGETHER - column: that one tells
+                          the labels of some rows (quasi-complete separation); else PV_SEPARATED_NOT */
     pv_stop stop;
     int64_t iterations;
     double passes;     /* full batch: how often the matrix was read */

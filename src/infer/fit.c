@@ -435,7 +435,8 @@ static pv_status follow_up(pv_ctx *ctx, const pv__problem *problem, pv__solution
         }
     }
     pv__problem labelled = pv__labelled(problem);
-    PV_TRY(pv__find_separation(ctx, &labelled, solution->w, &c->separated));
+    if (usable && !problem->options->bare)
+        PV_TRY(pv__separation_mark(ctx, &labelled, solution->w, &c->separated));
     if (problem->options->infer > PV_INFER_ML && solution->stop != PV_STOP_INTERRUPTED)
         PV_TRY(problem->options->infer == PV_INFER_ROBUST ? pv__sandwich(ctx, problem, problem->robust, solution->w, c)
                                                           : pv__fit_posterior(ctx, problem, solution, c));
@@ -455,6 +456,8 @@ static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset
         PV_GOTO(done, pv__holdout_new(ctx, problem, held, c->schema->labels, &holdout));
     pv__solution solution = {
         .w = c->w, .log_marginal = c->log_marginal, .trace = c->trace, .holdout = holdout, .score = (double)NAN};
+    pv__problem labelled = pv__labelled(problem);
+    PV_GOTO(done, pv__separation_refuse(ctx, &labelled, NULL));
     PV_GOTO(done,
             problem->batch > 0 ? pv__fit_minibatch(ctx, problem, &solution) : pv__fit_full(ctx, problem, &solution));
     if (c->stratified) /* they lie behind that of all together */

@@ -128,41 +128,6 @@ done:
     return status;
 }
 
-/* ---- separation: maximum likelihood has no finite answer --------------------------------------------------------- */
-
-/* Quasi-complete separation: some coefficient grows without end while its information fades. */
-static pv_status refuse_unbounded(pv_ctx *ctx, const pv__problem *problem, const double *w) {
-    pv__precondition metric;
-    PV_TRY(pv__precondition_new(ctx, problem, w, &metric));
-    size_t size = metric.size, length = size * (metric.diagonal ? 1 : size);
-    double *unit = NULL, total = 0;
-    for (int y = 0; y < problem->targets.classes; y++)
-        total += problem->mass[y];
-    pv_status status = pv__alloc(ctx, 2 * size, sizeof *unit, &unit);
-    for (size_t i = 0; status == PV_OK && i < pv_model_params(problem->model); i++) {
-        if (fabs(w[i]) <= 8 || problem->is_bias[i])
-            continue;
-        pv__precondition own = {1, size, metric.diagonal, metric.factor + i / size * length, false};
-        memset(unit, 0, size * sizeof *unit);
-        unit[i % size] = 1;
-        pv__precondition_forward(&own, unit, unit + size);
-        double variance = 0;
-        for (size_t j = 0; j < size; j++)
-            variance += unit[size + j] * unit[size + j];
-        /* Information per row below a millionth, with a log odds ratio beyond 8: the likelihood is flat out there. */
-        if (variance * total > 1e6)
-            status = pv__fail(ctx, PV_ERR_INPUT,
-                              "the coefficient of '%s' grows without end: some of its values are seen with one class "
-                              "only, and without a "
-                              "prior there is no finite answer; use `infer` map, or a posterior, with a prior such as "
-                              "`prior` normal:2.5",
-                              problem->feature[i % size - 1 + problem->model->offset]);
-    }
-    pv__free(ctx, unit);
-    pv__precondition_free(ctx, &metric);
-    return status;
-}
-
 /* ---- a start that a known prevalence allows ---------------------------------------------------------------------- */
 
 /* Known prevalences as counts of `observations` each. The caller frees *n. */
@@ -247,8 +212,6 @@ static pv_status fit_joint(pv_ctx *ctx, const pv__problem *problem, pv__solution
     PV_GOTO(done, descend(ctx, &labelled, selection, coarse, false, many ? &metric : NULL, solution));
     if (same_optimum && tolerance < coarse && solution->stop == PV_STOP_CONVERGED)
         PV_GOTO(done, descend(ctx, &labelled, selection, tolerance, true, many ? &metric : NULL, solution));
-    if (!problem->map || problem->prior.kind == PV_PRIOR_NONE)
-        PV_GOTO(done, pv__refuse_separation(ctx, &labelled, solution->w));
     PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_JOINT, &joint));
     if (!problem->unlabelled)
         pv__objective_take_over(joint, selection);
@@ -302,9 +265,7 @@ static pv_status fit_sets(pv_ctx *ctx, const pv__problem *problem, pv__solution 
     pv_status status;
     PV_GOTO(done, pv__objective_new(ctx, problem, PV_FORM_JOINT, &objective));
     PV_GOTO(done, descend_twice(ctx, problem, objective, solution));
-    PV_GOTO(done, pv__log_marginal(ctx, problem, NULL, solution->w, NULL, solution->log_marginal));
-    if (!problem->map || problem->prior.kind == PV_PRIOR_NONE)
-        status = pv__matched_separation(ctx, problem, solution->w);
+    status = pv__log_marginal(ctx, problem, NULL, solution->w, NULL, solution->log_marginal);
 done:
     pv__objective_count(objective, solution);
     pv__objective_free(ctx, objective);
@@ -314,14 +275,6 @@ done:
 pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
     if (pv_loss_is_relative(pv__problem_loss(problem)))
         return fit_sets(ctx, problem, solution);
-    if (pv__problem_form(problem) == PV_FORM_JOINT)
-        PV_TRY(fit_joint(ctx, problem, solution));
-    else
-        PV_TRY(fit_rows(ctx, problem, solution));
-    bool proper = problem->map && problem->prior.kind != PV_PRIOR_NONE;
-    if (proper)
-        return PV_OK;
-    pv__problem labelled = pv__labelled(problem);
-    PV_TRY(pv__refuse_separation(ctx, &labelled, solution->w));
-    return problem->model->architecture->has_curvature ? refuse_unbounded(ctx, &labelled, solution->w) : PV_OK;
+    return pv__problem_form(problem) == PV_FORM_JOINT ? fit_joint(ctx, problem, solution)
+                                                      : fit_rows(ctx, problem, solution);
 }

@@ -236,10 +236,20 @@ pv_status pv__part_marginals(pv_ctx *ctx, size_t count, size_t classes, size_t w
 
 /* Refuses posteriors that have no finite integral, before any work. */
 pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem);
-/* (separation.c) Whether the columns separate the labels: pv_classifier's `separated`. */
-pv_status pv__find_separation(pv_ctx *ctx, const pv__problem *problem, const double *w, int64_t *found);
-/* With an improper prior: refuses where they do. */
-pv_status pv__refuse_separation(pv_ctx *ctx, const pv__problem *problem, const double *w);
+/* (separation.c) Whether the labelled rows leave a convex model without a finite maximum of the likelihood. */
+typedef struct pv__separation {
+    bool found;
+    bool complete; /* every row gains; else quasi-complete */
+    int *sign;     /* [slopes] of the columns, of the infinite coefficient; 0: it is finite. All 0: not known which */
+} pv__separation;
+/* w: the estimate, or NULL before there is one. The caller frees *found with _free, also on failure. */
+PV_MUST_USE pv_status pv__separation_find(pv_ctx *ctx, const pv__problem *problem, const double *w,
+                                          pv__separation *found);
+void pv__separation_free(pv_ctx *ctx, pv__separation *found);
+/* As pv_classifier's `separated` has it. */
+PV_MUST_USE pv_status pv__separation_mark(pv_ctx *ctx, const pv__problem *problem, const double *w, int64_t *marked);
+/* Without a proper prior: an error that names the columns. */
+PV_MUST_USE pv_status pv__separation_refuse(pv_ctx *ctx, const pv__problem *problem, const double *w);
 pv_status pv__fit_full(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution);
 /* The posterior at the maximum found: draws, and the marginal at each. */
 pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
@@ -263,8 +273,6 @@ pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv_
 pv_status pv__matched_options(pv_ctx *ctx, const pv_dataset *data, pv_fit_options *options);
 /* How many sets there are, and how many say nothing. */
 pv_status pv__matched_tell(pv_ctx *ctx, const pv_dataset *data);
-/* Refuses where in every set the cases have the larger odds. */
-pv_status pv__matched_separation(pv_ctx *ctx, const pv__problem *problem, const double *w);
 /* Gives w the intercept by which the sample's mean risk is the prevalence. */
 pv_status pv__matched_intercept(pv_ctx *ctx, const pv__problem *problem, const pv_dataset *sample, double *w);
 

@@ -68,41 +68,6 @@ pv_status pv__matched_tell(pv_ctx *ctx, const pv_dataset *data) {
     return PV_OK;
 }
 
-pv_status pv__matched_separation(pv_ctx *ctx, const pv__problem *problem, const double *w) {
-    const pv_targets *t = &problem->targets;
-    size_t sets = 0;
-    for (size_t i = 0; i < t->n; i++)
-        sets = (size_t)t->set[i] + 1 > sets ? (size_t)t->set[i] + 1 : sets;
-    double *loglik = NULL, *edge = NULL; /* of each set: the least log odds of a case, the largest of a control */
-    pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, t->n, 2 * sizeof *loglik, &loglik));
-    PV_GOTO(done, pv__alloc(ctx, sets, 2 * sizeof *edge, &edge));
-    PV_GOTO(done, pv__objective_loglik(ctx, problem, w, loglik));
-    for (size_t s = 0; s < sets; s++) {
-        edge[2 * s] = HUGE_VAL;
-        edge[2 * s + 1] = -HUGE_VAL;
-    }
-    for (size_t i = 0; i < t->n; i++) {
-        double eta = loglik[2 * i + 1] - loglik[2 * i], *e = edge + 2 * (size_t)t->set[i];
-        if (t->label[i] == 1)
-            e[0] = fmin(e[0], eta);
-        else
-            e[1] = fmax(e[1], eta);
-    }
-    bool separated = true;
-    for (size_t s = 0; s < sets; s++)
-        separated &= edge[2 * s] > edge[2 * s + 1];
-    if (separated)
-        status =
-            pv__fail(ctx, PV_ERR_INPUT,
-                     "the columns tell the cases of every set from its controls: without a prior there is no finite "
-                     "answer; use `infer` map, or a posterior, with a prior such as `prior` normal:2.5");
-done:
-    pv__free(ctx, loglik);
-    pv__free(ctx, edge);
-    return status;
-}
-
 /* ---- the intercept ----------------------------------------------------------------------------------------------- */
 
 /* b with mean sigma(eta + b) = p, by Newton's method inside a bracket. */

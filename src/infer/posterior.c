@@ -126,9 +126,6 @@ pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__s
     size_t k = (size_t)problem->targets.classes;
     if (pv__posterior_is_last_layer(problem))
         return pv__fit_last_layer(ctx, problem, solution, classifier);
-    pv__problem labelled = pv__labelled(problem);
-    if (problem->prior.kind == PV_PRIOR_NONE)
-        PV_TRY(pv__refuse_separation(ctx, &labelled, solution->w));
     pv__problem shared = *problem;
     shared.shared = problem->options->infer == PV_INFER_LAPLACE; /* which asks on this thread alone */
     pv_density density = {0};

@@ -330,6 +330,47 @@ static void slope_name(const pv_classifier *c, size_t parameter, char *text, siz
         pv__format(text, size, "%.100s (label %.60s)", feature, c->schema->labels[parameter / stride + 1]);
 }
 
+/* Rows that the columns tell apart: how large coefficients are is then the prior's choice. Whether there are any. */
+static bool tell_separation(pv_diagnosis *found, const pv_classifier *c, pv_check *check) {
+    const int64_t offsets = c->schema->offset ? 1 : 0; /* first among the columns, without a coefficient */
+    int64_t alone = c->separated, part = PV_SEPARATED_TOGETHER - c->separated;
+    if (alone > offsets && alone <= c->schema->features) {
+        pv__check_say(check,
+                      "The values of %.120s tell the labels apart without fail: the prior decides how large its "
+                      "coefficient is.",
+                      c->schema->feature[alone - 1]);
+        pv__check_fail(found, check,
+                       "Look at that column: it may be the outcome in disguise. Leave it out with `exclude`.");
+    } else if (c->separated == PV_SEPARATED_TOGETHER) {
+        pv__check_say(check, "The columns together tell the labels of all rows apart without fail: the prior decides "
+                             "how large their coefficients are.");
+        pv__check_fail(
+            found, check,
+            "Collect more rows or use fewer columns; look for one that is the outcome in disguise, and leave "
+            "it out with `exclude`.");
+    } else if (part > offsets && part <= c->schema->features) {
+        pv__check_say(
+            check,
+            "Some rows have their label without fail by %.120s (quasi-complete separation): the prior decides "
+            "how large its coefficient is.",
+            c->schema->feature[part - 1]);
+        pv__check_fail(found, check,
+                       "Merge the level with another, collect more rows, or choose `prior` by what is known of it.");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The check of single columns, which looks at tables of some size, warns of a column that is enough by itself. */
+static void warn_of_separation(const pv_classifier *c, pv_check *check) {
+    bool told = false;
+    for (size_t s = 0; s < c->schema->sources; s++)
+        told |= c->schema->source[s].auc > 0;
+    if (c->separated != PV_SEPARATED_NOT && !(told && c->separated > 0))
+        warn_if_failed(check);
+}
+
 static void check_separation(pv_diagnosis *found, const pv_classifier *c, const double *mean) {
     size_t worst = 0;
     double largest = -1;
@@ -347,33 +388,20 @@ static void check_separation(pv_diagnosis *found, const pv_classifier *c, const 
     pv_check *check = pv__check_add(found, "separation", "Whether a column separates the classes", largest);
     pv__check_say(check, "The largest coefficient of a standardised column is %.3g, of %s; up to %.0f is fine.",
                   largest, name, SLOPE_LARGE);
-    const int64_t offsets = c->schema->offset ? 1 : 0; /* first among the columns, without a coefficient */
-    if (c->separated > offsets && c->separated <= c->schema->features) {
-        pv__check_say(check,
-                      "The values of %.120s tell the labels apart without fail; its coefficient of %.3g is the prior's "
-                      "doing.",
-                      c->schema->feature[c->separated - 1], mean[c->separated - offsets]);
-        pv__check_fail(found, check,
-                       "Look at that column: it may be the outcome in disguise. Leave it out with `exclude`.");
-    } else if (c->separated == PV_SEPARATED_TOGETHER) {
-        pv__check_say(
-            check,
-            "The columns together tell the labels of all rows apart without fail: how large their coefficients "
-            "are (the largest, of %s, is %.3g) is the prior's doing.",
-            name, largest);
-        pv__check_fail(
-            found, check,
-            "Collect more rows or use fewer columns; look for one that is the outcome in disguise, and leave "
-            "it out with `exclude`.");
-    } else if (!(largest <= SLOPE_LARGE))
+    if (!tell_separation(found, c, check) && !(largest <= SLOPE_LARGE))
         pv__check_fail(found, check,
                        "Look at that column: it may be the outcome in disguise. Leave it out with `exclude`, or fit "
                        "with a stronger `prior`.");
-    bool told = false; /* the check of single columns, which looks at tables of some size, warns of the same */
-    for (size_t s = 0; s < c->schema->sources; s++)
-        told |= c->schema->source[s].auc > 0;
-    if (c->separated && !(told && c->separated != PV_SEPARATED_TOGETHER))
-        warn_if_failed(check);
+    warn_of_separation(c, check);
+}
+
+/* Models without coefficients to look at, labels in order among them. */
+static void check_separated(pv_diagnosis *found, const pv_classifier *c) {
+    if (c->separated == PV_SEPARATED_NOT)
+        return;
+    pv_check *check = pv__check_add(found, "separation", "Whether a column separates the classes", 0);
+    (void)tell_separation(found, c, check);
+    warn_of_separation(c, check);
 }
 
 static void check_prior(pv_diagnosis *found, const pv_classifier *c, const pv_prior *prior, const double *sd) {
@@ -435,8 +463,10 @@ static void check_leaks(pv_diagnosis *found, const pv_classifier *c) {
 
 static pv_status check_slopes(pv_ctx *ctx, pv_diagnosis *found, const pv_classifier *c, const pv_fit_options *fit) {
     size_t params = pv_model_params(c->model);
-    if (!pv_model_has_coefficients(c->model))
+    if (!pv_model_has_coefficients(c->model)) {
+        check_separated(found, c);
         return PV_OK;
+    }
     pv_prior prior;
     double *mean = NULL;
     pv_status status;

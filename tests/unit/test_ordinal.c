@@ -242,7 +242,7 @@ static void test_separated(void **state) {
     options.loss = PV_LOSS_PLAIN;
     options.infer = PV_INFER_ML;
     assert_int_equal(pv_fit(ctx, schema, data, &options, &fit), PV_ERR_INPUT);
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "separate the classes perfectly"));
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "separate the labels completely"));
     options.infer = PV_INFER_MAP;
     CHECK_OK(ctx, pv_fit(ctx, schema, data, &options, &fit));
     pv_classifier_free(ctx, fit);

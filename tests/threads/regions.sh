@@ -5,7 +5,7 @@ set -u
 [ $# -eq 1 ] && [ -d "$1/src" ] || { echo "usage: tests/threads/regions.sh SOURCE" >&2; exit 2; }
 cd "$1" || exit 2
 # The two that may differ: that place itself, and the macro that asks it one line above.
-regions=$(grep -rn --include='*.c' --include='*.h' 'omp parallel' src tool cli studies bench | grep -v '^src/base/threads\.c:' |
+regions=$(grep -rn --include='*.c' --include='*.h' 'omp parallel' src tool cli lab | grep -v '^src/base/threads\.c:' |
     grep -v '^src/core/vector\.h:.*num_threads(pv_team)')
 asked='num_threads\((together \? )?pv_(_threads_for|_columns_team|threads_ready)\('
 wrong=$(printf '%s\n' "$regions" | grep -Ev "$asked")

@@ -14,7 +14,7 @@ $(BUILD)/CMakeCache.txt:
 	@cmake -S . -B $(BUILD) -DPV_TESTS=OFF $(CMAKE_FLAGS)
 
 # prevail-lab: the studies and benchmarks (lab/README.md).
-lab:
+lab: $(BUILD)/CMakeCache.txt
 	@cmake -S . -B $(BUILD) -DPV_LAB=ON $(CMAKE_FLAGS) >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 

@@ -25,7 +25,7 @@ static bool can_go(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, 
                    const pv__draws_output *output, size_t outputs) {
     bool fits = !weight && outputs > 0;
     for (size_t o = 0; o < outputs; o++)
-        fits = fits && !output[o].given && !output[o].strata;
+        fits = fits && !output[o].given && output[o].to.strata <= 1;
     return fits && pv__draws_fit(ctx, c, data);
 }
 
@@ -33,8 +33,8 @@ static bool can_go(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, 
 static void find_shifts(const pv_classifier *c, const pv__draws_output *output, size_t outputs, double *shift) {
     size_t draws = c->posterior->count;
     for (size_t o = 0; o < outputs; o++)
-        for (size_t s = 0; output[o].target && s < draws; s++) {
-            const double *to = output[o].target + s * output[o].stride, *from = c->draw_log_marginal + 2 * s;
+        for (size_t s = 0; output[o].to.prevalence && s < draws; s++) {
+            const double *to = output[o].to.prevalence + s * output[o].stride, *from = c->draw_log_marginal + 2 * s;
             shift[o * draws + s] = (log(to[1]) - from[1]) - (log(to[0]) - from[0]);
         }
 }

@@ -68,13 +68,3 @@ pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const 
     PV_TRY(pv__columns_unchanged(ctx, data));
     return pv__gate_predicted(ctx, PV__GATE_LOG, classifier, data, loglik);
 }
-
-void pv_adapt(size_t n, int classes, const double *loglik, const double *log_marginal, const double *prevalence,
-              double *log_p) {
-    size_t k = (size_t)classes;
-    for (size_t i = 0; i < n; i++) {
-        for (size_t y = 0; y < k; y++)
-            log_p[i * k + y] = loglik[i * k + y] - log_marginal[y] + log(prevalence[y]);
-        pv_log_softmax(classes, log_p + i * k, log_p + i * k);
-    }
-}

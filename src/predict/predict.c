@@ -92,24 +92,25 @@ static void true_marginal(const pv_classifier *c, double *log_marginal) {
 
 /* ---- predictions ------------------------------------------------------------------------------------------------- */
 
-static const double *target_of(const pv_classifier *c, const pv_population *population) {
-    return population->kind == PV_POPULATION_TRUE ? true_target(c) : population->prevalence;
+static pv__target home_of(const pv_classifier *c) {
+    return (pv__target){.strata = 1, .prevalence = true_target(c)};
 }
 
-/* In place is fine. target NULL: as it is. */
-static void move(const pv_classifier *c, size_t rows, const double *loglik, const double *target, double *log_p) {
-    if (target)
-        pv_adapt(rows, c->schema->classes, loglik, c->log_marginal, target, log_p);
-    else if (log_p != loglik)
-        memcpy(log_p, loglik, rows * (size_t)c->schema->classes * sizeof *log_p);
+static pv__target target_of(const pv_classifier *c, const pv_population *population) {
+    if (population->strata > 0)
+        return (pv__target){population->strata, population->stratum_prevalence, population->share};
+    if (population->kind == PV_POPULATION_TRUE)
+        return home_of(c);
+    return (pv__target){.strata = 1, .prevalence = population->prevalence};
 }
 
-/* Each row to its stratum's own. In place is fine. */
-static pv_status move_strata(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
-                             const pv_population *population, const double *loglik, double *log_p) {
+/* In place is fine. */
+static pv_status move(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv__target *to,
+                      const double *loglik, double *log_p) {
     double *scratch;
-    PV_TRY(pv__alloc(ctx, 2 * (size_t)population->classes, sizeof *scratch, &scratch));
-    pv__adapt_strata(population, data->rows, data->stratum, loglik, c->stratified->log_marginal, scratch, log_p);
+    const double *log_marginal = to->strata > 1 ? c->stratified->log_marginal : c->log_marginal;
+    PV_TRY(pv__alloc(ctx, 2 * (size_t)c->schema->classes, sizeof *scratch, &scratch));
+    pv__adapt(to, c->schema->classes, data->rows, data->stratum, loglik, log_marginal, scratch, log_p);
     pv__free(ctx, scratch);
     return PV_OK;
 }
@@ -176,17 +177,16 @@ static pv_status predict_point(pv_ctx *ctx, const pv_classifier *c, const pv_dat
                                           .loglik = raw,
                                           .log_marginal = c->log_marginal,
                                           .weight = data->weight};
-        if (population->kind == PV_POPULATION_COUNTS)
-            PV_GOTO(done, pv__predict_counts(ctx, population, c->schema->labels, &sample, out->log_p));
-        else if (population->strata)
-            PV_GOTO(done, move_strata(ctx, c, data, population, raw, out->log_p));
-        else
-            move(c, data->rows, raw, target_of(c, population), out->log_p);
+        const pv__target to = target_of(c, population);
+        PV_GOTO(done, population->kind == PV_POPULATION_COUNTS
+                          ? pv__predict_counts(ctx, population, c->schema->labels, &sample, out->log_p)
+                          : move(ctx, c, data, &to, raw, out->log_p));
         for (size_t i = 0; i < count; i++)
             out->p[i] = exp(out->log_p[i]);
     }
+    const pv__target home = home_of(c);
     if (out->loglik)
-        move(c, data->rows, out->loglik, true_target(c), out->loglik);
+        status = move(ctx, c, data, &home, out->loglik, out->loglik);
 done:
     pv__free(ctx, scratch);
     return status;
@@ -216,10 +216,11 @@ static pv_status move_unknown(pv_ctx *ctx, const pv_classifier *c, const pv_data
     m->weight = m->unknown.weight;
     if (options->joint)
         out->effective = m->unknown.effective;
-    output[ASKED].target = plugin ? plugin : m->unknown.pi;
+    output[ASKED].to = (pv__target){.strata = 1, .prevalence = plugin ? plugin : m->unknown.pi};
     output[ASKED].stride = k;
     if (plugin && out->lo) { /* the mean goes by the one, the interval by the other */
-        output[SPREAD] = (pv__draws_output){.target = m->unknown.pi, .stride = k, .lo = out->lo, .hi = out->hi};
+        output[SPREAD] = (pv__draws_output){
+            .to = {.strata = 1, .prevalence = m->unknown.pi}, .stride = k, .lo = out->lo, .hi = out->hi};
         output[ASKED].lo = output[ASKED].hi = NULL;
     }
     return PV_OK;
@@ -244,7 +245,7 @@ static pv_status predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dat
     size_t k = (size_t)c->schema->classes;
     bool home = population->kind == PV_POPULATION_TRUE;
     pv__draws_output output[OUTPUTS] = {[ASKED] = {.p = out->p, .log_p = out->log_p, .lo = out->lo, .hi = out->hi},
-                                        [HOME] = {.target = true_target(c), .log_p = home ? NULL : out->loglik}};
+                                        [HOME] = {.to = home_of(c), .log_p = home ? NULL : out->loglik}};
     moved_draws m = {.weight = NULL};
     pv_status status = PV_OK;
     if (population->kind == PV_POPULATION_UNKNOWN) {
@@ -252,8 +253,7 @@ static pv_status predict_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dat
     } else if (population->kind == PV_POPULATION_COUNTS) {
         PV_GOTO(done, move_counts(ctx, c, data, population, options, out, &m, output));
     } else {
-        output[ASKED].target = target_of(c, population);
-        output[ASKED].strata = population->strata ? population : NULL;
+        output[ASKED].to = target_of(c, population);
         if (options->joint)
             PV_GOTO(done, pv__joint_shares(ctx, c, data, population->prevalence, &m.weight, &out->effective));
     }
@@ -319,7 +319,7 @@ static pv_status fill(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *dat
     bool draws = c->posterior && (!calibrated || options->joint);
     PV_TRY((draws ? predict_draws : predict_point)(ctx, c, data, population, &how, options, made));
     if (!draws && c->posterior && made->loglik) { /* what judging asks for is of the draws all the same */
-        pv__draws_output home = {.target = true_target(c), .log_p = made->loglik};
+        pv__draws_output home = {.to = home_of(c), .log_p = made->loglik};
         PV_TRY(pv__predict_draws(ctx, c, data, how.level, NULL, &home, 1));
     }
     return PV_OK;

@@ -11,21 +11,28 @@
 PV_MUST_USE pv_status pv__prediction_new(pv_ctx *ctx, size_t rows, int classes, const pv_predict_options *options,
                                          pv_prediction **prediction);
 
-/* What is wanted of the draws in one label distribution. target: that of draw s at s x stride (0: one for all); NULL:
- * the model's own. Each of the others may be NULL: the mean over the draws, its logarithm without underflow, and the
- * ends of the central interval, which come together. */
+/* The population that rows are moved to: the prevalence of each of its strata (1: of all rows), and their shares, by
+ * which a row that does not name its stratum is predicted. */
+typedef struct pv__target {
+    int strata;
+    const double *prevalence; /* [strata][classes]; NULL: rows stay as they are */
+    const double *share;      /* [strata]; of one stratum NULL */
+} pv__target;
+
+/* (adapt.c) Rows moved there: stratum [rows], log_marginal [strata][classes] is log p(y|w). In place is fine.
+ * scratch [2][classes] is for several strata. */
+void pv__adapt(const pv__target *to, int classes, size_t rows, const int32_t *stratum, const double *loglik,
+               const double *log_marginal, double *scratch, double *log_p);
+
+/* What is wanted of the draws in one population, that of draw s with prevalences at s x stride (0: one for all). Each
+ * output may be NULL: the mean over the draws, its logarithm without underflow, and the ends of the central interval,
+ * which come together. */
 typedef struct pv__draws_output {
-    const double *target;
+    pv__target to;
     size_t stride;
-    const pv_population *strata; /* each row to its stratum's own, in the place of target; NULL: no */
-    const double *given;         /* [draws][rows][classes], log p as it is, in the place of target; NULL: no */
+    const double *given;         /* [draws][rows][classes], log p as it is, instead of a target; NULL: no */
     double *p, *log_p, *lo, *hi; /* [rows][classes] */
 } pv__draws_output;
-
-/* (strata.c) Rows moved each to its stratum's prevalence in the population: stratum [rows], marginal [strata][classes]
- * is log p(y|w). In place is fine. scratch [2][classes]. */
-void pv__adapt_strata(const pv_population *population, size_t rows, const int32_t *stratum, const double *loglik,
-                      const double *marginal, double *scratch, double *log_p);
 
 /* (strata.c) Room for what a model with strata says of them; names, shares, prevalences and marginals are set. */
 PV_MUST_USE pv_status pv__predicted_strata_new(pv_ctx *ctx, const pv_classifier *classifier,
@@ -44,9 +51,6 @@ PV_MUST_USE pv_status pv__strata_borrow(pv_ctx *ctx, size_t classes, const doubl
                                         char **text);
 void pv__strata_shares(const pv_dataset *data, pv_predicted_strata *strata);
 void pv__strata_join(pv_predicted_strata *strata, pv_unknown_prevalence *all);
-/* (probs_strata.c) As pv_predict_probs, of probabilities with strata; made has room. */
-PV_MUST_USE pv_status pv__predict_probs_strata(pv_ctx *ctx, const pv_probs *probs, const pv_population *population,
-                                               const pv_predict_options *options, pv_prediction *made);
 /* (population.c) Strata each at its own of prevalence [strata][classes], mixed by share [strata]. */
 PV_MUST_USE pv_status pv__population_strata(pv_ctx *ctx, pv_population_kind kind, int strata, int classes,
                                             const double *share, const double *prevalence, pv_population **population);

@@ -45,14 +45,14 @@ static void run_draws(const job *j, size_t begin, size_t rows, const double *x, 
             double *values = own->values + o * ROWS * k * draws;
             if (out->given) {
                 log_p = out->given + (s * j->data->rows + begin) * k;
-            } else if (out->strata) {
-                pv__adapt_strata(out->strata, rows, j->data->stratum ? j->data->stratum + begin : NULL, own->loglik,
-                                 c->stratified->draw_log_marginal + s * k * (size_t)out->strata->strata, own->scratch,
-                                 own->moved);
-                log_p = own->moved;
-            } else if (out->target) {
-                pv_adapt(rows, c->schema->classes, own->loglik, c->draw_log_marginal + s * k,
-                         out->target + s * out->stride, own->moved);
+            } else if (out->to.prevalence) {
+                pv__target to = out->to;
+                const double *log_marginal = to.strata > 1
+                                                 ? c->stratified->draw_log_marginal + s * k * (size_t)to.strata
+                                                 : c->draw_log_marginal + s * k;
+                to.prevalence += s * out->stride;
+                pv__adapt(&to, c->schema->classes, rows, j->data->stratum ? j->data->stratum + begin : NULL,
+                          own->loglik, log_marginal, own->scratch, own->moved);
                 log_p = own->moved;
             }
             for (size_t i = 0; i < rows * k; i++)

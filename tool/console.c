@@ -322,18 +322,37 @@ static void catch_signals(void (*handler)(int), int flags) {
     }
 }
 
+/* Seconds after which work that waits for another program is given up: it holds nothing that is worth keeping. */
+enum { PATIENCE = 1 };
+
+static volatile sig_atomic_t stopped_by;
+
 /* Calls only what a handler may. */
+static void end_at_once(int number) {
+    if (running_ctx)
+        pv_outputs_abandon(running_ctx);
+    signal(number, SIG_DFL);
+    raise(number); /* comes when the handler is left */
+}
+
+static void on_alarm(int number) {
+    (void)number;
+    if (running_ctx && pv_ctx_waiting(running_ctx))
+        end_at_once(stopped_by);
+    else
+        alarm(PATIENCE);
+}
+
 static void on_signal(int number) {
     double now = now_seconds(), first = 0;
     if (atomic_compare_exchange_strong(&interrupted_at, &first, now)) {
         catch_signals(on_signal, SA_RESTART); /* no write of what is saved is cut short by a repeat */
         if (running_ctx)
             pv_ctx_interrupt(running_ctx);
+        stopped_by = number;
+        alarm(PATIENCE);
     } else if (now - first >= REPEAT) {
-        if (running_ctx)
-            pv_outputs_abandon(running_ctx);
-        signal(number, SIG_DFL);
-        raise(number); /* comes when the handler is left */
+        end_at_once(number);
     }
 }
 
@@ -430,11 +449,14 @@ int cli_start(cli_call *call) {
     catch_signals(on_signal, 0);
     const struct sigaction lost = {.sa_handler = on_lost_page};
     sigaction(SIGBUS, &lost, NULL);
+    const struct sigaction patience = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    sigaction(SIGALRM, &patience, NULL);
     signal(SIGXFSZ, SIG_IGN); /* a file over the user's limit is a failed write like any other */
     return CLI_OK;
 }
 
 void cli_stop(cli_call *call) {
+    alarm(0);
     running_ctx = NULL;
     pv_ctx_free(call->ctx);
     call->ctx = NULL;

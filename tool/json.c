@@ -4,12 +4,13 @@
 #include "tool/json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The caller frees. */
+/* Bytes that are no UTF-8 as \xFF, so that two names stay two. The caller frees. */
 static char *mend(const char *text) {
-    char *mended = cli_alloc(3 * strlen(text) + 1, 1), *to = mended;
+    char *mended = cli_alloc(4 * strlen(text) + 1, 1), *to = mended;
     while (*text) {
         size_t length = pv_utf8_next(text, NULL);
         if (length) {
@@ -17,8 +18,7 @@ static char *mend(const char *text) {
             to += length;
             text += length;
         } else {
-            to = stpcpy(to, "\xEF\xBF\xBD");
-            text++;
+            to += sprintf(to, "\\x%02X", (unsigned)(unsigned char)*text++);
         }
     }
     return mended;

@@ -219,6 +219,9 @@ bool pv_ctx_device(pv_ctx *ctx, const char **text);
 void pv_ctx_interrupt(pv_ctx *ctx);
 void pv_ctx_clear_interrupt(pv_ctx *ctx);
 bool pv_ctx_interrupted(const pv_ctx *ctx);
+/* Whether it waits for another program, which an interruption may not reach: an engine that plans a query, a silent
+ * server, a pipe. Nothing was computed then that would be lost. A signal handler may ask. */
+bool pv_ctx_waiting(const pv_ctx *ctx);
 
 /* ---- several processes ---------------------------------------------------------------------------------------------
  * Processes that share the rows of a fit: ranks of MPI, workers of Dask, threads with a context each. Every one has all

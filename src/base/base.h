@@ -45,6 +45,7 @@ struct pv_ctx {
     pv__known *known;                     /* files that are read or written; of the root */
     bool watching;                        /* what is opened for reading becomes known; of the root */
     volatile sig_atomic_t interrupted;
+    atomic_int waiting;                                   /* of the root: calls that are in another program's hands */
     pv_checkpoint *checkpoint;                            /* NULL: none; owned by the context it was opened in */
     char scope[PV_SCOPE_SIZE];                            /* of its entries: "folds/3/" */
     double kept;                                          /* when this context last kept a state */
@@ -119,6 +120,8 @@ pv_allocator pv__allocator_shared(pv_ctx *ctx);
 PV_MUST_USE pv_status pv__ctx_child(pv_ctx *ctx, pv_ctx **child);
 /* The child's error, with its place, as the parent's; returns its status. */
 pv_status pv__ctx_adopt(pv_ctx *ctx, const pv_ctx *child);
+/* Around what may not come back by itself: engines, servers, pipes (pv_ctx_waiting). */
+void pv__waiting(const pv_ctx *ctx, bool begins);
 bool pv__interrupted(const pv_ctx *ctx);
 /* PV_ERR_INTERRUPTED where the work is to stop. For loops over rows, draws or steps, now and then. */
 pv_status pv__go_on(pv_ctx *ctx);

@@ -96,6 +96,14 @@ void pv_ctx_interrupt(pv_ctx *ctx) {
     ctx->interrupted = 1;
 }
 
+void pv__waiting(const pv_ctx *ctx, bool begins) {
+    atomic_fetch_add(&ctx->root->waiting, begins ? 1 : -1);
+}
+
+bool pv_ctx_waiting(const pv_ctx *ctx) {
+    return atomic_load(&ctx->root->waiting) > 0;
+}
+
 void pv_ctx_clear_interrupt(pv_ctx *ctx) {
     ctx->interrupted = 0;
     ctx->ranks.stop = false;

@@ -21,7 +21,11 @@ pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream) {
     if (S_ISDIR(about.st_mode))
         return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory; name a file in it");
     PV_TRY(pv__files_reading(ctx, path));
+    pv__waiting(ctx, true); /* for whoever writes to a pipe */
     *stream = fopen(path, "rb");
+    pv__waiting(ctx, false);
+    if (!*stream && errno == EINTR && pv__interrupted(ctx))
+        return pv__fail_at(ctx, PV_ERR_INTERRUPTED, path, 0, 0, "reading was interrupted");
     if (!*stream && errno == ENOMEM)
         return pv__fail_at(ctx, PV_ERR_MEMORY, path, 0, 0, "out of memory: it could not be opened");
     if (!*stream)

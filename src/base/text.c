@@ -133,6 +133,24 @@ static bool split_one(const char **text, char *name) {
     return good && !(*at == ',' && at[1] == '\0'); /* a trailing comma announces a name that is not there */
 }
 
+size_t pv__names_entries(const char *text) {
+    size_t count = *text != '\0';
+    bool quoted = false, begins = true;
+    for (; *text; text++) {
+        if (*text == '"' && quoted && text[1] == '"') {
+            text++;
+        } else if (*text == '"' && (quoted || begins)) {
+            quoted = !quoted;
+        } else if (*text == ',' && !quoted) {
+            count++;
+            begins = true;
+            continue;
+        }
+        begins = begins && (*text == ' ' || *text == '\t');
+    }
+    return count;
+}
+
 pv_status pv__names_split(pv_ctx *ctx, const char *option, const char *text, char ***list, size_t *n) {
     *list = NULL;
     *n = 0;

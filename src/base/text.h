@@ -26,6 +26,7 @@ void pv__join(char *const *words, size_t n, size_t most, char *joined, size_t si
 /* Splits "a,b" (CSV quoting) into names. option names the option in messages. NULL or empty text: none. The caller
  * frees with pv_string_list_free. */
 PV_MUST_USE pv_status pv__names_split(pv_ctx *ctx, const char *option, const char *text, char ***list, size_t *n);
+size_t pv__names_entries(const char *text); /* of such a list, those that are in it twice among them */
 bool pv__names_have(char *const *list, size_t n, const char *name);
 /* A list of their own; the caller frees it with pv_string_list_free, also on failure. */
 PV_MUST_USE pv_status pv__names_copy(pv_ctx *ctx, const char *const *from, size_t n, char ***to);

@@ -647,7 +647,9 @@ static pv_status put_batch(reader *r, const struct ArrowArray *batch) {
 static pv_status read_batches(reader *r, size_t rows) {
     while (!r->ended && r->table->rows < rows) {
         struct ArrowArray next = {0};
+        pv__waiting(r->ctx, true);
         int code = r->stream.get_next(&r->stream, &next);
+        pv__waiting(r->ctx, false);
         if (code)
             return fail_stream(r, code);
         r->ended = !next.release;

@@ -43,7 +43,9 @@ static size_t count_breaks(const char *from, const char *to) {
 pv_status pv__read_some(pv_ctx *ctx, const char *name, int descriptor, char *to, size_t size, size_t *got) {
     ssize_t n;
     do {
+        pv__waiting(ctx, true);
         n = read(descriptor, to, size);
+        pv__waiting(ctx, false);
         if (pv__interrupted(ctx))
             return pv__fail_at(ctx, PV_ERR_INTERRUPTED, name, 0, 0, "reading was interrupted");
     } while (n < 0 && errno == EINTR);

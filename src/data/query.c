@@ -285,7 +285,7 @@ static void drop_cells(const pv__csv_form *form, pv_table *table) {
     }
 }
 
-static pv_status open_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
+static pv_status open_engine(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
                              struct ArrowArrayStream *stream) {
     switch (query->engine) {
     case PV__ENGINE_SQLITE:
@@ -297,6 +297,14 @@ static pv_status open_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_o
         break;
     }
     return pv__duckdb_stream(ctx, query, options, stream);
+}
+
+static pv_status open_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
+                             struct ArrowArrayStream *stream) {
+    pv__waiting(ctx, true);
+    pv_status status = open_engine(ctx, query, options, stream);
+    pv__waiting(ctx, false);
+    return status;
 }
 
 static pv_status open_watched(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,

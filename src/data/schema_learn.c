@@ -111,7 +111,7 @@ static pv_status put_in_order(pv_ctx *ctx, const pv_dataset *data, const char *o
         sorted[found] = labels->level[at];
     }
     pv__join(labels->level, n, 8, joined, sizeof joined);
-    if (found < n || count > n)
+    if (found < n || pv__names_entries(order) != n)
         PV_GOTO(done, pv__fail(ctx, PV_ERR_USAGE, "`order` %s: list each of the %zu labels once; they are %s",
                                pv__show(order).text, n, joined));
     for (size_t i = 0; i < data->rows; i++)

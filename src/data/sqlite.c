@@ -1,16 +1,19 @@
 /* Queries of SQLite databases, which are opened to be read only. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "data/query.h"
 #include "data/row_stream.h"
 
-enum { OK = 0, ROW = 100, DONE = 101, OPEN_READONLY = 1 };
+enum { OK = 0, ROW = 100, DONE = 101, OPEN_READONLY = 1, OPEN_READWRITE = 2 };
 enum { INTEGER = 1, FLOAT = 2, TEXT = 3, BLOB = 4, NONE = 5 };
 
 /* One row a function: what it returns, its name without sqlite3_, its arguments. */
 #define FUNCTIONS(F)                                                                                                   \
     F(int, open_v2, (const char *path, void **database, int flags, const char *vfs))                                   \
+    F(int, exec,                                                                                                       \
+      (void *database, const char *text, int (*row)(void *, int, char **, char **), void *state, char **error))        \
     F(int, close, (void *database))                                                                                    \
     F(const char *, errmsg, (void *database))                                                                          \
     F(int, prepare_v2, (void *database, const char *text, int length, void **statement, const char **rest))            \
@@ -117,6 +120,24 @@ static int stop(void *state) {
     return pv__interrupted(((result *)state)->ctx);
 }
 
+/* A reader alone leaves the files of a write-ahead log behind that it made. So the database is opened like a writer's,
+ * who takes them away in the end, but nothing may be written; where a log is there already, it is somebody else's. */
+static int open_database(result *r, const char *path) {
+    size_t size = strlen(path) + sizeof "-wal";
+    char *log;
+    if (pv__alloc(r->ctx, size, 1, &log) != PV_OK)
+        return !OK;
+    pv__format(log, size, "%s-wal", path);
+    bool alone = access(log, F_OK) != 0;
+    pv__free(r->ctx, log);
+    int code = r->f.open_v2(path, &r->database, alone ? OPEN_READWRITE : OPEN_READONLY, NULL);
+    if (code == OK && alone)
+        code = r->f.exec(r->database, "PRAGMA query_only = 1", NULL, NULL, NULL);
+    if (code == OK)
+        r->f.progress_handler(r->database, 100000, stop, r); /* newer versions ask it while they prepare, too */
+    return code;
+}
+
 pv_status pv__sqlite_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
                             struct ArrowArrayStream *stream) {
     result *r;
@@ -127,14 +148,13 @@ pv_status pv__sqlite_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_op
     r->ctx = ctx;
     r->f = f;
     pv_status status;
-    if (f.open_v2(query->database, &r->database, OPEN_READONLY, NULL) != OK ||
+    if (open_database(r, query->database) != OK ||
         f.prepare_v2(r->database, query->text, -1, &r->statement, &rest) != OK)
         PV_GOTO(fail, pv__engine_fail(ctx, query->name, r->database ? error(r) : NULL));
     int columns = r->statement ? f.column_count(r->statement) : 0;
     if (columns < 1 || rest[strspn(rest, "; \t\r\n")])
         PV_GOTO(fail, pv__fail_at(ctx, PV_ERR_INPUT, query->name, 0, 0, "give one query that has a result"));
     PV_GOTO(fail, pv__alloc(ctx, (size_t)columns, PV__NUMBER_TEXT, &r->digits));
-    f.progress_handler(r->database, 100000, stop, r);
     const pv__rows rows = {r, (size_t)columns, name, declared, next, cell, error, close_all};
     return pv__rows_stream(ctx, query->name, &rows, options, stream);
 fail:

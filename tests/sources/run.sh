@@ -22,6 +22,12 @@ refused() {
     [ $code = 2 ] && [ "$(wc -l <<<"$said")" = 1 ] && grep -qF -- "$part" <<<"$said" && ok || bad "$name: exit $code, $said"
 }
 p() { timeout 60 "$prevail" "$@" 2>"$work/said" || { bad "prevail $*: $(cat "$work/said")"; return 1; }; }
+# stops NAME COMMAND...: one signal ends it
+stops() {
+    local name=$1 code; shift
+    (timeout -s INT -k 8 1 "$@" >/dev/null 2>&1); code=$?
+    [ $code = 124 ] && ok || bad "$name: exit $code after one signal"
+}
 # what a fit is, without where it came from
 fit() { p fit "$1" --target y --prevalence 0.1 --infer laplace --missing indicator -o "$2" "${@:3}" --json | grep -vE '"(seconds|saved|data|hash|source)"'; }
 
@@ -65,6 +71,17 @@ np.savez('ids.npz', **{name: np.array([kind(row[name]) for row in rows]) for nam
     alike "arrays" ids.npz; p pack ids.npz -o arrays.pvt >packed.out; alike "packed arrays" arrays.pvt
 else
     skip "arrays: no python3-numpy"
+fi
+
+mkfifo silent
+stops "a pipe that no one writes to" "$prevail" fit silent --target y --prevalence 0.1
+if [ -x /usr/bin/python3 ]; then
+    /usr/bin/python3 -c "
+import socket, time
+s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); open('port', 'w').write(str(s.getsockname()[1])); time.sleep(60)" & silent=$!
+    for i in $(seq 1 50); do [ -s port ] && break; sleep 0.1; done
+    stops "a silent server" "$prevail" fit "postgresql://u@127.0.0.1:$(cat port)/d#t" --target y --prevalence 0.1
+    kill $silent
 fi
 
 # Predictions into a file are made in pieces of 131072 rows; to standard output, at once.
@@ -140,6 +157,9 @@ if install_duckdb; then
     refused "texts that are not UTF-8" "is not UTF-8" "$prevail" adjust latin.csv --from 0.5 --to 0.1 -o latin.parquet
     printf 'p__no,p__yes,Age,age\n0.5,0.5,1,2\n' >letters.csv
     refused "names that differ in case" "'Age' and 'age' differ" "$prevail" adjust letters.csv --from 0.5 --to 0.1 -o letters.parquet
+    p predict b.model plain.csv --id y -o judged.parquet; p predict b.model plain.csv --id y >judged.csv
+    p eval --probs judged.csv --target y --json | grep -vE 'seconds|"(probs|data)"' >e1; p eval --probs 'SELECT * FROM "judged.parquet"' --target y --json | grep -vE 'seconds|"(probs|data)"' >e2
+    same "probabilities of a query" e1 e2
     # types
     p fit "SELECT x1, x2 > 0 AS up, y, CAST(x3 AS DECIMAL(9,4)) AS money, DATE '2020-01-01' + CAST(code AS INTEGER) AS day,
            CAST(town AS ENUM ('north', 'south, east')) AS town FROM ($query)" --target y --prevalence 0.1 --missing drop >types.out &&
@@ -215,6 +235,15 @@ if command -v sqlite3 >/dev/null; then
     refused "no database" "not a database" "$prevail" fit 'sqlite:all.csv?t' --target y --prevalence 0.1
     refused "no file" "unable to open" "$prevail" fit 'sqlite:none.db?t' --target y --prevalence 0.1
     [ ! -e none.db ] && ok || bad "a database was made"
+    sqlite3 log.db 'PRAGMA journal_mode = WAL' 'CREATE TABLE t AS SELECT 1 AS x, 0 AS y UNION ALL SELECT 2, 1' >/dev/null </dev/null
+    cp log.db kept.db; p fit 'sqlite:log.db?t' --target y --prevalence 0.1 >log.out
+    same "a database with a log is unharmed" log.db kept.db
+    [ ! -e log.db-wal ] && [ ! -e log.db-shm ] && ok || bad "files of a log are left behind"
+    sqlite3 v.db 'CREATE VIEW v0 AS SELECT 1 AS x, 0 AS y' \
+        'CREATE VIEW e AS WITH RECURSIVE c(x, y) AS (SELECT 1, 0 UNION ALL SELECT x + 1, 1 - y FROM c) SELECT x, y FROM c WHERE x < 0' </dev/null
+    for i in $(seq 1 15); do sqlite3 v.db "CREATE VIEW v$i AS SELECT a.x, a.y FROM v$((i - 1)) a, v$((i - 1)) b" </dev/null; done
+    stops "a view without end" "$prevail" fit 'sqlite:v.db?e' --target y --prevalence 0.1
+    stops "a view that is never planned" "$prevail" fit 'sqlite:v.db?v15' --target y --prevalence 0.1
     refused "a text late among numbers" "'high' is not a number" "$prevail" fit 'sqlite:s.db?late' --target y --prevalence 0.1
     refused "bytes" "column 'b' is neither" "$prevail" fit 'sqlite:s.db?bytes' --target y --prevalence 0.1
     refused "nothing is written" "readonly" "$prevail" fit "sqlite:s.db?WITH a AS (SELECT 1) DELETE FROM t RETURNING *" --target y --prevalence 0.1

@@ -484,7 +484,7 @@ static pv_status read_lines(reader *r) {
     PV_TRY(pv__alloc(r->ctx, rows, sizeof *r->table->line, &r->table->line));
     PV_TRY(pv__source_read(r->ctx, r->source, place, rows * sizeof *r->table->line, r->table->line));
     for (size_t i = 0; i < rows; i++)
-        if (r->table->line[i] < 1 || r->table->line[i] > LINES_MAX)
+        if (r->table->line[i] > LINES_MAX || r->table->line[i] <= (i > 0 ? r->table->line[i - 1] : 0))
             return damaged(r->ctx, r->source->path, "its rows have lines that no file has");
     return PV_OK;
 }

@@ -9,6 +9,7 @@ work=$(mktemp -d)
 trap 'stop_server; rm -rf "$work"' EXIT
 failed=0 passed=0 ran=0
 stop_server() { :; }
+. "$here/engines.sh"
 skip() { echo "SKIPPED: $*"; }
 ok() { passed=$((passed + 1)); }
 bad() { echo "FAILED: $*"; failed=$((failed + 1)); }
@@ -102,19 +103,7 @@ refused "a missing cell in a later piece" ":149999:1: 'x1' is missing" "$prevail
 [ -e none.csv ] && bad "a part of the predictions was written" || ok
 
 # ---- DuckDB
-install_duckdb() {
-    command -v npm >/dev/null || { skip "DuckDB: npm is missing"; return 1; }
-    mkdir -p "$folder" || return 1
-    if ! cmp -s "$here/package-lock.json" "$folder/installed.json"; then
-        cp "$here/package.json" "$here/package-lock.json" "$folder" &&
-            (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund >npm.log 2>&1) ||
-            { skip "DuckDB: npm could not install it: $(tail -n 1 "$folder/npm.log")"; return 1; }
-        cp "$here/package-lock.json" "$folder/installed.json"
-    fi
-    PREVAIL_DUCKDB=$(ls "$folder"/node_modules/@duckdb/*/libduckdb.so 2>/dev/null)
-    [ -n "$PREVAIL_DUCKDB" ] || { skip "DuckDB: its package has no library for this machine"; return 1; }
-    export PREVAIL_DUCKDB
-}
+install_duckdb() { PREVAIL_DUCKDB=$(find_duckdb "$folder") || { skip "DuckDB: $PREVAIL_DUCKDB"; return 1; }; export PREVAIL_DUCKDB; }
 refused "no library" "names no library that loads" env PREVAIL_DUCKDB="$work/none.so" "$prevail" fit x.parquet --target y --prevalence 0.1
 refused "no library to write with" "cannot be written: PREVAIL_DUCKDB names no library" env PREVAIL_DUCKDB="$work/none.so" "$prevail" predict two.model plain.csv -o x.parquet
 if install_duckdb; then
@@ -252,23 +241,16 @@ else
 fi
 
 # ---- PostgreSQL
-bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
-if [ -n "$bin" ] && [ "$(id -u)" = 0 ] && id postgres >/dev/null 2>&1; then
+if url=$(start_server "$work"); then
     ran=1
-    as() { runuser -u postgres -- "$@"; }
-    chmod 755 "$work"; mkdir server; chown postgres server
-    as "$bin/initdb" -D "$work/server/data" -A trust --no-sync >server.log 2>&1 &&
-        as "$bin/pg_ctl" -D "$work/server/data" -w -l "$work/server/log" -o "-k $work/server -c listen_addresses='' -F" start >>server.log 2>&1 ||
-        { bad "the server did not start: $(tail -n 1 server.log)"; }
-    stop_server() { as "$bin/pg_ctl" -D "$work/server/data" -m immediate stop >/dev/null 2>&1; }
-    url="postgresql://postgres@/postgres?host=$work/server"
-    "$bin/psql" -q "$url" -c 'CREATE TABLE t (x1 float8, x2 float8, x3 numeric, y int, town text, code smallint, note varchar)' \
+    stop_server() { end_server "$work"; }
+    psql -q "$url" -c 'CREATE TABLE t (x1 float8, x2 float8, x3 numeric, y int, town text, code smallint, note varchar)' \
         -c "\\copy t FROM 'all.csv' CSV HEADER" -c 'CREATE TABLE days AS SELECT y, current_date AS day FROM t' >server.log 2>&1
     fit "$url#t" t.model --categorical code >t.json
     same "PostgreSQL is as its file" csv.json t.json
     fit "$url#SELECT * FROM public.t" t.model --categorical code >t.json
     same "a query of PostgreSQL" csv.json t.json
-    "$bin/psql" -q "$url" -c 'CREATE TABLE ids (x1 float8, x2 float8, label numeric(3,1), pair bigint, id numeric, zip text)' \
+    psql -q "$url" -c 'CREATE TABLE ids (x1 float8, x2 float8, label numeric(3,1), pair bigint, id numeric, zip text)' \
         -c "\\copy ids FROM 'ids.csv' CSV HEADER" >server.log 2>&1
     alike "PostgreSQL" "$url#ids"
     p pack "$url#ids" -o postgres.pvt >packed.out; alike "packed PostgreSQL" postgres.pvt
@@ -281,7 +263,7 @@ if [ -n "$bin" ] && [ "$(id -u)" = 0 ] && id postgres >/dev/null 2>&1; then
      [ $? = 124 ] && grep -q -i stopped said) && ok || bad "a query is not stopped: $(cat said)"
     refused "no server" "No such file" "$prevail" fit "postgresql://u@/db?host=$work/none#t" --target y --prevalence 0.1
 else
-    skip "PostgreSQL: there is no server here, or no right to start one"
+    skip "PostgreSQL: $url"
 fi
 
 echo "$passed passed, $failed failed"

@@ -1,0 +1,1 @@
+# Nothing may differ.

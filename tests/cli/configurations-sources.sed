@@ -1,0 +1,3 @@
+# Another source holds other bytes.
+s/hash [0-9a-f]\{16\}/hash HASH/g
+s/"hash": "[0-9a-f]\{16\}"/"hash": "HASH"/

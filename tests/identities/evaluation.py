@@ -1,0 +1,136 @@
+"""Identities of the commands that evaluate and adjust: metrics, populations, cross-validation."""
+import os
+
+import numpy as np
+
+import command as commands
+import tables
+from tables import Table
+
+
+def probabilities(random, rows, classes=2, ties=False):
+    scores = random.normal(size=(rows, classes)) * 1.5
+    if ties:
+        scores = np.round(scores)
+    p = tables.softmax(scores)
+    y = np.array([random.choice(classes, p=q) for q in p])
+    y[:classes] = np.arange(classes)
+    table = Table({f"p__{k}": [float(v) for v in p[:, k]] for k in range(classes)})
+    return table.adding("y", [int(v) for v in y]).adding("w", [int(v) for v in random.integers(1, 4, rows)])
+
+
+def prevalence(random, classes):
+    return tables.prevalence_text(random, classes)
+
+
+class Evaluation:
+    def __init__(self, battery, seed):
+        self.battery, self.seed = battery, seed
+        self.random = np.random.default_rng([seed, 20])
+        self.command = battery.command
+
+    def place(self, name, table):
+        path = os.path.join(self.battery.folder, name + ".csv")
+        table.write(path)
+        return path
+
+    def ask(self, *words):
+        return commands.answer_of(self.command, *words, "--threads", "1")
+
+    def same(self, relation, title, one, other, tolerance, tolerance_of=lambda path, values: None):
+        if self.battery.options.only and self.battery.options.only not in f"{relation} of {title}":
+            return
+        self.battery.take(title, self.seed, relation, commands.compare(one, other, tolerance, tolerance_of), one)
+
+    @staticmethod
+    def but(*names):
+        """Values that are not compared, by the first part of their path."""
+        return lambda path, values: "skip" if path[0] in names or path[-1] in names else None
+
+    def metrics(self):
+        for classes in (2, 3):
+            for ties in (False, True):
+                title = f"eval, {classes} labels" + (", ties" if ties else "")
+                table = probabilities(self.random, 200, classes, ties)
+                words = ["--target", "y", "--from", prevalence(self.random, classes), "--bootstrap", "0"]
+                one = self.ask("eval", "--probs", self.place("a", table), *words, "--weights", "w")
+                order = self.random.permutation(len(table))
+                other = self.ask("eval", "--probs", self.place("b", table.take(order)), *words, "--weights", "w")
+                self.same("rows permuted", title, one, other, 1e-10)
+                rows = [i for i, w in enumerate(table.columns["w"]) for _ in range(w)]
+                other = self.ask("eval", "--probs", self.place("b", table.take(rows).without("w")), *words)
+                self.same("counts as rows", title, one, other, 1e-10, self.but("rows", "weights"))
+                front = table.ordered(["w", "y"] + [name for name in table.columns if name.startswith("p__")])
+                other = self.ask("eval", "--probs", self.place("b", front), *words, "--weights", "w")
+                self.same("columns reordered", title, one, other, 1e-10)
+        table = probabilities(self.random, 200)
+        turned = Table({"p__a": table.columns["p__1"], "p__b": table.columns["p__0"], "y": ["ba"[v] for v in table.columns["y"]]})
+        one = self.ask("eval", "--probs", self.place("a", table), "--target", "y", "--bootstrap", "0")
+        other = self.ask("eval", "--probs", self.place("b", turned), "--target", "y", "--bootstrap", "0")
+        kept = {"auc", "nell", "brier", "accuracy", "mcc", "ece", "informedness", "calibration_slope"}
+        self.same("positive label swapped", "eval", one, other, 1e-10, lambda path, values: None if path[0] == "metrics" and path[1] in kept else "skip")
+
+    def populations(self):
+        for classes in (2, 3):
+            table = probabilities(self.random, 100, classes).without("y", "w")
+            here, there = prevalence(self.random, classes), prevalence(self.random, classes)
+            title = f"adjust, {classes} labels"
+
+            def adjusted(name, path, *words):
+                code, out, err = self.command("adjust", path, *words, "--quiet", "-o", os.path.join(self.battery.folder, name))
+                text = open(os.path.join(self.battery.folder, name), encoding="utf-8").read() if code == 0 else ""
+                return commands.Answer(code, commands.read_predictions(text) if text else {}, err)
+
+            start = self.place("a", table)
+            adjusted("b.csv", start, "--from", here, "--to", there)
+            back = adjusted("c.csv", os.path.join(self.battery.folder, "b.csv"), "--from", there, "--to", here)
+            base = commands.Answer(0, {("predicted", name, i): v for name, column in table.columns.items() for i, v in enumerate(column)})
+            self.same("there and back", title, base, back, 1e-12, lambda path, values: "skip" if path[1] == "decision__" else None)
+            order = list(self.random.permutation(len(table)))
+            plain = self.ask("adjust", start, "--from", here, "--to", "unknown", "-o", os.path.join(self.battery.folder, "u.csv"))
+            mixed = self.ask("adjust", self.place("b", table.take(order)), "--from", here, "--to", "unknown", "-o", os.path.join(self.battery.folder, "u.csv"))
+            self.same("rows permuted", title + ", unknown", plain, mixed, 1e-8)
+            counts = [int(v) for v in self.random.integers(1, 4, len(table))]
+            weighted = self.ask("adjust", self.place("b", table.adding("w", counts)), "--from", here, "--to", "unknown", "--weights", "w",
+                                "-o", os.path.join(self.battery.folder, "u.csv"))
+            rows = [i for i, w in enumerate(counts) for _ in range(w)]
+            repeated = self.ask("adjust", self.place("b", table.take(rows)), "--from", here, "--to", "unknown", "-o", os.path.join(self.battery.folder, "u.csv"))
+            self.same("counts as rows", title + ", unknown", weighted, repeated, 1e-8, self.but("rows"))
+
+    def models(self):
+        """predict --population known:P is adjust; people are predicted alone as together; cross-validation under other names."""
+        folder = self.battery.folder
+        case = tables.make(self.random, "by label", "ig", "map", "linear")
+        data, people = self.place("data", case.table), self.place("people", case.people)
+        model = os.path.join(folder, "a.model")
+        self.command("fit", data, *case.words(), "--quiet", "-o", model)
+        there = prevalence(self.random, len(case.labels))
+
+        def predicted(*words):
+            code, out, err = self.command(*words, "--quiet")
+            return commands.Answer(code, commands.read_predictions(out) if code == 0 else {}, err)
+
+        self.command("predict", model, people, "--quiet", "-o", os.path.join(folder, "p.csv"))
+        moved = predicted("adjust", os.path.join(folder, "p.csv"), "--from", case.options["--prevalence"], "--to", there)
+        self.same("known prevalence as adjust", "predict", predicted("predict", model, people, "--population", "known:" + there), moved, 1e-12,
+                  lambda path, values: "skip" if path[1] == "row" else None)
+        together = predicted("predict", model, people)
+        for i in (0, len(case.people) - 1):
+            alone = predicted("predict", model, self.place("one", case.people.take([i])))
+            part = commands.Answer(0, {(p, c, 0): v for (p, c, at), v in together.values.items() if at == i})
+            self.same("people alone", "predict", part, alone, 0.0)
+        words = ["--bootstrap", "0", "--folds", "4", "--robust", "0"]
+        table = tables.plain(self.random, 120, category=False)
+        one = self.ask("cv", self.place("a", table), "--target", "y", "--prevalence", "0.1", *words)
+        named = table.replace(y=["no" if v == 0 else "yes" for v in table.columns["y"]])
+        other = self.ask("cv", self.place("b", named), "--target", "y", "--prevalence", "0.1", *words)
+        self.same("labels renamed", "cv", one, other, 0.0, lambda path, values: None if path[0] == "metrics" else "skip")
+        other = self.ask("cv", self.place("b", table.replace(x0=[4 * v for v in table.columns["x0"]])), "--target", "y", "--prevalence", "0.1", *words)
+        self.same("columns times powers of two", "cv", one, other, 1e-8, lambda path, values: None if path[0] == "metrics" else "skip")
+        other = self.ask("cv", self.place("b", table.ordered(reversed(list(table.columns)))), "--target", "y", "--prevalence", "0.1", *words)
+        self.same("columns reordered", "cv", one, other, 1e-8, lambda path, values: None if path[0] == "metrics" else "skip")
+
+    def all(self):
+        self.metrics()
+        self.populations()
+        self.models()

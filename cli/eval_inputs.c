@@ -115,7 +115,7 @@ static int move_probs(cli_call *call, const eval_options *options, eval_inputs *
     int code = target_options(call, options, &unknown);
     if (code == CLI_OK) {
         pv_status status =
-            from ? pv_prevalence_parse_one(call->ctx, "--from", options->from, probs->labels, probs->classes, from)
+            from ? pv_prevalence_parse_one(call->ctx, "`from`", options->from, probs->labels, probs->classes, from)
                  : PV_OK;
         if (status == PV_OK)
             status = pv_population_of_probs(call->ctx, probs, from, options->population, &unknown, &population);

@@ -137,10 +137,9 @@ static const char *intercept_prior(const fit_options *options, const pv_classifi
 }
 
 static void print_no_errors(const char *why) {
-    char text[160];
-    snprintf(text, sizeof text, "%s", why);
-    cli_dashes(text);
+    char *text = cli_syntax(NULL, why);
     printf("  (no standard errors: %s)\n", text);
+    free(text);
 }
 
 static void print_strata(const pv_fit_options *fit, int strata) {

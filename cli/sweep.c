@@ -94,7 +94,7 @@ static int read_prevalences(cli_call *call, const char *text, sweep_work *w) {
     double *p = cli_alloc((size_t)classes, sizeof *p), low, high;
     pv_status status = PV_OK;
     for (size_t i = 0; i < w->prevalences && status == PV_OK; i++)
-        status = pv_prevalence_parse(call->ctx, "--prevalence", w->prevalence[i], w->training.schema->labels, classes,
+        status = pv_prevalence_parse(call->ctx, "`prevalence`", w->prevalence[i], w->training.schema->labels, classes,
                                      p, &low, &high);
     free(p);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);

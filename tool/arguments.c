@@ -75,8 +75,7 @@ int cli_check_idle_but(cli_call *call, const pv_option *table, const char *but, 
 int cli_check_use(cli_call *call, const char *option, const char *what) {
     if (!what || !cli_given(call, option))
         return CLI_OK;
-    char *text = cli_copy(what); /* the library's words */
-    cli_dashes(text);
+    char *text = cli_syntax(call->command, what);
     int code = cli_error(call, PV_ERR_USAGE, NULL, "--%s is for %s: leave it out, or give that", option, text);
     free(text);
     return code;

@@ -64,29 +64,11 @@ static void print_line(const char *text) {
     fputc('\n', stderr);
 }
 
-void cli_dashes(char *text) {
-    for (char *tick = strchr(text, '`'); tick; tick = strchr(tick, '`')) {
-        size_t length = strcspn(tick + 1, "` '\"");
-        char *end = tick + 1 + length;
-        if (length > 0 && *end == '`') {
-            memmove(tick + 2, tick + 1, length);
-            tick[0] = tick[1] = '-';
-        }
-        tick = end + (length == 0 && *end != '\0');
-    }
-}
-
-/* The library's words for options become the command's own. */
-static void name_options(const cli_call *call, char *text) {
-    for (const cli_hint *hint = call->command ? call->command->renamed : NULL; hint && hint->word; hint++) {
-        size_t before = strlen(hint->word), after = strlen(hint->option);
-        for (char *tick = strchr(text, '`'); tick; tick = strchr(tick + 1, '`'))
-            if (after <= before && strncmp(tick + 1, hint->word, before) == 0 && tick[before + 1] == '`') {
-                memcpy(tick + 1, hint->option, after);
-                memmove(tick + 1 + after, tick + 1 + before, strlen(tick + 1 + before) + 1);
-            }
-    }
-    cli_dashes(text);
+/* The same within its room. */
+static void use_syntax(const cli_call *call, char *text, size_t size) {
+    char *typed = cli_syntax(call->command, text);
+    snprintf(text, size, "%s", typed);
+    free(typed);
 }
 
 pv_status cli_diagnosis(cli_call *call, const pv_classifier *classifier, const pv_diagnose_options *options,
@@ -94,9 +76,9 @@ pv_status cli_diagnosis(cli_call *call, const pv_classifier *classifier, const p
     pv_status status = pv_diagnose(call->ctx, classifier, options, diagnosis);
     for (size_t i = 0; status == PV_OK && i < (*diagnosis)->count; i++) {
         pv_check *check = &(*diagnosis)->check[i];
-        cli_dashes(check->text);
-        cli_dashes(check->remedy);
-        cli_dashes(check->warning);
+        use_syntax(call, check->text, sizeof check->text);
+        use_syntax(call, check->remedy, sizeof check->remedy);
+        use_syntax(call, check->warning, sizeof check->warning);
     }
     return status;
 }
@@ -118,10 +100,9 @@ int cli_fail(cli_call *call, pv_status status) {
         fprintf(stderr, "%zu:", error->column);
     if (error->file[0])
         fputc(' ', stderr);
-    char message[sizeof error->message];
-    memcpy(message, error->message, sizeof message);
-    name_options(call, message);
+    char *message = cli_syntax(call->command, error->message);
     print_line(message);
+    free(message);
     return cli_exit_code(status);
 }
 
@@ -207,8 +188,7 @@ void cli_warn(cli_call *call, const char *format, ...) {
 
 static void on_log(void *state, pv_log_level level, const char *message) {
     cli_call *call = state;
-    char *text = cli_copy(message);
-    name_options(call, text);
+    char *text = cli_syntax(call->command, message);
     if (level == PV_LOG_WARNING)
         add_warning(call, text);
     else

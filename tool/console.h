@@ -17,9 +17,9 @@ void cli_note(cli_call *call, const char *format, ...) PV_PRINTF(2, 3); /* a lin
 void cli_note_device(cli_call *call, const pv_classifier *classifier);
 void cli_warn(cli_call *call, const char *format, ...) PV_PRINTF(2, 3); /* as the library's warnings */
 
-/* The library names options in backquotes; on a command line they begin with dashes. In place: `prior` and --prior are
- * of one length. */
-void cli_dashes(char *text);
+/* A text of the library with its options as they are typed: `prior=normal:1` is --prior normal:1, quoted for a shell
+ * where it must be. command: whose names they have; NULL: the library's. The caller frees. */
+char *cli_syntax(const cli_command *command, const char *text);
 /* pv_diagnose, with the options in its texts as they are typed. */
 PV_MUST_USE pv_status cli_diagnosis(cli_call *call, const pv_classifier *classifier, const pv_diagnose_options *options,
                                     pv_diagnosis **diagnosis);

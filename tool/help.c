@@ -116,8 +116,9 @@ static void print_option(FILE *out, const pv_option *row) {
     snprintf(text, sizeof text, "%s%s%s%s%s%s%s", row->help, lists_choices(row) ? " One of " : "",
              lists_choices(row) ? row->choices : "", lists_choices(row) ? "." : "",
              has_default(row) ? " [default: " : "", has_default(row) ? row->fallback : "", has_default(row) ? "]" : "");
-    cli_dashes(text);
-    print_entry(out, name, text);
+    char *typed = cli_syntax(NULL, text);
+    print_entry(out, name, typed);
+    free(typed);
 }
 
 /* The bytes of the first sentence. */
@@ -168,11 +169,10 @@ static void print_common(FILE *out, const cli_command *command) {
             fprintf(out, "\n%s:\n", common->title);
         const char *help = common->help ? common->help : row->help;
         snprintf(line, sizeof line, "%.*s", common->help ? (int)strlen(help) : sentence(help), help);
-        cli_dashes(line);
-        if (has_default(row))
-            snprintf(entry, sizeof entry, "%s [%s]", line, row->fallback);
-        else
-            snprintf(entry, sizeof entry, "%s", line);
+        char *typed = cli_syntax(NULL, line);
+        snprintf(entry, sizeof entry, "%s%s%s%s", typed, has_default(row) ? " [" : "",
+                 has_default(row) ? row->fallback : "", has_default(row) ? "]" : "");
+        free(typed);
         print_entry(out, full_name(row, name, sizeof name), entry);
     }
     snprintf(name, sizeof name, "%s %s --help all", cli_program_here.name, command->name);
@@ -320,8 +320,7 @@ static void man_option(FILE *out, const pv_option *row) {
         fputs("\\fR", out);
     }
     fputc('\n', out);
-    char *help = cli_copy(row->help);
-    cli_dashes(help);
+    char *help = cli_syntax(NULL, row->help);
     roff_text(out, help);
     free(help);
     if (lists_choices(row)) {

@@ -90,14 +90,20 @@ bool pv_stop_find(const char *name, pv_stop *stop);
 
 /* ---- context ----------------------------------------------------------------------------------------------------- */
 
-/* The last error. Messages, here and in the log, name options in backquotes: `prevalence`; the command shows them as it
- * takes them, with dashes. file is NULL where no file is concerned; line and column count from 1, 0 where unknown. */
+/* The last error. Texts of the library refer to options as `prevalence` or `prevalence=0.01`, in backquotes
+ * (pv_text_option); each front end prints them in its own syntax. line and column count from 1, 0 where unknown; texts
+ * are empty where there is nothing to say. */
+enum { PV_MESSAGE_SIZE = 512 };
 typedef struct pv_error {
     pv_status status;
-    char message[512];
-    char file[512]; /* empty where no file is concerned */
+    char message[PV_MESSAGE_SIZE]; /* problem and remedy in one line */
+    char file[512];
     size_t line;
     size_t column;
+    char option[64];               /* the first option that the problem names: "infer" */
+    char value[128];               /* what it was given, if that is the problem */
+    char problem[PV_MESSAGE_SIZE]; /* what is wrong */
+    char remedy[PV_MESSAGE_SIZE];  /* how to fix it */
 } pv_error;
 
 typedef enum pv_log_level {
@@ -458,6 +464,20 @@ const void *pv_settings_values(const pv_settings *settings, const pv_option *tab
 /* Reads the finite decimal number that text begins with (hexadecimal ones are refused), as in the C locale whatever the
  * process's is, and returns where it ends; NULL where there is none. No spaces before it. */
 const char *pv_parse_real(const char *text, double *value);
+
+/* A reference to an option in a text of the library: `name` or `name=value`. In a value a backquote is written twice.
+ */
+typedef struct pv_text_reference {
+    const char *begin, *end; /* in the text, the backquotes included */
+    char name[64];
+    const char *value; /* in the text; NULL: none */
+    size_t length;     /* of the value there */
+} pv_text_reference;
+
+/* The first reference from text on; false: there is none. */
+bool pv_text_option(const char *text, pv_text_reference *found);
+/* Its value, with single backquotes: at most size bytes, always terminated. */
+void pv_text_option_value(const pv_text_reference *reference, char *value, size_t size);
 
 /* Shortens text to less than size bytes, in place: its longest words first, to their beginnings and "...", so that a
  * message keeps what stands around a value of any length. */

@@ -34,6 +34,10 @@ class pv_error(Structure):
         ("file", c_char * 512),
         ("line", c_size_t),
         ("column", c_size_t),
+        ("option", c_char * 64),
+        ("value", c_char * 128),
+        ("problem", c_char * 512),
+        ("remedy", c_char * 512),
     ]
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from . import _c
 from ._c import lib
-from ._errors import KINDS, PrevailError, PrevailWarning, in_python, logger
+from ._errors import KINDS, PrevailError, PrevailWarning, in_python, logger, parameter
 
 _DEBUG, _INFO, _WARNING = -1, 0, 1  # pv_log_level
 _LEVELS = {_DEBUG: logging.DEBUG, _INFO: logging.INFO, _WARNING: logging.WARNING}
@@ -152,8 +152,11 @@ class Context:
             raise KeyboardInterrupt
         if word == "memory":
             raise MemoryError("prevail: out of memory")
-        message = in_python(error.message.decode("utf-8", "replace"))
-        file = error.file.decode("utf-8", "replace") or None
+        message, problem, remedy, option, value, file = (
+            getattr(error, field).decode("utf-8", "replace") for field in ("message", "problem", "remedy", "option", "value", "file")
+        )
+        message, file = in_python(message), file or None
+        told = (parameter(option) or None, value or None, in_python(problem), in_python(remedy) or None)
         row = column = None
         columns = self.names.get(file)
         if columns is not None:  # a table in memory: its lines are those of a CSV file with a header
@@ -164,7 +167,7 @@ class Context:
         elif file:
             place = f"{file}:{error.line}" if error.line else file
             message = f"{place}: {message}"
-        raise KINDS.get(word, PrevailError)(message, word, file, row, column)
+        raise KINDS.get(word, PrevailError)(message, word, file, row, column, *told)
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 

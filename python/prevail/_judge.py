@@ -401,7 +401,7 @@ def evaluate(
         if made.misleading:
             ctx.warn(
                 "the metrics are of the rows as they are, whose label shares are far from the prevalence: "
-                "state them for the population with `stated-for` population"
+                "state them for the population with `stated-for=population`"
             )
         return made
 

@@ -1,5 +1,6 @@
 """Mistakes: the exception that a scikit-learn user expects, in words that name the place and the remedy."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -71,16 +72,16 @@ def test_sequence_in_the_wrong_order():
 
 
 @pytest.mark.parametrize("text, here", [
-    ("leave it out with `exclude` age", "leave it out with `exclude='age'`"),
-    ("leave it out with `exclude` 'my age', or", "leave it out with `exclude='my age'`, or"),
-    ("use `missing` drop.", "use `missing='drop'`."),
-    ("a prior such as `prior` normal:2.5", "a prior such as `prior='normal:2.5'`"),
-    ("`prevalence-n` 0 without a prior", "`prevalence_n=0` without a prior"),
+    ("leave it out with `exclude=age`", "leave it out with `exclude='age'`"),
+    ("leave it out with `exclude=my age`, or", "leave it out with `exclude='my age'`, or"),
+    ("with `exclude=a``b's`", "with `exclude=\"a`b's\"`"),
+    ("a prior such as `prior=normal:2.5`", "a prior such as `prior='normal:2.5'`"),
+    ("`prevalence-n=0` without a prior", "`prevalence_n=0` without a prior"),
+    ("use `batch=N`", "use `batch=N`"),
     ("`prevalence-n` is a number", "`prevalence_n` is a number"),
-    ("say `prevalence` dead=5.6%, if", "say `prevalence={'dead': 0.056}`, if"),
-    ("`infer` laplase: choose one of map|ml", "`infer='laplase'`: choose one of map|ml"),
-    ("leave `strata` out", "leave `strata` out"),
-    ("`weights` are counts", "`weights` are counts"),
+    ("say it with `from=0.5`", "say it with `from_=0.5`"),
+    ("`infer=laplase`: choose one of map|ml", "`infer='laplase'`: choose one of map|ml"),
+    ("`my_argument` and `", "`my_argument` and `"),
 ])  # fmt: skip
 def test_words_of_the_command(text, here):
     from prevail._errors import in_python
@@ -156,7 +157,7 @@ def test_columns_that_changed():
 
 def test_options():
     for options, part in (
-        ({"loss": "log"}, "`loss` log: choose one of ig|iw|plain|matched"),
+        ({"loss": "log"}, "`loss='log'`: choose one of ig|iw|plain|matched"),
         ({"epochs": 3}, "`epochs` is for minibatches"),
         ({"max_iter": -1}, "`max_iter=-1`"),
         ({"prior": "wide"}, "`prior='wide'`"),
@@ -192,6 +193,20 @@ def test_probabilities(proba, labels, part):
 def test_unknown_labels():
     with pytest.raises(prevail.InputError, match="label 2 in row 1, which is none of the classes: 0, 1"):
         prevail.evaluate([0, 2], [0.1, 0.2], classes=[0, 1])
+
+
+def test_errors_have_fields():
+    with pytest.raises(prevail.InputError) as told:
+        fit(infer="hmc", batch=16)
+    error = told.value
+    assert (error.option, error.value, error.remedy) == ("infer", "hmc", "leave `batch` out")
+    assert error.problem == "`infer='hmc'` takes all rows at once"
+    assert str(error) == "`infer='hmc'` takes all rows at once: leave `batch` out"
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.option, again.value, again.problem, again.remedy) == (error.option, error.value, error.problem, error.remedy)
+    with pytest.raises(prevail.InputError) as told:
+        fit(prevalence_n=-3)
+    assert (told.value.option, told.value.value) == ("prevalence_n", "-3")
 
 
 def test_errors_say_what_they_are():

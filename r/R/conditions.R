@@ -6,23 +6,43 @@ kinds <- c(
   memory = "prevail_memory_error"
 )
 
-# A name as the library quotes it for a shell: 'I(2 * age)', and age before a full stop.
-shell_word <- "(?:'[^']*'|\\\\'|[^ ';\\\\]*[^ ';:.,\\\\])+"
+# Options of the library that are written otherwise here: a value becomes a part of the formula, or is a data frame.
+otherwise <- list(
+  exclude = function(value) {
+    if (is.null(value)) return("the right side of the formula")
+    paste0("`", paste0("- ", value, collapse = " "), "` in the formula")
+  },
+  features = function(value) "the right side of the formula",
+  terms = function(value) "the formula",
+  target = function(value) "the left side of the formula",
+  categorical = function(value) if (is.null(value)) "factor()" else paste0("`factor(", value, ")`"),
+  `prevalence-by` = function(value) "`prevalence_by`",
+  `phase-one` = function(value) "`phase_one`",
+  `population-sample` = function(value) "`population_sample`"
+)
 
-# A text of the library with its options as arguments are written here: `prevalence-n` is `prevalence_n`.
+option_pattern <- "`([a-z][a-z0-9-]*)(?:=((?:[^`]|``)*))?`"
+
+# An option, `name` or `name=value` in a text of the library, as an argument is written here: `name = "value"`.
+argument_text <- function(reference) {
+  name <- sub(option_pattern, "\\1", reference, perl = TRUE)
+  value <- if (grepl("=", reference, fixed = TRUE)) gsub("``", "`", sub(option_pattern, "\\2", reference, perl = TRUE), fixed = TRUE)
+  if (name %in% names(otherwise)) return(otherwise[[name]](value))
+  name <- gsub("-", "_", name)
+  if (is.null(value)) return(paste0("`", name, "`"))
+  bare <- grepl("^([-+]?[0-9.]+(e[-+]?[0-9]+)?|[A-Z]+)$", value)
+  paste0("`", name, " = ", if (bare) value else encodeString(value, quote = '"'), "`")
+}
+
+# A text of the library with its options as arguments are written here.
 in_r <- function(text) {
-  at <- gregexpr("`[a-z][a-z0-9-]*`", text)
-  regmatches(text, at) <- lapply(regmatches(text, at), function(found) gsub("-", "_", found))
-  text <- gsub(paste0("(leave (it|them) out) with `exclude`(?: ", shell_word, ")?"), "\\1 of the formula", text, ignore.case = TRUE,
-    perl = TRUE)
-  text <- gsub("(`(prevalence_by|phase_one|population_sample|subcohort)`) (FILE|F)\\b", "\\1", text)
-  unknown <- startsWith(text, "unknown option")
-  text[unknown] <- gsub("-", "_", text[unknown])
+  at <- gregexpr(option_pattern, text, perl = TRUE)
+  regmatches(text, at) <- lapply(regmatches(text, at), function(found) vapply(found, argument_text, ""))
   text
 }
 
 # Called from C as well. In a table made of a data frame, the first row is line 2.
-raise <- function(status, message, file = NA, line = 0, column = 0) {
+raise <- function(status, message, file = NA, line = 0, column = 0, option = NA, value = NA, problem = message, remedy = NA) {
   if (status == "interrupted") interrupt()
   row <- NA_integer_
   message <- in_r(message)
@@ -34,7 +54,10 @@ raise <- function(status, message, file = NA, line = 0, column = 0) {
     message <- paste0(file, if (line > 0) paste0(":", line), ": ", message)
   }
   class <- c(kinds[status][!is.na(kinds[status])], "prevail_error", "error", "condition")
-  stop(structure(class = unname(class), list(message = message, call = NULL, status = status, file = file, row = row)))
+  stop(structure(class = unname(class), list(
+    message = message, call = NULL, status = status, file = file, row = row, option = gsub("-", "_", option), value = value,
+    problem = in_r(problem), remedy = in_r(remedy)
+  )))
 }
 
 own_tables <- c("data", "newdata", "population_sample")

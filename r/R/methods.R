@@ -250,9 +250,9 @@ deviance.prevail <- function(object, ...) sum(residuals.prevail(object, "devianc
 logLik.prevail <- function(object, ...) {
   need_coefficients(object)
   if (fit_option(object, "infer") != "ml") {
-    refuse("a likelihood belongs to a fit without a prior: `infer` ml")
+    refuse("a likelihood belongs to a fit without a prior: `infer=ml`")
   }
-  if (object$loss == "iw") refuse("`loss` iw has weights in the place of a likelihood; ig and plain have one")
+  if (object$loss == "iw") refuse("`loss=iw` has weights in the place of a likelihood; ig and plain have one")
   df <- sum(!is.na(object$coefficients))
   structure(-object$loss_value, df = df, nobs = object$rows, class = "logLik")
 }

@@ -130,7 +130,10 @@ SEXP call_session_said(SEXP handle) {
 static _Noreturn void raise_condition(const char *word, const pv_error *error) {
     SEXP name = PROTECT(Rf_mkString("prevail"));
     SEXP space = PROTECT(R_FindNamespace(name));
-    SEXP call = PROTECT(Rf_allocVector(LANGSXP, 6));
+    const char *texts[] = {error->option, error->value, error->problem[0] ? error->problem : error->message,
+                           error->remedy};
+    const size_t n = sizeof texts / sizeof *texts;
+    SEXP call = PROTECT(Rf_allocVector(LANGSXP, (R_xlen_t)(6 + n)));
     SEXP at = call;
     SETCAR(at, Rf_install("raise"));
     at = CDR(at);
@@ -143,6 +146,10 @@ static _Noreturn void raise_condition(const char *word, const pv_error *error) {
     SETCAR(at, Rf_ScalarReal((double)error->line));
     at = CDR(at);
     SETCAR(at, Rf_ScalarReal((double)error->column));
+    for (size_t i = 0; i < n; i++) {
+        at = CDR(at);
+        SETCAR(at, new_text(texts[i][0] ? texts[i] : NULL));
+    }
     Rf_eval(call, space);
     Rf_error("%s", error->message); /* not reached: the call does not return */
 }

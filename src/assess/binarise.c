@@ -35,9 +35,9 @@ pv_status pv_binarise(pv_ctx *ctx, const pv_targets *targets, int middle, double
         total += weight[n];
     }
     if (!(total > 0))
-        return pv__fail(
-            ctx, PV_ERR_INPUT,
-            "every row is uncertain: more than half of its votes are on the middle grade; choose another (`binarise`)");
+        return pv__fail(ctx, PV_ERR_INPUT,
+                        "every row is uncertain: more than half of its votes are on the middle grade;\nchoose another "
+                        "(`binarise`)");
     return PV_OK;
 }
 

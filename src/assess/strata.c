@@ -17,7 +17,7 @@ static pv_status check(pv_ctx *ctx, const pv_assess_options *options, const pv_t
     for (size_t n = 0; n < targets->n; n++)
         if (targets->stratum[n] < 0 || targets->stratum[n] >= options->strata)
             return pv__fail(ctx, PV_ERR_INPUT,
-                            "row %zu does not name its stratum, and metrics stated for the population need it: leave "
+                            "row %zu does not name its stratum, and metrics stated for the population need it:\nleave "
                             "the row out, or state them for the rows",
                             n + 1);
     return PV_OK;
@@ -53,11 +53,11 @@ pv_status pv__case_restate(pv_ctx *ctx, const pv_assess_options *options, pv__ca
         rows[(size_t)targets->stratum[n] * k + (size_t)targets->label[n]] += pv__row_weight(targets, n);
     for (size_t i = 0; status == PV_OK && i < cells; i++)
         if (options->stratum_mass[i] > 0 && !(rows[i] > 0))
-            status = pv__fail(ctx, PV_ERR_INPUT,
-                              "there is no row of stratum %zu with label %zu, both counted from 1, so nothing can be "
-                              "stated for the population, which has them: judge more rows, or state metrics for the "
-                              "rows as they are",
-                              i / k + 1, i % k + 1);
+            status = pv__fail(
+                ctx, PV_ERR_INPUT,
+                "there is no row of stratum %zu with label %zu, both counted from 1, so nothing can be stated for the "
+                "population, which has them:\njudge more rows, or state metrics for the rows as they are",
+                i / k + 1, i % k + 1);
     if (status != PV_OK) {
         pv__free(ctx, weight);
         pv__free(ctx, rows);

@@ -103,7 +103,9 @@ void pv__spill_end(pv_ctx *ctx);
 bool pv__allocates_plainly(const pv_ctx *ctx); /* with malloc and free */
 PV_MUST_USE pv_status pv__strdup(pv_ctx *ctx, const char *text, char **copy);
 
-/* Records an error without a place, or at a place in a file (0: unknown), and returns status. */
+/* Records an error without a place, or at a place in a file (0: unknown), and returns status. The text names options as
+ * pv_text_option reads them. A line break in it separates the problem from the remedy; the message has a space there.
+ */
 pv_status pv__fail(pv_ctx *ctx, pv_status status, const char *format, ...) PV_PRINTF(3, 4);
 pv_status pv__fail_at(pv_ctx *ctx, pv_status status, const char *file, size_t line, size_t column, const char *format,
                       ...) PV_PRINTF(6, 7);
@@ -111,6 +113,10 @@ pv_status pv__fail_at(pv_ctx *ctx, pv_status status, const char *file, size_t li
 #define pv__fail(ctx, status, ...) (pv__fail(ctx, status, __VA_ARGS__), status)
 #define pv__fail_at(ctx, status, ...) (pv__fail_at(ctx, status, __VA_ARGS__), status)
 #endif
+
+/* Puts the line break before the remedy back into a text that ends with the error's message, for an error that quotes
+ * it. */
+void pv__error_break(const pv_error *error, char *text);
 
 void pv__log(pv_ctx *ctx, pv_log_level level, const char *format, ...) PV_PRINTF(3, 4);
 void pv__progress(pv_ctx *ctx, const pv_progress *progress);

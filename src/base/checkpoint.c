@@ -145,8 +145,8 @@ pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool r
     if (!c->empty && !resume) {
         status = pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
                              pv__checkpoint_file_is_one(c)
-                                 ? "exists: add `resume` to continue from it, or remove it to begin anew"
-                                 : "exists, and is not a checkpoint; give `checkpoint` another name");
+                                 ? "exists:\nadd `resume` to continue from it, or remove it to begin anew"
+                                 : "exists, and is not a checkpoint;\ngive `checkpoint` another name");
         goto fail;
     }
     if (!c->empty) {

@@ -34,7 +34,7 @@ static pv_status refuse(pv_ctx *ctx, const char *theirs, const char *what) {
     size_t size = 0;
     const char *command = value_of(theirs, COMMAND, strlen(COMMAND), &size);
     return pv__fail_at(ctx, PV_ERR_USAGE, pv__checkpoint_path(ctx), 0, 0,
-                       "is a checkpoint of other work: %s; repeat its options and data, or begin anew with another "
+                       "is a checkpoint of other work: %s;\nrepeat its options and data, or begin anew with another "
                        "`checkpoint`%s%.*s",
                        what, command ? "; it was begun by: " : "", (int)(size < SHOWN ? size : SHOWN),
                        command ? command : "");

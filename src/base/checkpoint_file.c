@@ -27,12 +27,12 @@
 
 pv_status pv__checkpoint_file_damaged(pv_ctx *ctx, const pv_checkpoint *c, const char *what) {
     return pv__fail_at(ctx, PV_ERR_FORMAT, c->path, 0, 0,
-                       "is not a usable checkpoint: %s; remove it and begin anew, without `resume`", what);
+                       "is not a usable checkpoint: %s;\nremove it and begin anew, without `resume`", what);
 }
 
 static pv_status in_use(pv_ctx *ctx, const pv_checkpoint *c) {
     return pv__fail_at(ctx, PV_ERR_USAGE, c->path, 0, 0,
-                       "is in use by another process; wait for it, or give this one another `checkpoint`");
+                       "is in use by another process;\nwait for it, or give this one another `checkpoint`");
 }
 
 static void hold(pv_checkpoint *c, int descriptor) {
@@ -61,7 +61,7 @@ static int is_named(const pv_checkpoint *c) {
 }
 
 static pv_status not_plain(pv_ctx *ctx, const pv_checkpoint *c) {
-    return pv__fail_at(ctx, PV_ERR_PATH, c->path, 0, 0, "is not a regular file; give `checkpoint` another name");
+    return pv__fail_at(ctx, PV_ERR_PATH, c->path, 0, 0, "is not a regular file;\ngive `checkpoint` another name");
 }
 
 /* Opens the file, or makes it, and locks it. */
@@ -76,7 +76,8 @@ pv_status pv__checkpoint_file_take(pv_ctx *ctx, pv_checkpoint *c) {
             descriptor = open(c->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         if (descriptor < 0)
             return pv__fail_at(ctx, PV_ERR_PATH, c->path, 0, 0,
-                               "cannot be opened: %s; choose another folder or check its permissions", strerror(errno));
+                               "cannot be opened: %s;\nchoose another folder or check its permissions",
+                               strerror(errno));
         hold(c, descriptor);
         if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode))
             return not_plain(ctx, c);
@@ -197,7 +198,7 @@ static pv_status read_stream(pv_ctx *ctx, pv_checkpoint *c, FILE *stream) {
     struct stat about;
     if (fread(magic, 1, sizeof MAGIC - 1, stream) != sizeof MAGIC - 1 || memcmp(magic, MAGIC, sizeof MAGIC - 1) != 0)
         return pv__fail_at(ctx, PV_ERR_FORMAT, c->path, 0, 0,
-                           "is not a checkpoint: it does not begin with 'prevail-checkpoint 1'; check the name");
+                           "is not a checkpoint: it does not begin with 'prevail-checkpoint 1';\ncheck the name");
     size_t sizes[2];
     unsigned long long sum;
     if (!pv__sizes_read(stream, sizes, &sum))
@@ -268,5 +269,5 @@ pv_status pv__checkpoint_file_remove(pv_ctx *ctx, pv_checkpoint *c) {
     if (c->empty || is_named(c) != 1 || unlink(c->file) == 0 || errno == ENOENT)
         return PV_OK;
     return pv__fail_at(ctx, PV_ERR_WRITE, c->path, 0, 0,
-                       "could not be removed: %s; remove it before the same work begins anew", strerror(errno));
+                       "could not be removed: %s;\nremove it before the same work begins anew", strerror(errno));
 }

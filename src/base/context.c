@@ -237,11 +237,37 @@ pv_status pv__strdup(pv_ctx *ctx, const char *text, char **copy) {
 
 /* ---- errors, log, progress --------------------------------------------------------------------------------------- */
 
+/* "problem;\nremedy" into its parts, and the message of one line. */
+static void take_apart(pv_error *error, const char *text) {
+    const char *end = strchr(text, '\n');
+    size_t length = end ? (size_t)(end - text) : strlen(text);
+    pv__format(error->message, sizeof error->message, "%s", text);
+    if (end)
+        error->message[length] = ' ';
+    pv__format(error->remedy, sizeof error->remedy, "%s", end ? end + 1 : "");
+    while (end && length > 0 && strchr(":;,. ", text[length - 1]))
+        length--;
+    pv__format(error->problem, sizeof error->problem, "%.*s", (int)length, text);
+    pv_text_reference reference;
+    bool named = pv_text_option(error->problem, &reference);
+    pv__format(error->option, sizeof error->option, "%s", named ? reference.name : "");
+    if (named)
+        pv_text_option_value(&reference, error->value, sizeof error->value);
+    else
+        error->value[0] = '\0';
+}
+
+void pv__error_break(const pv_error *error, char *text) {
+    size_t whole = strlen(text), remedy = strlen(error->remedy);
+    if (remedy > 0 && remedy < whole && strcmp(text + whole - remedy, error->remedy) == 0)
+        text[whole - remedy - 1] = '\n';
+}
+
 static PV_PRINTF(6, 0) pv_status record(pv_ctx *ctx, pv_status status, const char *file, size_t line, size_t column,
                                         const char *format, va_list arguments) {
     pv_error *error = &ctx->error;
     /* The arguments may point into the error being replaced. */
-    char message[sizeof error->message], *whole = NULL;
+    char message[PV_MESSAGE_SIZE], *whole = NULL;
     va_list again;
     va_copy(again, arguments);
     int length = pv__vformat(message, sizeof message, format, arguments);
@@ -256,7 +282,7 @@ static PV_PRINTF(6, 0) pv_status record(pv_ctx *ctx, pv_status status, const cha
         ctx->options.allocator.release(ctx->options.allocator.state, whole);
     }
     va_end(again);
-    memcpy(error->message, message, sizeof message);
+    take_apart(error, message);
     error->status = status;
     if (file != error->file)
         pv__format(error->file, sizeof error->file, "%s", file ? file : "");
@@ -290,6 +316,8 @@ void pv__log(pv_ctx *ctx, pv_log_level level, const char *format, ...) {
     va_start(arguments, format);
     pv__vformat(message, sizeof message, format, arguments);
     va_end(arguments);
+    for (char *end = strchr(message, '\n'); end; end = strchr(end, '\n'))
+        *end = ' '; /* a quoted text may have a remedy */
     ctx->options.log(ctx->log_state, level, message);
 }
 

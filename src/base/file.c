@@ -15,11 +15,11 @@ pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream) {
     *stream = NULL;
     struct stat about;
     if (!*path)
-        return pv__fail(ctx, PV_ERR_PATH, "a file's name is empty; name the file to read");
+        return pv__fail(ctx, PV_ERR_PATH, "a file's name is empty;\nname the file to read");
     if (stat(path, &about) != 0)
-        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be read: %s; check the name", strerror(errno));
+        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be read: %s;\ncheck the name", strerror(errno));
     if (S_ISDIR(about.st_mode))
-        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory; name a file in it");
+        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory;\nname a file in it");
     PV_TRY(pv__files_reading(ctx, path));
     pv__waiting(ctx, true); /* for whoever writes to a pipe */
     *stream = fopen(path, "rb");
@@ -29,7 +29,7 @@ pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream) {
     if (!*stream && errno == ENOMEM)
         return pv__fail_at(ctx, PV_ERR_MEMORY, path, 0, 0, "out of memory: it could not be opened");
     if (!*stream)
-        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be read: %s; check its permissions", strerror(errno));
+        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be read: %s;\ncheck its permissions", strerror(errno));
     return PV_OK;
 }
 
@@ -183,7 +183,7 @@ static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor)
     if (*descriptor < 0) {
         leave_temporary(ctx, output);
         return pv__fail_at(ctx, PV_ERR_PATH, output->path, 0, 0,
-                           "cannot be written: %s; choose another folder or check its permissions", strerror(cause));
+                           "cannot be written: %s;\nchoose another folder or check its permissions", strerror(cause));
     }
     output->temporary = entry->path;
     /* Who might read and write the existing file may do so with the new one, which runs with nobody's rights. A failure
@@ -200,9 +200,9 @@ pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *output) {
     *output = (pv_output){0};
     struct stat about;
     if (!path[0])
-        return pv__fail(ctx, PV_ERR_PATH, "a file's name is empty; name the file to write");
+        return pv__fail(ctx, PV_ERR_PATH, "a file's name is empty;\nname the file to write");
     if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
-        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory; name a file in it");
+        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory;\nname a file in it");
     bool special = stat(path, &about) == 0 && !S_ISREG(about.st_mode);
     int rank;
     (void)pv_ctx_ranks(ctx, &rank);
@@ -227,8 +227,8 @@ pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *output) {
     }
     if (!output->stream) {
         status = errno == ENOMEM ? pv__fail_at(ctx, PV_ERR_MEMORY, path, 0, 0, "out of memory: it could not be opened")
-                                 : pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be written: %s; give another name",
-                                               strerror(errno));
+                                 : pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0,
+                                               "cannot be written: %s;\ngive another name", strerror(errno));
         goto fail;
     }
     return PV_OK;

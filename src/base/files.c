@@ -78,7 +78,7 @@ pv_status pv__resolve(pv_ctx *ctx, const char *path, char **resolved) {
         } else if (cause == ENOMEM) {
             status = no_memory(ctx, path);
         } else if (cause == ELOOP || links > MOST_LINKS) {
-            status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a symbolic link that leads nowhere; remove it");
+            status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a symbolic link that leads nowhere;\nremove it");
         } else if (length < 0) {
             status = resolve_new(ctx, at, resolved);
         } else { /* a link to a file that is not there yet */
@@ -192,15 +192,15 @@ static const char *gap(const pv__known *k) {
 }
 
 static pv_status refuse_replacing(pv_ctx *ctx, const pv__known *output, const pv__known *input) {
-    return pv__fail_at(ctx, PV_ERR_USAGE, output->given, 0, 0,
-                       "is both an output (%s) and an input (%s%s%.200s), which would be replaced; give the output "
-                       "another name",
-                       output->what, input->what, gap(input), input->given);
+    return pv__fail_at(
+        ctx, PV_ERR_USAGE, output->given, 0, 0,
+        "is both an output (%s) and an input (%s%s%.200s), which would be replaced;\ngive the output another name",
+        output->what, input->what, gap(input), input->given);
 }
 
 static pv_status refuse_two(pv_ctx *ctx, const pv__known *one, const pv__known *other) {
     return pv__fail_at(ctx, PV_ERR_USAGE, one->given, 0, 0,
-                       "is named for two outputs, %s%s%.200s and %s; give each its own name", other->what, gap(other),
+                       "is named for two outputs, %s%s%.200s and %s;\ngive each its own name", other->what, gap(other),
                        other->given, one->what);
 }
 
@@ -218,7 +218,7 @@ static pv_status refuse_shared(pv_ctx *ctx, const pv__known *one, const pv__know
             if (matches(p->name, q->name) || matches(q->name, p->name))
                 return pv__fail_at(
                     ctx, PV_ERR_USAGE, one->given, 0, 0,
-                    "is the folder of both %s and %s, which may each write a file %s; give each its own folder",
+                    "is the folder of both %s and %s, which may each write a file %s;\ngive each its own folder",
                     other->what, one->what, p->name);
     return PV_OK;
 }
@@ -336,7 +336,7 @@ pv_status pv_files_write(pv_ctx *ctx, const char *what, const char *path) {
     if (!*path)
         return pv__fail(ctx, PV_ERR_USAGE, "%s needs the name of a file", what);
     if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
-        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory; name a file in it");
+        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory;\nname a file in it");
     if (is_special(path))
         return PV_OK;
     PV_TRY(known_new(ctx, OUTPUT, what, path, &k));
@@ -363,10 +363,10 @@ static pv_status check_ours(pv_ctx *ctx, const pv__known *folder, const char *pa
     struct stat about;
     if (stat(path, &about) != 0 || !S_ISREG(about.st_mode) || is_ours(folder, path))
         return PV_OK;
-    return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0,
-                       "does not begin as a file of this name from %s does, and would be replaced; move it, or name "
-                       "another folder",
-                       folder->what);
+    return pv__fail_at(
+        ctx, PV_ERR_PATH, path, 0, 0,
+        "does not begin as a file of this name from %s does, and would be replaced;\nmove it, or name another folder",
+        folder->what);
 }
 
 /* A file that is there under a name that is written for certain: it may be a link to one that is named. */
@@ -404,7 +404,7 @@ pv_status pv_files_write_into(pv_ctx *ctx, const char *what, const char *folder,
     if (!*folder)
         return pv__fail(ctx, PV_ERR_USAGE, "%s needs the name of a folder", what);
     if (stat(folder, &about) == 0 && !S_ISDIR(about.st_mode))
-        return pv__fail_at(ctx, PV_ERR_PATH, folder, 0, 0, "is a file; name a folder for %s", what);
+        return pv__fail_at(ctx, PV_ERR_PATH, folder, 0, 0, "is a file;\nname a folder for %s", what);
     PV_TRY(known_new(ctx, FOLDER, what, folder, &k));
     k->patterns = patterns;
     pv_status status;

@@ -36,8 +36,8 @@ void pv__files_unwatch(pv_ctx *ctx, pv__watch *watch) {
 
 static pv_status refuse_unknown(pv_ctx *ctx, const char *what, const char *path) {
     return pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
-                       "is an output (%s) that exists, and whether the query reads it cannot be found out here (%s); "
-                       "give the output another name, or remove the file",
+                       "is an output (%s) that exists, and whether the query reads it cannot be found out here "
+                       "(%s);\ngive the output another name, or remove the file",
                        what, strerror(errno));
 }
 
@@ -84,11 +84,10 @@ static pv_status refuse(pv_ctx *ctx, const pv__watch *watch, const struct inotif
     for (size_t i = 0; i < watch->n; i++)
         if (watch->file[i].descriptor == event->wd)
             file = &watch->file[i];
-    return pv__fail_at(
-        ctx, PV_ERR_USAGE, file->path, 0, 0,
-        "is both an output (%s) and an input: the query opens it, and it would be replaced; give the output "
-        "another name",
-        file->what);
+    return pv__fail_at(ctx, PV_ERR_USAGE, file->path, 0, 0,
+                       "is both an output (%s) and an input: the query opens it, and it would be replaced;\ngive the "
+                       "output another name",
+                       file->what);
 }
 
 pv_status pv__files_watched(pv_ctx *ctx, const pv__watch *watch) {

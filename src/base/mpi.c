@@ -31,13 +31,13 @@ static const pv__mpi *load(pv_ctx *ctx) {
     static const char remedy[] = "build prevail where mpicc is, or name the folder in PREVAIL_PLUGINS";
     void *library = pv__plugin_open(FILE_NAME, remedy, path, sizeof why, why);
     if (!library) {
-        pv__fail(ctx, PV_ERR_USAGE, "MPI is not available: %s; or choose `ranks` none", why);
+        pv__fail(ctx, PV_ERR_USAGE, "MPI is not available: %s;\nor choose `ranks=none`", why);
         return NULL;
     }
     const pv__mpi *table = dlsym(library, PV_MPI_SYMBOL);
     if (table && table->version == PV_MPI_VERSION && table->size == sizeof *table)
         return table;
-    pv__fail(ctx, PV_ERR_USAGE, "%s is %s: build both together, or choose `ranks` none", path,
+    pv__fail(ctx, PV_ERR_USAGE, "%s is %s:\nbuild both together, or choose `ranks=none`", path,
              table ? "of another version of prevail" : "no plug-in of prevail");
     dlclose(library);
     return NULL;
@@ -60,11 +60,11 @@ pv_status pv_ctx_set_mpi(pv_ctx *ctx, int *threads) {
     if (!mpi)
         return PV_ERR_USAGE;
     if (!mpi->start(&ranks, &local, about))
-        return pv__fail(ctx, PV_ERR_USAGE, "MPI did not start: %s; choose `ranks` none to run one process", about);
+        return pv__fail(ctx, PV_ERR_USAGE, "MPI did not start: %s;\nchoose `ranks=none` to run one process", about);
     if (ranks.size == 1 && started > 1) {
         mpi->stop(true);
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "%d processes were started, but %s sees one: start them with the mpirun of that MPI", started,
+                        "%d processes were started, but %s sees one:\nstart them with the mpirun of that MPI", started,
                         about);
     }
     if (threads)

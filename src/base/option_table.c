@@ -111,16 +111,16 @@ static bool parse_choice(const char *choices, const char *text, int *index) {
 
 static pv_status out_of_range(pv_ctx *ctx, const pv_option *row, const char *text) {
     if (row->low == -HUGE_VAL)
-        return pv__fail(ctx, PV_ERR_USAGE, "`%s` %s: must be at most %.10g", row->name, text, row->high);
+        return pv__fail(ctx, PV_ERR_USAGE, "`%s=%s`: must be at most %.10g", row->name, text, row->high);
     if (row->high == HUGE_VAL)
-        return pv__fail(ctx, PV_ERR_USAGE, "`%s` %s: must be at least %.10g", row->name, text, row->low);
+        return pv__fail(ctx, PV_ERR_USAGE, "`%s=%s`: must be at least %.10g", row->name, text, row->low);
     double value;
     bool percent = row->type == PV_OPTION_REAL && row->low >= 0 && row->high <= 1 && pv__parse_real(text, &value) &&
                    value > 1 && value / 100 >= row->low && value / 100 <= row->high;
     if (percent)
-        return pv__fail(ctx, PV_ERR_USAGE, "`%s` %s: must lie between %.10g and %.10g; write %.10g for %.10g %%",
+        return pv__fail(ctx, PV_ERR_USAGE, "`%s=%s`: must lie between %.10g and %.10g;\nwrite %.10g for %.10g %%",
                         row->name, text, row->low, row->high, value / 100, value);
-    return pv__fail(ctx, PV_ERR_USAGE, "`%s` %s: must lie between %.10g and %.10g", row->name, text, row->low,
+    return pv__fail(ctx, PV_ERR_USAGE, "`%s=%s`: must lie between %.10g and %.10g", row->name, text, row->low,
                     row->high);
 }
 
@@ -129,13 +129,13 @@ static pv_status set_field(pv_ctx *ctx, const pv_option *row, void *options, con
     switch (row->type) {
     case PV_OPTION_FLAG:
         if (text && strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
-            return pv__fail(ctx, PV_ERR_USAGE, "`%s` takes no value; write `%s` alone", row->name, row->name);
+            return pv__fail(ctx, PV_ERR_USAGE, "`%s` takes no value;\nwrite `%s` alone", row->name, row->name);
         *(bool *)target = !text || strcmp(text, "true") == 0;
         return PV_OK;
     case PV_OPTION_INT: {
         int64_t value;
         if (!parse_int(text, &value))
-            return pv__fail(ctx, PV_ERR_USAGE, "`%s` %s: not a whole number", row->name, text);
+            return pv__fail(ctx, PV_ERR_USAGE, "`%s=%s`: not a whole number", row->name, text);
         if ((double)value < row->low || (double)value > row->high)
             return out_of_range(ctx, row, text);
         *(int64_t *)target = value;
@@ -144,7 +144,7 @@ static pv_status set_field(pv_ctx *ctx, const pv_option *row, void *options, con
     case PV_OPTION_REAL: {
         double value;
         if (!pv__parse_real(text, &value))
-            return pv__fail(ctx, PV_ERR_USAGE, "`%s` %s: not a %snumber", row->name, text,
+            return pv__fail(ctx, PV_ERR_USAGE, "`%s=%s`: not a %snumber", row->name, text,
                             pv__is_hexadecimal(text) ? "decimal " : "");
         if (value < row->low || value > row->high)
             return out_of_range(ctx, row, text);
@@ -153,12 +153,12 @@ static pv_status set_field(pv_ctx *ctx, const pv_option *row, void *options, con
     }
     case PV_OPTION_CHOICE:
         if (!parse_choice(row->choices, text, (int *)target))
-            return pv__fail(ctx, PV_ERR_USAGE, "`%s` %s: choose one of %s", row->name, text, row->choices);
+            return pv__fail(ctx, PV_ERR_USAGE, "`%s=%s`:\nchoose one of %s", row->name, text, row->choices);
         return PV_OK;
     case PV_OPTION_EITHER: {
         int index;
         if (!parse_choice(row->choices, text, &index))
-            return pv__fail(ctx, PV_ERR_USAGE, "`%s` %s: choose one of %s", row->name, text, row->choices);
+            return pv__fail(ctx, PV_ERR_USAGE, "`%s=%s`:\nchoose one of %s", row->name, text, row->choices);
         *(bool *)target = index == 1;
         return PV_OK;
     }
@@ -178,7 +178,7 @@ pv_status pv_option_set(pv_ctx *ctx, const pv_option *table, void *options, cons
             words[count++] = at->name;
         const char *near = pv_nearest(name, words, count);
         if (near)
-            return pv__fail(ctx, PV_ERR_USAGE, "unknown option `%s`; did you mean `%s`?", name, near);
+            return pv__fail(ctx, PV_ERR_USAGE, "unknown option `%s`;\ndid you mean `%s`?", name, near);
         return pv__fail(ctx, PV_ERR_USAGE, "unknown option `%s`; `help` lists them", name);
     }
     if (!text && row->type != PV_OPTION_FLAG)

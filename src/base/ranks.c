@@ -19,7 +19,7 @@ typedef struct header {
     uint64_t interrupted;
 } header;
 
-enum { TEXT = sizeof((pv_error *)0)->message };
+enum { TEXT = PV_MESSAGE_SIZE };
 
 /* Set aside: headers [size], and messages [size + 1][TEXT], the own one first. */
 static header *headers_of(const pv_ctx *ctx) {
@@ -36,7 +36,7 @@ static pv_status set_room_aside(pv_ctx *ctx, size_t size) {
 
 static pv_status lost(pv_ctx *ctx) {
     ctx->ranks.lost = true;
-    return pv__fail(ctx, PV_ERR_INTERNAL, "rank %d has lost its connection to the other processes; run it again",
+    return pv__fail(ctx, PV_ERR_INTERNAL, "rank %d has lost its connection to the other processes;\nrun it again",
                     ctx->ranks.calls.rank);
 }
 
@@ -61,7 +61,7 @@ static pv_status tell_end(pv_ctx *ctx, const header *all, const char *own) {
     message[TEXT - 1] = '\0';
     pv_status told = at >= 0 && all[at].status != PV_OK ? (pv_status)all[at].status : PV_ERR_INTERNAL;
     if (status == PV_OK && at >= 0 && all[at].status == PV_OK)
-        status = pv__fail(ctx, told, "rank %d has ended while others were at work: run all with the same options", at);
+        status = pv__fail(ctx, told, "rank %d has ended while others were at work:\nrun all with the same options", at);
     else if (status == PV_OK)
         status = pv__fail(ctx, told, "rank %d: %s", at, message[0] ? message : pv_status_text(told));
     return status;
@@ -85,8 +85,8 @@ static pv_status meet(pv_ctx *ctx, const header *mine, const char *own, bool *en
         if (all[r].number != all[0].number || all[r].bytes != all[0].bytes || all[r].kind != all[0].kind) {
             ctx->ranks.told = true;
             status = pv__fail(ctx, PV_ERR_INTERNAL,
-                              "rank %d is at another point of the work than rank 0; do all have the same data, options "
-                              "and machines?",
+                              "rank %d is at another point of the work than rank 0;\ndo all have the same data, "
+                              "options and machines?",
                               r);
         }
     return status;
@@ -181,7 +181,7 @@ pv_status pv__share_items(pv_ctx *ctx, size_t items, pv__item_fields fields, voi
     for (size_t r = 0; r < size; r++)
         at += copy_items(items, r, size, fields, state, NULL, NULL);
     if (status == PV_OK && at != whole)
-        status = pv__fail(ctx, PV_ERR_INTERNAL, "the ranks have shared work that differs; do all have the same data?");
+        status = pv__fail(ctx, PV_ERR_INTERNAL, "the ranks have shared work that differs;\ndo all have the same data?");
     at = 0;
     for (size_t r = 0; status == PV_OK && r < size; r++)
         at += copy_items(items, r, size, fields, state, NULL, (const char *)all + at);
@@ -215,6 +215,7 @@ static pv_status end(pv_ctx *ctx, pv_status status) {
     header own = {.kind = KIND_END, .status = (uint32_t)status, .number = ctx->ranks.number};
     char message[TEXT];
     pv__format(message, sizeof message, "%s", status == PV_OK ? "" : pv_ctx_message(ctx));
+    pv__error_break(&ctx->error, message);
     pv_status met = meet(ctx, &own, message, &ended);
     ctx->reduced = met;
     return met;
@@ -256,10 +257,11 @@ static pv_status refuse(pv_ctx *ctx, int rank, const char *theirs, const char *f
     const char *own = "", *there = "";
     size_t size = other_line(theirs, first, &own), before = other_line(first, theirs, &there);
     enum { SHOWN = 120 };
-    return pv__fail(ctx, PV_ERR_USAGE,
-                    "rank %d has other work than rank 0: %.*s%s%.*s; give all ranks the same program, data and options",
-                    rank, (int)(size < SHOWN ? size : SHOWN), own, size && before ? ", there " : "",
-                    (int)(before < SHOWN ? before : SHOWN), before ? there : "");
+    return pv__fail(
+        ctx, PV_ERR_USAGE,
+        "rank %d has other work than rank 0: %.*s%s%.*s;\ngive all ranks the same program, data and options", rank,
+        (int)(size < SHOWN ? size : SHOWN), own, size && before ? ", there " : "",
+        (int)(before < SHOWN ? before : SHOWN), before ? there : "");
 }
 
 pv_status pv__ranks_compare(pv_ctx *ctx, const char *lines) {

@@ -142,8 +142,8 @@ static pv_status unknown(pv_ctx *ctx, const pv_settings *s, const char *name) {
     for (size_t i = 0; i < s->entries; i++)
         words[i] = s->entry[i].row->name;
     const char *near = pv_nearest(name, words, s->entries);
-    pv_status status = near ? pv__fail(ctx, PV_ERR_USAGE, "unknown option '%s'; did you mean '%s'?", name, near)
-                            : pv__fail(ctx, PV_ERR_USAGE, "unknown option '%s'", name);
+    pv_status status = near ? pv__fail(ctx, PV_ERR_USAGE, "unknown option `%s`;\ndid you mean `%s`?", name, near)
+                            : pv__fail(ctx, PV_ERR_USAGE, "unknown option `%s`", name);
     pv__free(ctx, words);
     return status;
 }

@@ -152,8 +152,8 @@ int pv__file_without_name(const char *folder) {
 
 static pv_status no_room(pv_ctx *ctx, const pv__spill *s, size_t bytes, int cause) {
     return pv__fail(ctx, PV_ERR_WRITE,
-                    "`memory`: %.3g GB of rows do not fit, and cannot lie in %s: %s; allow more, or name a folder with "
-                    "room for them in TMPDIR",
+                    "`memory`: %.3g GB of rows do not fit, and cannot lie in %s: %s;\nallow more, or name a folder "
+                    "with room for them in TMPDIR",
                     1e-9 * (double)bytes, s->folder, strerror(cause));
 }
 
@@ -307,7 +307,7 @@ pv_status pv_ctx_set_memory(pv_ctx *ctx, size_t bytes, const char *folder) {
     if (!pv__allocates_plainly(ctx))
         return pv__fail(ctx, PV_ERR_USAGE, "`memory` is for contexts without an allocator of their own");
     if (bytes < LEAST)
-        return pv__fail(ctx, PV_ERR_USAGE, "`memory`: %zu bytes are too few; allow 1M at least", bytes);
+        return pv__fail(ctx, PV_ERR_USAGE, "`memory`: %zu bytes are too few;\nallow 1M at least", bytes);
     pv__spill *s = calloc(1, sizeof *s);
     char *name = strdup(folder_for(folder));
     pthread_condattr_t attributes;

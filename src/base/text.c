@@ -46,29 +46,24 @@ pv__shown pv__show(const char *text) {
     return pv__show_n(text, strlen(text));
 }
 
-static bool is_plain(const char *name) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.:/@%";
-    return *name && *name != '-' && name[strspn(name, plain)] == '\0';
-}
-
-pv__shown pv__show_word(const char *name) {
-    pv__shown shown = pv__show(name), word = {{0}};
+pv__shown pv__show_item(const char *name) {
+    pv__shown shown = pv__show(name), item = {{0}};
     bool listed = strpbrk(name, ",\"") || name[0] == ' ' || (*name && name[strlen(name) - 1] == ' ');
-    size_t used = 0, room = sizeof word.text - 8;        /* quotes, and the last character's */
-    if (is_plain(name) || strcmp(shown.text, name) != 0) /* what is escaped or cut is no name any more */
-        return shown;
-    word.text[used++] = '\'';
-    if (listed)
-        word.text[used++] = '"';
-    for (; *name && used < room; name++) {
-        const char *as = *name == '\'' ? "'\\''" : *name == '"' ? "\"\"" : (const char[]){*name, '\0'};
-        memcpy(word.text + used, as, strlen(as));
-        used += strlen(as);
+    size_t used = 0, room = sizeof item.text - 4;
+    if (strcmp(shown.text, name) != 0) { /* escaped or cut, it names nothing any more */
+        listed = false;
+        name = shown.text;
     }
     if (listed)
-        word.text[used++] = '"';
-    word.text[used] = '\'';
-    return *name ? shown : word;
+        item.text[used++] = '"';
+    for (; *name && used < room; name++) {
+        if (*name == '`' || (*name == '"' && listed))
+            item.text[used++] = *name;
+        item.text[used++] = *name;
+    }
+    if (listed)
+        item.text[used++] = '"';
+    return *name ? shown : item;
 }
 
 void pv__join(char *const *words, size_t n, size_t most, char *joined, size_t size) {
@@ -165,10 +160,10 @@ pv_status pv__names_split(pv_ctx *ctx, const char *option, const char *text, cha
     PV_GOTO(done, pv__alloc(ctx, strlen(text) + 1, 1, &name));
     for (const char *at = text; *at;) {
         if (!split_one(&at, name)) {
-            status = pv__fail(ctx, PV_ERR_USAGE,
-                              "%s: '%s' is not a list of names; write A,B,C, in double quotes where "
-                              "a name has a comma",
-                              option, pv__show(text).text);
+            status =
+                pv__fail(ctx, PV_ERR_USAGE,
+                         "%s: '%s' is not a list of names;\nwrite A,B,C, in double quotes where a name has a comma",
+                         option, pv__show(text).text);
             goto done;
         }
         if (!pv__names_have(*list, *n, name)) {

@@ -12,8 +12,8 @@ typedef struct pv__shown {
 
 pv__shown pv__show(const char *text);
 pv__shown pv__show_n(const char *text, size_t n);
-/* A name as a shell takes it for an option that lists names: --exclude 'blood pressure'. */
-pv__shown pv__show_word(const char *name);
+/* A name as an option that lists names takes it, for `exclude=NAME`: in double quotes where it has a comma. */
+pv__shown pv__show_item(const char *name);
 
 /* Whatever the case of letters A to Z, in any locale. */
 bool pv__text_begins(const char *text, const char *with);

@@ -32,12 +32,12 @@ static char *longest_word(char *text, size_t *length) {
     char *longest = text;
     *length = 0;
     for (char *at = text; *at;) {
-        size_t size = strcspn(at, " ");
+        size_t size = strcspn(at, " \n");
         if (size > *length) {
             *length = size;
             longest = at;
         }
-        at += size + (at[size] == ' ');
+        at += size + (at[size] != '\0');
     }
     return longest;
 }
@@ -48,7 +48,7 @@ void pv_text_squeeze(char *text, size_t size) {
         char *word = longest_word(text, &length);
         size_t keep = KEPT;
         if (length > KEPT + DOTS + 2) {
-            for (int marks = 0; marks < 2 && strchr(":;,'\"", word[length - 1]); marks++)
+            for (int marks = 0; marks < 3 && (strchr(":;,'\"", word[length - 1]) || word[length - 1] == '`'); marks++)
                 length--; /* what ends the value stays behind it */
         } else {          /* many short ones: the end goes */
             word = text;

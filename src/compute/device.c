@@ -69,11 +69,12 @@ bool pv__device_asked(const pv_ctx *ctx) {
 
 pv_status pv__device_networks_check(pv_ctx *ctx) {
     if (pv__device_asked(ctx) && is_shared(ctx))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`device` cuda runs a network by one process, and there are %d ranks: leave it out, or run one",
-                        ctx->ranks.calls.size);
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`device=cuda` runs a network by one process, and there are %d ranks:\nleave it out, or run one",
+            ctx->ranks.calls.size);
     if (pv__device_asked(ctx) && plugin_of(ctx->root) && ctx->root->device.tables_only)
-        return pv__fail(ctx, PV_ERR_USAGE, "`device` cuda is not available for networks: %s",
+        return pv__fail(ctx, PV_ERR_USAGE, "`device=cuda` is not available for networks: %s",
                         ctx->root->device.without);
     if (is_shared(ctx) && ctx->root->device.kind == PV_DEVICE_AUTO && plugin_of(ctx->root))
         pv__log(ctx, PV_LOG_INFO, "several ranks run networks on processors: the device is not used");
@@ -89,7 +90,7 @@ pv_status pv_ctx_set_device(pv_ctx *ctx, pv_device device, pv_precision precisio
     root->device.kind = (int)device;
     root->device.precision = (int)precision;
     if (device == PV_DEVICE_CUDA && !plugin_of(root))
-        return pv__fail(ctx, PV_ERR_USAGE, "`device` cuda is not available: %s", root->device.text);
+        return pv__fail(ctx, PV_ERR_USAGE, "`device=cuda` is not available: %s", root->device.text);
     return PV_OK;
 }
 

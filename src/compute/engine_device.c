@@ -18,12 +18,12 @@ pv_status pv__device_checked(pv_ctx *ctx, pv__plugin_code code, const char *why)
     if (code == PV_PLUGIN_OK)
         return PV_OK;
     if (code == PV_PLUGIN_MEMORY)
-        return pv__fail(ctx, PV_ERR_MEMORY,
-                        "the device has too little memory: %s; choose `device` cpu, or for a network a smaller `batch`",
-                        why);
+        return pv__fail(
+            ctx, PV_ERR_MEMORY,
+            "the device has too little memory: %s;\nchoose `device=cpu`, or for a network a smaller `batch`", why);
     if (code == PV_PLUGIN_UNFIT)
-        return pv__fail(ctx, PV_ERR_INPUT, "the device cannot take this: %s; choose `device` cpu", why);
-    return pv__fail(ctx, PV_ERR_INTERNAL, "the device failed: %s; a `checkpoint` can be continued with `device` cpu",
+        return pv__fail(ctx, PV_ERR_INPUT, "the device cannot take this: %s;\nchoose `device=cpu`", why);
+    return pv__fail(ctx, PV_ERR_INTERNAL, "the device failed: %s; a `checkpoint` can be continued with `device=cpu`",
                     why);
 }
 

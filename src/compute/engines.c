@@ -30,7 +30,7 @@ pv_status pv__engine_find(pv_ctx *ctx, const pv__engine_kind **kind) {
         pv__format(names + used, sizeof names - used, "%s%s", i ? ", " : "", (*kind)->name);
     }
     *kind = NULL;
-    return pv__fail(ctx, PV_ERR_USAGE, "there is no engine '%s' for networks: choose one of %s", name, names);
+    return pv__fail(ctx, PV_ERR_USAGE, "there is no engine '%s' for networks:\nchoose one of %s", name, names);
 }
 
 pv_status pv__engine_add(pv_ctx *ctx, const pv__engine_kind *kind) {

@@ -25,7 +25,7 @@ pv_status pv_conditional_variance(pv_ctx *ctx, size_t n, int classes, int dims, 
     for (size_t y = 0; y < k; y++) {
         if (count[y] < 2) {
             status = pv__fail(ctx, PV_ERR_INPUT,
-                              "class %zu has %g rows; a variance needs two of each class: choose another design", y,
+                              "class %zu has %g rows; a variance needs two of each class:\nchoose another design", y,
                               count[y]);
             goto done;
         }
@@ -78,7 +78,7 @@ pv_status pv_optimal_counts(pv_ctx *ctx, int classes, size_t n, const double *ta
                             size_t *counts) {
     size_t k = (size_t)classes;
     if (n < k)
-        return pv__fail(ctx, PV_ERR_USAGE, "a batch of %zu cannot hold each of %zu classes; make it larger", n, k);
+        return pv__fail(ctx, PV_ERR_USAGE, "a batch of %zu cannot hold each of %zu classes;\nmake it larger", n, k);
     for (size_t y = 0; y < k; y++)
         counts[y] = 1;
     for (size_t used = k; used < n; used++) {

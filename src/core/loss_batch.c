@@ -44,7 +44,7 @@ static pv_status epoch_by_stratum(pv_ctx *ctx, const pv_sampling *sampling, pv_w
         }
         if (count[s] == 0 && sampling->full[s] > 0)
             return pv__fail(ctx, PV_ERR_INPUT,
-                            "class %zu has no row in a batch of %zu; counted weights need one of each: use larger or "
+                            "class %zu has no row in a batch of %zu; counted weights need one of each:\nuse larger or "
                             "balanced batches, or expected weights",
                             s, n);
         by_stratum[s] = sampling->full[s] / fmax(count[s], 1);

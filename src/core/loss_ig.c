@@ -34,7 +34,7 @@ static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, const pv_prevalence *p
     if (!targets->stratum != (population->strata == 0))
         return pv__fail(ctx, PV_ERR_USAGE, "rows have strata and the population has none, or the other way round");
     if (targets->stratum && full->marginal != PV_MARGINAL_PROFILE)
-        return pv__fail(ctx, PV_ERR_USAGE, "marginal %s knows no strata; choose profile",
+        return pv__fail(ctx, PV_ERR_USAGE, "marginal %s knows no strata;\nchoose profile",
                         pv_marginal_name(full->marginal));
     if (targets->stratum)
         return pv__profiles_init(ctx, &full->strata, targets, population);

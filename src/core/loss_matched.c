@@ -216,7 +216,7 @@ static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, const pv_prevalence *p
     const pv_targets *t = &full->targets;
     if (!t->set)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`loss` matched needs `matched`: the column that says which rows form a set");
+                        "`loss=matched` needs `matched`: the column that says which rows form a set");
     if (t->classes != 2 || !t->label || t->weight)
         return pv__fail(ctx, PV_ERR_USAGE, "matched sets are for two classes, without %s",
                         t->classes != 2 ? "a third"

@@ -66,7 +66,7 @@ pv_status pv_selection_loss(pv_ctx *ctx, const pv_targets *targets, const double
     double *scratch = NULL, *sums = NULL, *partial = NULL;
     pv_status status;
     if (targets->stratum && dlog_ratio)
-        return pv__fail(ctx, PV_ERR_USAGE, "strata have prevalences that are not learned: pass no gradient for them");
+        return pv__fail(ctx, PV_ERR_USAGE, "strata have prevalences that are not learned:\npass no gradient for them");
     if (!dloglik)
         PV_GOTO(done, pv__alloc(ctx, n, k * sizeof *scratch, &scratch));
     double *d = dloglik ? dloglik : scratch;

@@ -95,7 +95,7 @@ pv_status pv_archive_open(pv_ctx *ctx, const char *path, pv_archive **archive) {
     else
         PV_GOTO(fail, open_single(ctx, a, &head));
     if (a->count == 0) {
-        status = pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0, "is an empty archive; save arrays in it (numpy.savez)");
+        status = pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0, "is an empty archive;\nsave arrays in it (numpy.savez)");
         goto fail;
     }
     *archive = a;

@@ -352,7 +352,7 @@ static pv_status put_text(reader *r, size_t c, arrow_kind kind, const piece *p, 
     if (!text_at(kind, p, i, &text, &length))
         return fail_column(r, c, "has a text whose place makes no sense: the data frame is damaged");
     if (memchr(text, 0, length))
-        return fail_column(r, c, "has a text with a NUL character in it; take it out");
+        return fail_column(r, c, "has a text with a NUL character in it;\ntake it out");
     return pv__column_code(r->ctx, &r->making[c].dictionary, &r->table->column[c], text, length, code);
 }
 
@@ -501,7 +501,7 @@ static pv_status begin_column(reader *r, const struct ArrowSchema *schema) {
     char what[200];
     bool inner = m->coded && m->values.kind == ARROW_OTHER;
     pv__format(what, sizeof what,
-               "is of Arrow's type '%s', which is neither numbers, texts nor dates; make one of these of it, or leave "
+               "is of Arrow's type '%s', which is neither numbers, texts nor dates;\nmake one of these of it, or leave "
                "it out of the query or data frame",
                pv__show(inner ? schema->dictionary->format : schema->format).text);
     return fail_column(r, c, what);
@@ -515,7 +515,7 @@ static pv_status open_schema(reader *r) {
     if (!schema->release || !schema->format || strcmp(schema->format, "+s") != 0)
         return FAIL(r, "the stream is not one of a data frame: its elements must be structs, one child a column");
     if (schema->n_children < 1 || schema->n_children > COLUMNS_MAX || !schema->children)
-        return FAIL(r, "the data frame has %lld columns; give it one at least", (long long)schema->n_children);
+        return FAIL(r, "the data frame has %lld columns;\ngive it one at least", (long long)schema->n_children);
     for (int64_t c = 0; c < schema->n_children; c++) {
         const struct ArrowSchema *child = schema->children[c];
         if (!child || !child->format || (child->dictionary && !child->dictionary->format))
@@ -629,7 +629,7 @@ static pv_status put_batch(reader *r, const struct ArrowArray *batch) {
         return FAIL(r, "batch %zu of the stream has %lld columns, not %lld", r->batches, (long long)batch->n_children,
                     (long long)r->schema.n_children);
     if (batch->null_count > 0)
-        return FAIL(r, "batch %zu of the stream lacks whole rows; leave them out", r->batches);
+        return FAIL(r, "batch %zu of the stream lacks whole rows;\nleave them out", r->batches);
     if (batch->length == 0)
         return PV_OK;
     size_t rows = r->table->rows + (size_t)batch->length;

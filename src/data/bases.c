@@ -123,7 +123,7 @@ static pv_status learn_spline(pv_ctx *ctx, const double *sorted, size_t n, pv_te
     for (size_t k = 1; k <= intervals; k++)
         if (!(term->parameter[k] > term->parameter[k - 1]))
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "`terms`: ns(%s,%d): two of its knots, quantiles of the column, are both %g; choose fewer "
+                            "`terms`: ns(%s,%d): two of its knots, quantiles of the column, are both %g;\nchoose fewer "
                             "degrees of freedom, or poly",
                             pv__show(term->column[0]).text, term->degree, term->parameter[k]);
     return PV_OK;
@@ -159,7 +159,7 @@ static pv_status learn_polynomials(pv_ctx *ctx, const double *sorted, size_t n, 
     if (distinct <= (size_t)term->degree)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`terms`: poly(%s,%d): the column has %zu different values, and needs more of them than its "
-                        "degree; lower it",
+                        "degree;\nlower it",
                         pv__show(term->column[0]).text, term->degree, distinct);
     for (size_t i = 0; i < n; i++)
         p[0] += sorted[i] / (double)n;
@@ -175,7 +175,7 @@ static pv_status learn_polynomials(pv_ctx *ctx, const double *sorted, size_t n, 
             alpha[k] = moment / norm2[k];
         if (!(norm2[k] > 0) || !isfinite(norm2[k]))
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "`terms`: poly(%s,%d) cannot be computed of this column; lower the degree",
+                            "`terms`: poly(%s,%d) cannot be computed of this column;\nlower the degree",
                             pv__show(term->column[0]).text, term->degree);
     }
     return PV_OK;
@@ -191,7 +191,8 @@ pv_status pv__basis_learn(pv_ctx *ctx, const double *sorted, size_t n, pv_term *
     PV_TRY(pv__alloc(ctx, term->parameters, sizeof *term->parameter, &term->parameter));
     if (n == 0 || !isfinite(sorted[n - 1] - sorted[0]))
         return pv__fail(ctx, PV_ERR_USAGE, "`terms`: column '%s' has %s", pv__show(term->column[0]).text,
-                        n == 0 ? "no value; leave the term out" : "values too far apart to compute with; correct them");
+                        n == 0 ? "no value;\nleave the term out"
+                               : "values too far apart to compute with;\ncorrect them");
     return (term->kind == PV_TERM_NS ? learn_spline : learn_polynomials)(ctx, sorted, n, term);
 }
 

@@ -41,12 +41,12 @@ static pv_status spill(sink *s) {
     s->file = tmpfile();
     if (!s->file)
         return pv__fail_at(s->ctx, PV_ERR_WRITE, s->path, 0, 0,
-                           "cannot be unpacked: no temporary file (%s); store it uncompressed (numpy.savez)",
+                           "cannot be unpacked: no temporary file (%s);\nstore it uncompressed (numpy.savez)",
                            strerror(errno));
     if (s->size && fwrite(s->block, 1, s->size, s->file) != s->size)
         return pv__fail_at(
             s->ctx, PV_ERR_WRITE, s->path, 0, 0,
-            "cannot be unpacked: the disk of temporary files is full; store it uncompressed (numpy.savez)");
+            "cannot be unpacked: the disk of temporary files is full;\nstore it uncompressed (numpy.savez)");
     pv__free(s->ctx, s->block);
     s->block = NULL;
     return PV_OK;
@@ -59,9 +59,9 @@ static pv_status sink_add(sink *s, const unsigned char *data, size_t n) {
         PV_TRY(spill(s));
     if (s->file) {
         if (fwrite(data, 1, n, s->file) != n)
-            return pv__fail_at(s->ctx, PV_ERR_WRITE, s->path, 0, 0,
-                               "cannot be unpacked: the disk of temporary files is full; store it uncompressed "
-                               "(numpy.savez)");
+            return pv__fail_at(
+                s->ctx, PV_ERR_WRITE, s->path, 0, 0,
+                "cannot be unpacked: the disk of temporary files is full;\nstore it uncompressed (numpy.savez)");
         s->size += n;
         return PV_OK;
     }
@@ -102,7 +102,7 @@ static void zlib_free(voidpf ctx, voidpf block) {
 
 static pv_status damaged(pv_ctx *ctx, const char *path, const char *what) {
     return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
-                       "array '%s' is damaged or cut short: it cannot be unpacked; copy the file again", what);
+                       "array '%s' is damaged or cut short: it cannot be unpacked;\ncopy the file again", what);
 }
 
 /* What is unpacked, and how far. */

@@ -80,8 +80,7 @@ static pv_status unknown_level(pv_ctx *ctx, const pv_table *table, size_t c, siz
     bool level = strcmp(what, "level") == 0;
     pv__join(labels, (size_t)n, 8, joined, sizeof joined);
     return PV__FAIL_CELL(ctx, table, row, c,
-                         "'%s' in column '%s' is not a %s the model knows: %s; correct the cell%s "
-                         "leave the row out%s",
+                         "'%s' in column '%s' is not a %s the model knows: %s;\ncorrect the cell%s leave the row out%s",
                          pv__show(given).text, pv__show(table->column[c].name).text, what, joined, level ? "," : ", or",
                          level ? ", or say with `unseen` how to predict it" : "");
 }

@@ -191,9 +191,9 @@ static pv_status report(pv_ctx *ctx, const pv_table *table, const pv_schema *sch
             continue;
         size_t found, used = strlen(text);
         first = count++ == 0 ? j : first;
-        if (last != source_of(schema, f, j)) /* "a,b", as long as no name needs quotes */
+        if (last != source_of(schema, f, j)) /* "a,b" */
             pv__format(list + strlen(list), sizeof list - strlen(list), "%s%s", last ? "," : "",
-                       pv__show_word(source_of(schema, f, j)).text);
+                       pv__show_item(source_of(schema, f, j)).text);
         last = source_of(schema, f, j);
         if (shown + 1 < count || used > 400)
             continue;
@@ -206,23 +206,24 @@ static pv_status report(pv_ctx *ctx, const pv_table *table, const pv_schema *sch
     if (count > shown)
         pv__format(text + strlen(text), sizeof text - strlen(text), ", and %zu more", count - shown);
     const char *source = source_of(schema, f, first);
-    if (strchr(list, '\'') || strlen(list) + 1 == sizeof list)
-        pv__format(list, sizeof list, "%s", pv__show_word(source).text);
+    if (strlen(list) + 1 == sizeof list)
+        pv__format(list, sizeof list, "%s", pv__show_item(source).text);
     size_t column = pv__table_lookup(table, source);
     bool made = column == table->columns; /* of a term: none to be excluded */
-    const char *them = count == 1 ? "it" : "them", *how = made ? "out of `terms`" : "out with `exclude` ";
-    if (made)
-        list[0] = '\0';
+    const char *them = count == 1 ? "it" : "them";
+    char how[sizeof list + 32] = "out of `terms`";
+    if (!made)
+        pv__format(how, sizeof how, "out with `exclude=%s`", list);
     bool remedy_first = strlen(text) > 200; /* a message may be cut at its end, which must not be the remedy */
     if (refuse)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, made ? 0 : column + 1,
-                           "collinear columns: %s%sleave %s %s%s, or go on with a prior, or with `collinear` keep%s%s",
-                           remedy_first ? "" : text, remedy_first ? "" : "; ", them, how, list,
-                           remedy_first ? "; " : "", remedy_first ? text : "");
+                           "collinear columns: %s%sleave %s %s, or go on with a prior, or with `collinear=keep`%s%s",
+                           remedy_first ? "" : text, remedy_first ? "" : ";\n", them, how, remedy_first ? "; " : "",
+                           remedy_first ? text : "");
     pv__log(ctx, PV_LOG_WARNING,
             "collinear columns: %s; the prior alone decides how they share their effect: read their coefficients "
-            "together, or leave %s %s%s",
-            text, them, how, list);
+            "together, or leave %s %s",
+            text, them, how);
     return PV_OK;
 }
 
@@ -230,11 +231,10 @@ pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_datas
                               bool refuse) {
     size_t n = (size_t)data->features - schema->offset;
     if (data->rows <= n && refuse)
-        return pv__fail_at(
-            ctx, PV_ERR_INPUT, table->source, 0, 0,
-            "%zu features on %zu rows are always collinear; choose fewer with `features`, or go on with a "
-            "prior, or with `collinear` keep",
-            n, data->rows);
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                           "%zu features on %zu rows are always collinear;\nchoose fewer with `features`, or go on "
+                           "with a prior, or with `collinear=keep`",
+                           n, data->rows);
     if (data->rows <= n) {
         pv__log(ctx, PV_LOG_WARNING,
                 "%zu features on %zu rows are always collinear; the prior alone decides how they share their effects",

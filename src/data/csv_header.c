@@ -47,7 +47,7 @@ static bool count_on(const char *name, size_t c, double *first) {
 
 static pv_status refuse_header(pv__reader *r, const char *why) {
     return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, r->header, 0,
-                       "the first row looks like data, not like names of columns: %s; add a header, or read the file "
+                       "the first row looks like data, not like names of columns: %s;\nadd a header, or read the file "
                        "with `no-header`, which names the columns x1, x2, ...",
                        why);
 }
@@ -60,7 +60,7 @@ static pv_status check_names(pv__reader *r, char *const *names, size_t n) {
     for (size_t c = 0; c < n; c++) {
         if (names[c][0] == '\0')
             return pv__fail_at(r->ctx, PV_ERR_INPUT, file, r->input.line, c + 1,
-                               "the header has no name for column %zu; name it (from R, write with row.names = FALSE)",
+                               "the header has no name for column %zu;\nname it (from R, write with row.names = FALSE)",
                                c + 1);
         numbers = numbers && pv__csv_number(&r->form, names[c], strlen(names[c]), &value);
         counted = counted && count_on(names[c], c, &first);
@@ -71,7 +71,7 @@ static pv_status check_names(pv__reader *r, char *const *names, size_t n) {
     PV_TRY(pv__names_duplicate(r->ctx, names, n, &at, &earlier));
     if (at < n)
         return pv__fail_at(r->ctx, PV_ERR_INPUT, file, r->input.line, at + 1,
-                           "columns %zu and %zu are both named '%s'; rename one%s", earlier + 1, at + 1,
+                           "columns %zu and %zu are both named '%s';\nrename one%s", earlier + 1, at + 1,
                            pv__show(names[at]).text,
                            pv__number_parse(names[at], strlen(names[at]), &value)
                                ? " (if the file has no header, read it with `no-header`)"

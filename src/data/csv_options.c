@@ -50,7 +50,7 @@ static pv_status parse_separator(pv_ctx *ctx, const char *text, char *delimiter)
                  (d && strchr("\"\n\r .+-", d)) || strlen(text) != 1;
     if (unfit)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`separator`: '%s' cannot separate fields; use a comma, semicolon, tab or bar",
+                        "`separator`: '%s' cannot separate fields;\nuse a comma, semicolon, tab or bar",
                         pv__show(text).text);
     *delimiter = d;
     return PV_OK;
@@ -63,7 +63,7 @@ static pv_status parse_decimal(pv_ctx *ctx, const char *text, char *decimal) {
     *decimal = ',';
     if (strcmp(text, ",") == 0 || strcmp(text, "comma") == 0)
         return PV_OK;
-    return pv__fail(ctx, PV_ERR_USAGE, "`decimal`: '%s' is no decimal mark; use . or ,", pv__show(text).text);
+    return pv__fail(ctx, PV_ERR_USAGE, "`decimal`: '%s' is no decimal mark;\nuse . or ,", pv__show(text).text);
 }
 
 pv_status pv__csv_form_parse(pv_ctx *ctx, const pv_csv_options *options, pv__csv_form *form) {

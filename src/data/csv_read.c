@@ -169,10 +169,10 @@ static pv_status count_fields(pv__reader *r, const char *at, size_t found, size_
 }
 
 static pv_status ragged(pv__reader *r, size_t found) {
-    return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, r->input.line, 0,
-                       "this row has %zu field%s, the header %zu; correct the row (text with a delimiter in it needs "
-                       "double quotes)",
-                       found, found == 1 ? "" : "s", r->table->columns);
+    return pv__fail_at(
+        r->ctx, PV_ERR_INPUT, r->input.name, r->input.line, 0,
+        "this row has %zu field%s, the header %zu;\ncorrect the row (text with a delimiter in it needs double quotes)",
+        found, found == 1 ? "" : "s", r->table->columns);
 }
 
 /* A field that does not fit its column, unless the row has the wrong number of fields: then that is the cause. Where
@@ -191,15 +191,15 @@ static pv_status misfit(pv__reader *r, size_t c, size_t line, pv__field *field) 
     const char *decimal = pv__misread_hint(number ? text.text : r->table->column[c].level[0]);
     if (r->options && r->options->keep) /* for a model that is made: the column's kind is settled */
         return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, line, c + 1,
-                           "column %zu, '%s': '%s' is %s, but the fields above are %s%s; correct the cell, or name the "
-                           "texts that mean missing with `na`",
+                           "column %zu, '%s': '%s' is %s, but the fields above are %s%s;\ncorrect the cell, or name "
+                           "the texts that mean missing with `na`",
                            c + 1, name.text, text.text, is, above, decimal);
-    pv__shown word = pv__show_word(r->table->column[c].name);
-    return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, line, c + 1,
-                       "column %zu, '%s': '%s' is %s, but the fields above are %s%s; correct the cell, name the texts "
-                       "that mean missing with `na`, read the column as categories with `categorical` %s, or leave it "
-                       "out with `exclude` %s",
-                       c + 1, name.text, text.text, is, above, decimal, word.text, word.text);
+    pv__shown word = pv__show_item(r->table->column[c].name);
+    return pv__fail_at(
+        r->ctx, PV_ERR_INPUT, r->input.name, line, c + 1,
+        "column %zu, '%s': '%s' is %s, but the fields above are %s%s;\ncorrect the cell, name the texts that mean "
+        "missing with `na`, read the column as categories with `categorical=%s`, or leave it out with `exclude=%s`",
+        c + 1, name.text, text.text, is, above, decimal, word.text, word.text);
 }
 
 /* A scanned field into row table->rows of its column. Doing it twice, after the window ended within the row, is
@@ -327,7 +327,7 @@ static pv_status finish_table(pv__reader *r) {
     pv_table *table = r->table;
     if (table->rows == 0)
         return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, 0, 0,
-                           "the file has a header and no rows of data; add some (lines end with a line feed)");
+                           "the file has a header and no rows of data;\nadd some (lines end with a line feed)");
     for (size_t c = 0; c < table->columns; c++) {
         pv_column *column = &table->column[c];
         if (r->kind[c] == PV__UNDECIDED)

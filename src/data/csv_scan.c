@@ -51,7 +51,8 @@ pv_status pv__read_some(pv_ctx *ctx, const char *name, int descriptor, char *to,
     } while (n < 0 && errno == EINTR);
     if (n < 0)
         return pv__fail_at(ctx, PV_ERR_PATH, name, 0, 0,
-                           "cannot be read: %s; give a file that can, such as a copy on another disk", strerror(errno));
+                           "cannot be read: %s;\ngive a file that can, such as a copy on another disk",
+                           strerror(errno));
     *got = (size_t)n;
     return PV_OK;
 }
@@ -153,7 +154,7 @@ static pv_status too_long(const pv__scanner *scanner, bool quoted) {
     return pv__fail_at(scanner->ctx, PV_ERR_INPUT, scanner->input->name, scanner->line, scanner->column,
                        "a field of more than 1 MiB%s",
                        quoted ? "; it begins with a double quote that may lack its partner"
-                              : "; look for a missing delimiter or line end");
+                              : ";\nlook for a missing delimiter or line end");
 }
 
 static pv_status scan_plain(pv__scanner *scanner, const char *text, pv__field *field) {
@@ -209,7 +210,7 @@ static pv_status scan_quoted(pv__scanner *scanner, const char *text, pv__field *
         return too_long(scanner, true);
     if (*at == '\0' && scanner->input->final)
         return pv__fail_at(scanner->ctx, PV_ERR_INPUT, scanner->input->name, scanner->line, scanner->column,
-                           "the quoted field that begins here is never closed; add the missing double quote");
+                           "the quoted field that begins here is never closed;\nadd the missing double quote");
     if (*at == '\0')
         return PV_OK;
     const char *after = skip_blanks(scanner, at + 1);

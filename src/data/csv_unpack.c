@@ -58,7 +58,7 @@ static pv_status no_memory(pv_ctx *ctx) {
 }
 
 static pv_status damaged(pv_ctx *ctx, const pv__unpacker *u) {
-    return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0, "is compressed, and damaged; copy it again");
+    return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0, "is compressed, and damaged;\ncopy it again");
 }
 
 static pv_status begin_zstd(pv_ctx *ctx, pv__unpacker *u) {
@@ -158,7 +158,7 @@ pv_status pv__unpacker_read(pv_ctx *ctx, pv__unpacker *u, char *to, size_t size,
         size_t before = u->at;
         PV_TRY(u->gzip ? inflate_some(ctx, u, to, size, got) : zstd_some(ctx, u, to, size, got));
         if (*got == 0 && u->at == before && u->final && u->within)
-            return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0, "is compressed, and cut short; copy it again");
+            return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0, "is compressed, and cut short;\ncopy it again");
         u->unpacked += *got;
         if (u->unpacked > MOST * u->packed + PIECE)
             return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0,

@@ -267,9 +267,9 @@ static pv_status draw_all(pv_ctx *ctx, const pv_simulation *s, pv_archive *archi
     bool by_design;
     PV_TRY(pv__simulation_check(ctx, s, &by_design, &d->rows));
     if (s->size < 16 || s->size > PV_CT_SIZE_MAX)
-        return pv__fail(ctx, PV_ERR_USAGE, "`size` %lld is outside 16 to %d", (long long)s->size, (int)PV_CT_SIZE_MAX);
+        return pv__fail(ctx, PV_ERR_USAGE, "`size=%lld` is outside 16 to %d", (long long)s->size, (int)PV_CT_SIZE_MAX);
     if (!(s->absent >= 0 && s->absent <= 1))
-        return pv__fail(ctx, PV_ERR_USAGE, "`absent` %g is outside 0 to 1", s->absent);
+        return pv__fail(ctx, PV_ERR_USAGE, "`absent=%g` is outside 0 to 1", s->absent);
     if (s->within)
         return pv__fail(ctx, PV_ERR_USAGE, "`within` does not go with ct-nodules: selection is by label");
     d->simulation = s;

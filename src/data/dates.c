@@ -179,11 +179,10 @@ static int kind_of(const pv_column *column, bool *mixed) {
 
 static pv_status refuse(pv__reader *r, size_t c, const char *why) {
     const pv_column *column = &r->table->column[c];
-    return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, 0, c + 1,
-                       "column '%s' has dates such as %s, %s; write them as 2020-04-03, or leave the column out with "
-                       "`exclude` %s",
-                       pv__show(column->name).text, pv__show(column->level[0]).text, why,
-                       pv__show_word(column->name).text);
+    return pv__fail_at(
+        r->ctx, PV_ERR_INPUT, r->input.name, 0, c + 1,
+        "column '%s' has dates such as %s, %s;\nwrite them as 2020-04-03, or leave the column out with `exclude=%s`",
+        pv__show(column->name).text, pv__show(column->level[0]).text, why, pv__show_item(column->name).text);
 }
 
 static pv_status convert(pv__reader *r, size_t c, bool month_first) {

@@ -23,7 +23,7 @@ pv_status pv__engine_load(pv_ctx *ctx, const char *source, const char *variable,
                            variable, pv__show(dlerror()).text);
     if (!library)
         return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0,
-                           "cannot be %s without %s; there is no %s here. Install it, or name the file in %s", done,
+                           "cannot be %s without %s; there is no %s here.\nInstall it, or name the file in %s", done,
                            what, files[0], variable);
     for (; symbols->name; symbols++)
         if (!(*symbols->address = dlsym(library, symbols->name)))

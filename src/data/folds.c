@@ -19,9 +19,9 @@ static pv_status check_folds(pv_ctx *ctx, const pv_dataset *data, int64_t folds,
     if (!data->label || data->rows == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "folds need rows with labels");
     if (folds < 2)
-        return pv__fail(ctx, PV_ERR_USAGE, "`folds` %lld: there must be two at least", (long long)folds);
+        return pv__fail(ctx, PV_ERR_USAGE, "`folds=%lld`: there must be two at least", (long long)folds);
     if ((uint64_t)folds > data->rows)
-        return pv__fail(ctx, PV_ERR_USAGE, "`folds` %lld: there are only %zu rows; use fewer folds", (long long)folds,
+        return pv__fail(ctx, PV_ERR_USAGE, "`folds=%lld`: there are only %zu rows;\nuse fewer folds", (long long)folds,
                         data->rows);
     for (size_t n = 0; group && n < data->rows; n++)
         if (group[n] < 0)
@@ -73,7 +73,7 @@ static pv_status check_strata(pv_ctx *ctx, const pv_schema *schema, const pv_dat
         if (count[i] > 0 && first[i] >= 0)
             status = pv__fail(ctx, PV_ERR_INPUT,
                               "stratum %s has %zu row%s with label %s, all in one of %lld folds: nothing would be left "
-                              "to learn it from; join it with another stratum, or leave its rows out",
+                              "to learn it from;\njoin it with another stratum, or leave its rows out",
                               label_name(schema && schema->strata ? schema->strata->name : NULL, i / k).text, count[i],
                               count[i] == 1 ? "" : "s", label_name(schema ? schema->labels : NULL, i % k).text,
                               (long long)folds);
@@ -93,7 +93,7 @@ static pv_status deal_rows(pv_ctx *ctx, const pv_dataset *data, char *const *lab
         for (size_t n = 0; n < data->rows; n++)
             count += data->label[n] == y;
         if (count > 0 && count < (size_t)folds)
-            status = pv__fail(ctx, PV_ERR_INPUT, "label %s has %zu row%s, fewer than the %lld folds; use fewer folds",
+            status = pv__fail(ctx, PV_ERR_INPUT, "label %s has %zu row%s, fewer than the %lld folds;\nuse fewer folds",
                               label_name(labels, (size_t)y).text, count, count == 1 ? "" : "s", (long long)folds);
     }
     for (int cell = 0; cell < strata * data->classes && status == PV_OK; cell++) {
@@ -200,7 +200,7 @@ static pv_status check_dealt(pv_ctx *ctx, const table *t, char *const *labels) {
     for (size_t g = 0; g < t->groups; g++)
         groups += t->order[g].size > 0;
     if (groups < t->folds)
-        return pv__fail(ctx, PV_ERR_INPUT, "there %s %zu group%s, fewer than the %zu folds; use fewer folds",
+        return pv__fail(ctx, PV_ERR_INPUT, "there %s %zu group%s, fewer than the %zu folds;\nuse fewer folds",
                         groups == 1 ? "is" : "are", groups, groups == 1 ? "" : "s", t->folds);
     for (size_t y = 0; y < t->classes; y++)
         for (size_t f = 0; f < t->folds; f++) {
@@ -212,7 +212,7 @@ static pv_status check_dealt(pv_ctx *ctx, const table *t, char *const *labels) {
             return pv__fail(ctx, PV_ERR_INPUT,
                             "label %s is in %zu group%s, all in one fold: nothing would be left to learn it from%s",
                             label_name(labels, y).text, with, with == 1 ? "" : "s",
-                            with == 1 ? "; leave `group` out" : "; use fewer folds, or another `seed`");
+                            with == 1 ? ";\nleave `group` out" : ";\nuse fewer folds, or another `seed`");
         }
     return PV_OK;
 }
@@ -379,7 +379,7 @@ pv_status pv_schema_rescale(pv_ctx *ctx, const pv_schema *schema, const pv_datas
             if (!(sd > 0)) {
                 pv_status status = pv__fail(
                     ctx, PV_ERR_INPUT,
-                    "column '%s' has one value only in the rows to learn from; use fewer folds, or `exclude` it",
+                    "column '%s' has one value only in the rows to learn from;\nuse fewer folds, or `exclude` it",
                     pv__show(source->name).text);
                 pv_schema_free(ctx, made);
                 return status;

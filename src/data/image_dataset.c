@@ -18,7 +18,7 @@ const pv_option pv_image_option_table[] = {
      "to 1. Tables: a column of votes (counts or shares) for each label, in the order of the labels, or as "
      "LABEL=COL,...; a row counts as its share of votes for each label."},
     {"votes-min", PV_OPTION_INT, AT(votes_min), "1", 1, 1e6, NULL, NULL,
-     "Images with fewer votes count as missing: refused, or dropped with `missing` drop."},
+     "Images with fewer votes count as missing: refused, or dropped with `missing=drop`."},
     {"binarise", PV_OPTION_REAL, AT(binarise), "0", 0, 1e6, NULL, "GRADE",
      "Learn two labels instead of the grades, below and above, each image by the mean of its votes; those exactly on "
      "this are left out. 0: the grades are the labels. (eval `binarise` is different: it judges a model of grades, "
@@ -78,7 +78,7 @@ static pv_status parse_window(pv_ctx *ctx, const char *text, pv_image_encoding *
         good = pv__parse_real(low, &e->low) && pv__parse_real(comma + 1, &e->high) && e->low < e->high;
     }
     return good ? PV_OK
-                : pv__fail(ctx, PV_ERR_USAGE, "`window` %s: two numbers, the lower first, as in -1000,400", text);
+                : pv__fail(ctx, PV_ERR_USAGE, "`window=%s`: two numbers, the lower first, as in -1000,400", text);
 }
 
 /* The largest square that stays inside every image however it is turned, scaled and shifted. */
@@ -123,9 +123,9 @@ static pv_status learn_scale(pv_ctx *ctx, const pv_dataset *data, pv_image_encod
     if (status == PV_OK)
         pv__free(ctx, pixels);
     if (status == PV_OK && !(e->sd > 0 && isfinite(e->sd)))
-        status = pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0, "all pixels of array '%s' are the same%s",
-                             images->pixels.name,
-                             isfinite(e->low) ? " inside the `window`; widen it" : "; check that these are the images");
+        status = pv__fail_at(
+            ctx, PV_ERR_INPUT, images->source, 0, 0, "all pixels of array '%s' are the same%s", images->pixels.name,
+            isfinite(e->low) ? " inside the `window`;\nwiden it" : ";\ncheck that these are the images");
     return status;
 }
 
@@ -134,7 +134,7 @@ static pv_status check_views(pv_ctx *ctx, const pv_image_encoding *e, const pv_i
     if (images->layout == PV_IMAGES_VIEWS &&
         (images->planes != e->views || images->height != e->size || images->width != e->size))
         return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0,
-                           "array '%s' has %zu views of %zu x %zu, the model takes %zu of %zu x %zu: give its sizes "
+                           "array '%s' has %zu views of %zu x %zu, the model takes %zu of %zu x %zu:\ngive its sizes "
                            "with `model`, as in convnet:views=3,size=28",
                            images->pixels.name, images->planes, images->height, images->width, e->views, e->size,
                            e->size);
@@ -224,7 +224,7 @@ static pv_status read_images(pv_ctx *ctx, const pv_table *table, const pv_image_
     pv_status status = PV_OK;
     if (rows != table->rows)
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                             "array '%s' has %zu rows, the other arrays %zu; save as many of each",
+                             "array '%s' has %zu rows, the other arrays %zu;\nsave as many of each",
                              pv__show((*images)->pixels.name).text, rows, table->rows);
     if (status != PV_OK) {
         pv_images_free(ctx, *images);
@@ -275,7 +275,7 @@ static pv_status match_votes(pv_ctx *ctx, const pv_images *images, const pv_sche
         return PV_OK; /* below and above, as in training */
     if (from > to)
         return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0,
-                           "array '%s' has a vote of %zu for image [%zu]; the model's grades end at %s: correct it",
+                           "array '%s' has a vote of %zu for image [%zu]; the model's grades end at %s:\ncorrect it",
                            schema->image->votes, from, first_voted(images, from - 1), schema->labels[to - 1]);
     PV_TRY(pv__alloc(ctx, data->rows, to * sizeof *wide, &wide));
     for (size_t i = 0; i < data->rows; i++)
@@ -289,7 +289,7 @@ static pv_status check_layout(pv_ctx *ctx, const pv_image_encoding *e, const pv_
     static const char *const words[] = {"images [N][H][W]", "volumes [N][D][H][W]", "views [N][V][H][W]"};
     if (images->layout != e->layout)
         return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0,
-                           "array '%s' holds %s; the model was fitted to %s: give such", images->pixels.name,
+                           "array '%s' holds %s; the model was fitted to %s:\ngive such", images->pixels.name,
                            words[images->layout], words[e->layout]);
     return check_views(ctx, e, images);
 }
@@ -310,7 +310,7 @@ pv_status pv__images_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table 
                              .members_only = true};
     if (!table->arrays)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                           "is a table; the model was fitted to images: give an NPZ, NPY or IDX file");
+                           "is a table; the model was fitted to images:\ngive an NPZ, NPY or IDX file");
     PV_TRY(read_images(ctx, table, &wanted, &data->images));
     PV_TRY(check_layout(ctx, e, data->images));
     if (votes) {

@@ -29,7 +29,7 @@ static bool is_text(const pv_array *a) {
 
 static pv_status add_column(reader *r, const pv_array *array, const char *name, size_t offset, bool numbered) {
     if (r->columns == COLUMNS_MAX)
-        return pv__fail_at(r->ctx, PV_ERR_INPUT, r->path, 0, 0, "has more than %d columns; save fewer", COLUMNS_MAX);
+        return pv__fail_at(r->ctx, PV_ERR_INPUT, r->path, 0, 0, "has more than %d columns;\nsave fewer", COLUMNS_MAX);
     size_t size = strlen(name) + 24;
     PV_TRY(pv__alloc(r->ctx, size, 1, &r->name[r->columns]));
     if (numbered)
@@ -84,7 +84,7 @@ static pv_status add_file(reader *r, const char *name) {
     pv_archive *archive = r->other[r->others++];
     if (pv_archive_count(archive) != 1)
         return pv__fail_at(r->ctx, PV_ERR_INPUT, name, 0, 0,
-                           "has several arrays; a column is a file of one: save it alone (numpy.save)");
+                           "has several arrays; a column is a file of one:\nsave it alone (numpy.save)");
     PV_TRY(pv__archive_own(r->ctx, archive, 0, &a));
     if (a.dims != 1 || a.shape[0] != r->rows)
         return pv__fail_at(r->ctx, PV_ERR_INPUT, name, 0, 0,

@@ -87,7 +87,7 @@ static pv_status find_array(reader *r, const char *option, const char *named, pv
         PV_TRY(keep_archive(r, named, &archive));
         if (pv_archive_count(archive) != 1)
             return pv__fail_at(r->ctx, PV_ERR_INPUT, named, 0, 0,
-                               "has several arrays; `%s` takes a file of one: save it alone (numpy.save)", option);
+                               "has several arrays; `%s` takes a file of one:\nsave it alone (numpy.save)", option);
         PV_TRY(take_array(r, images, archive, 0, array));
         *found = true;
     } else if (images) {
@@ -106,7 +106,7 @@ static pv_status check_rows(const reader *r, const pv_array *array, int dims, co
     if (array->dims != dims)
         return wrong(r, array, "has %d dimension%s; %s is expected", array->dims, array->dims == 1 ? "" : "s", shape);
     if (array->shape[0] != r->file_rows)
-        return wrong(r, array, "has %zu rows, but array '%s' has %zu; save as many of each", array->shape[0],
+        return wrong(r, array, "has %zu rows, but array '%s' has %zu;\nsave as many of each", array->shape[0],
                      r->images->pixels.name, r->file_rows);
     return PV_OK;
 }
@@ -120,15 +120,15 @@ static pv_status read_pixels(reader *r) {
     PV_TRY(find_array(r, "images", r->roles->images, a, &found));
     images->pixels_hash = XXH3_64bits_digest(r->hash); /* so far of nothing else */
     if (is_text(a))
-        return wrong(r, a, "holds text, not pixels; name the array of images with `images`");
+        return wrong(r, a, "holds text, not pixels;\nname the array of images with `images`");
     if (a->dims != 3 && a->dims != 4)
         return wrong(r, a, "has %d dimensions; images are [N][H][W], volumes [N][D][H][W], views [N][V][H][W]",
                      a->dims);
     if (a->count == 0)
-        return wrong(r, a, "is empty; save images in it");
+        return wrong(r, a, "is empty;\nsave images in it");
     images->layout = a->dims == 3 ? PV_IMAGES_PLANES : r->roles->views ? PV_IMAGES_VIEWS : PV_IMAGES_VOLUMES;
     if (r->roles->views && a->dims == 3)
-        return wrong(r, a, "has 3 dimensions; ready views are [N][V][H][W]: leave `ready-views` out");
+        return wrong(r, a, "has 3 dimensions; ready views are [N][V][H][W]:\nleave `ready-views` out");
     images->planes = a->dims == 4 ? a->shape[1] : 1;
     images->height = a->shape[a->dims - 2];
     images->width = a->shape[a->dims - 1];
@@ -150,9 +150,9 @@ static pv_status check_pixels(const reader *r) {
         pv__images_touched(r->images, row * a->element);
         for (size_t i = 0; i < row && r->keep[n]; i++)
             if (!isfinite(pixels[i])) {
-                status = a->dims == 3 ? wrong(r, a, "has a pixel that is %s at [%zu][%zu][%zu]; give it a number",
+                status = a->dims == 3 ? wrong(r, a, "has a pixel that is %s at [%zu][%zu][%zu];\ngive it a number",
                                               isnan(pixels[i]) ? "NaN" : "infinite", n, i / width, i % width)
-                                      : wrong(r, a, "has a pixel that is %s at [%zu][%zu][%zu][%zu]; give it a number",
+                                      : wrong(r, a, "has a pixel that is %s at [%zu][%zu][%zu][%zu];\ngive it a number",
                                               isnan(pixels[i]) ? "NaN" : "infinite", n, i / (width * height),
                                               i / width % height, i % width);
                 break;
@@ -313,10 +313,9 @@ static pv_status few_votes(const reader *r, const pv_array *array, size_t n, int
         return PV_OK;
     }
     if (votes == 0)
-        return wrong(r, array, "has no vote for image [%zu]; `missing` drop leaves such images out", n);
+        return wrong(r, array, "has no vote for image [%zu]; `missing=drop` leaves such images out", n);
     return wrong(r, array,
-                 "has %lld vote%s for image [%zu], fewer than `votes-min`; `missing` drop leaves such images "
-                 "out",
+                 "has %lld vote%s for image [%zu], fewer than `votes-min`; `missing=drop` leaves such images out",
                  (long long)votes, votes == 1 ? "" : "s", n);
 }
 
@@ -341,7 +340,7 @@ static pv_status read_frequencies(reader *r, const pv_array *array) {
             continue;
         }
         if (!(fabs(sum - 1) <= 1e-4))
-            return wrong(r, array, "has frequencies that add up to %g, not 1, at [%zu]; correct them", sum, n);
+            return wrong(r, array, "has frequencies that add up to %g, not 1, at [%zu];\ncorrect them", sum, n);
         for (size_t y = 0; y < k; y++)
             images->frequency[n * k + y] /= sum;
     }
@@ -365,7 +364,7 @@ static pv_status read_votes(reader *r, const pv_array *array) {
     PV_TRY(check_rows(r, array, 2, "[N][raters]"));
     if (has_shares(r, array)) {
         if (r->roles->binarise > 0 || r->roles->votes_min > 1)
-            return wrong(r, array, "has shares of votes, not votes: leave %s out",
+            return wrong(r, array, "has shares of votes, not votes:\nleave %s out",
                          r->roles->binarise > 0 ? "`binarise`" : "`votes-min`");
         return read_frequencies(r, array);
     }
@@ -420,7 +419,7 @@ static pv_status read_targets(reader *r) {
             PV_TRY(find_array(r, kinds[i].option, kinds[i].named, &this_one, &found));
         if (found && chosen >= 0)
             return pv__fail_at(r->ctx, PV_ERR_USAGE, r->images->source, 0, 0,
-                               "has both `%s` and `%s`: say with one of them which array is the target",
+                               "has both `%s` and `%s`:\nsay with one of them which array is the target",
                                kinds[chosen].option, kinds[i].option);
         if (found) {
             chosen = i;
@@ -429,10 +428,10 @@ static pv_status read_targets(reader *r) {
     }
     if (chosen < 0)
         return pv__fail_at(r->ctx, PV_ERR_INPUT, r->images->source, 0, 0,
-                           "has no array 'labels', 'votes' or 'frequencies': name the target with `labels`, `votes` or "
-                           "`frequencies`");
+                           "has no array 'labels', 'votes' or 'frequencies':\nname the target with `target` or "
+                           "`votes`");
     if (roles->binarise > 0 && chosen != 1)
-        return pv__fail(r->ctx, PV_ERR_USAGE, "`binarise` is for votes; leave it out");
+        return pv__fail(r->ctx, PV_ERR_USAGE, "`binarise` is for votes;\nleave it out");
     return kinds[chosen].read(r, &array);
 }
 

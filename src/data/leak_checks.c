@@ -86,8 +86,8 @@ void pv__suspect_id(pv_ctx *ctx, pv__numbers numbers, const pv_dataset *data, co
         why = "is named as an id is";
     if (why)
         pv__log(ctx, PV_LOG_WARNING,
-                "column '%s' %s, and is taken as a feature; if it is not a measurement, use `id` %s",
-                pv__show(name).text, why, pv__show_word(name).text);
+                "column '%s' %s, and is taken as a feature; if it is not a measurement, use `id=%s`",
+                pv__show(name).text, why, pv__show_item(name).text);
 }
 
 /* ---- leaks ------------------------------------------------------------------------------------------------------- */
@@ -245,13 +245,12 @@ static bool mostly_single(pv__numbers numbers, const pv_dataset *data, bool all_
 }
 
 static void warn_of_sets(pv_ctx *ctx, const look *seen, const char *name, bool group) {
-    pv__log(
-        ctx, PV_LOG_WARNING,
-        "column '%s' looks like matched sets (%llu groups, each with %llu case%s), %s: odds ratios are then wrong; use "
-        "`matched` %s",
-        pv__show(name).text, (unsigned long long)seen->sets, (unsigned long long)seen->cases,
-        seen->cases == 1 ? "" : "s", group ? "and `group` takes no account of them" : "and is taken as a feature",
-        pv__show_word(name).text);
+    pv__log(ctx, PV_LOG_WARNING,
+            "column '%s' looks like matched sets (%llu groups, each with %llu case%s), %s: odds ratios are then wrong; "
+            "use `matched=%s`",
+            pv__show(name).text, (unsigned long long)seen->sets, (unsigned long long)seen->cases,
+            seen->cases == 1 ? "" : "s", group ? "and `group` takes no account of them" : "and is taken as a feature",
+            pv__show_item(name).text);
 }
 
 /* Whether the label shares of large groups are closer together than chance would have them: so many cases were taken of
@@ -279,8 +278,8 @@ static bool are_strata(size_t n, const scored *row, uint64_t *groups, double *sh
 static void warn_of_strata(pv_ctx *ctx, const look *seen, const char *name) {
     pv__log(ctx, PV_LOG_WARNING,
             "column '%s' looks like strata (%llu groups, each with a share of about %.2g cases): if rows were sampled "
-            "by it, use `strata` %s with `prevalence-by`, otherwise the risks in each of them are wrong",
-            pv__show(name).text, (unsigned long long)seen->strata, seen->share, pv__show_word(name).text);
+            "by it, use `strata=%s` with `prevalence-by`, otherwise the risks in each of them are wrong",
+            pv__show(name).text, (unsigned long long)seen->strata, seen->share, pv__show_item(name).text);
 }
 
 static bool is_stratum(const pv_schema *schema, const char *name) {

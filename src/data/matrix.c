@@ -287,12 +287,12 @@ static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__plan *
             bool near = fabs((number - source->mean) / source->sd) <= PV__FARTHEST;
             if (!near && plan->offset == plan->feature[s] && plan->offset < table->columns)
                 return PV__FAIL_CELL(ctx, table, row, plan->feature[s],
-                                     "an offset of %g in column '%s' is too large to compute with; correct the cell",
+                                     "an offset of %g in column '%s' is too large to compute with;\ncorrect the cell",
                                      number, pv__show(source->name).text);
             if (!near)
                 return PV__FAIL_CELL(ctx, table, row, plan->feature[s],
                                      "%g in column '%s' is too far from the mean %g of the rows that were learned from "
-                                     "(standard deviation %g) to compute with; correct the cell",
+                                     "(standard deviation %g) to compute with;\ncorrect the cell",
                                      number, pv__show(source->name).text, source->mean, source->sd);
         }
     return pv__fail(ctx, PV_ERR_INTERNAL, "a cell is too far from the mean, and none is");

@@ -21,12 +21,12 @@ pv_status pv_table_new(pv_ctx *ctx, const char *source, size_t rows, pv_table **
 
 static pv_status check_name(pv_ctx *ctx, const pv_table *table, const char *name) {
     if (!*name)
-        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, table->columns + 1, "column %zu has no name; name it",
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, table->columns + 1, "column %zu has no name;\nname it",
                            table->columns + 1);
     size_t earlier = pv__table_lookup(table, name);
     if (earlier < table->columns)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, table->columns + 1,
-                           "columns %zu and %zu are both named '%s'; rename one", earlier + 1, table->columns + 1,
+                           "columns %zu and %zu are both named '%s';\nrename one", earlier + 1, table->columns + 1,
                            pv__show(name).text);
     return PV_OK;
 }
@@ -133,8 +133,8 @@ static pv_status check_type(pv_ctx *ctx, const pv_table *table, pv_array_type ty
     if ((int)type >= PV_ARRAY_BOOL && type <= PV_ARRAY_F64)
         return PV_OK;
     return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, table->columns + 1,
-                       "column %zu: %s is not a type of number; give texts with pv_table_add_texts", table->columns + 1,
-                       pv_array_type_name(type));
+                       "column %zu: %s is not a type of number;\ngive texts with pv_table_add_texts",
+                       table->columns + 1, pv_array_type_name(type));
 }
 
 static ptrdiff_t or_packed(pv_array_type type, ptrdiff_t stride) {

@@ -55,10 +55,10 @@ static reading read_text(const char *text) {
 const char *pv__misread_hint(const char *text) {
     switch (read_text(text)) {
     case COMMA:
-        return " (for decimal commas, `decimal` ,)";
+        return " (for decimal commas, `decimal=,`)";
     case EITHER:
     case THOUSANDS:
-        return " (write numbers without separators of thousands; for decimal commas, `decimal` ,)";
+        return " (write numbers without separators of thousands; for decimal commas, `decimal=,`)";
     default:
         return "";
     }
@@ -73,22 +73,22 @@ pv_status pv__misread_check(pv_ctx *ctx, const pv_table *table, size_t column, c
     bool comma = example[COMMA], thousands = example[THOUSANDS], either = example[EITHER];
     if (example[NO_NUMBER] || !(comma || thousands || either))
         return PV_OK;
-    pv__shown name = pv__show(table->column[column].name), word = pv__show_word(table->column[column].name);
+    pv__shown name = pv__show(table->column[column].name), word = pv__show_item(table->column[column].name);
     bool known = decimal && (strcmp(decimal, ",") == 0 || strcmp(decimal, "comma") == 0);
     if (comma && !thousands && !known)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
-                           "column '%s' has numbers with a decimal comma ('%s'), which would become categories. Read "
-                           "them with `decimal` , or, if they are categories, name the column in `categorical` %s",
+                           "column '%s' has numbers with a decimal comma ('%s'), which would become categories.\nRead "
+                           "them with `decimal=,` or, if they are categories, name the column in `categorical=%s`",
                            name.text, pv__show(example[COMMA]).text, word.text);
     if (thousands && !comma)
         return pv__fail_at(
             ctx, PV_ERR_INPUT, table->source, 0, column + 1,
-            "column '%s' has numbers with separators of thousands ('%s'), which would become categories. "
-            "Write them without, or, if they are categories, name the column in `categorical` %s",
+            "column '%s' has numbers with separators of thousands ('%s'), which would become categories.\nWrite them "
+            "without, or, if they are categories, name the column in `categorical=%s`",
             name.text, pv__show(example[THOUSANDS]).text, word.text);
     pv__log(ctx, PV_LOG_WARNING,
-            "%s: column '%s' is taken as categories, but '%s' may be a number with a decimal comma (`decimal` ,) or a "
-            "separator of thousands (write it without); if it is a category, name the column in `categorical` %s",
+            "%s: column '%s' is taken as categories, but '%s' may be a number with a decimal comma (`decimal=,`) or a "
+            "separator of thousands (write it without); if it is a category, name the column in `categorical=%s`",
             table->source, name.text,
             pv__show(example[either  ? EITHER
                              : comma ? COMMA

@@ -112,14 +112,14 @@ static const struct {
 static pv_status unknown_type(pv_ctx *ctx, const char *path, const char *name, const char *descr) {
     if (descr && *descr == '[')
         return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
-                           "array '%s' is a structured array; save each of its fields as an array of its own, a['x']",
+                           "array '%s' is a structured array;\nsave each of its fields as an array of its own, a['x']",
                            pv__show(name).text);
     for (size_t i = 0; descr && strlen(descr) > 2 && i < sizeof other_types / sizeof *other_types; i++)
         if (strncmp(descr + 2, other_types[i].descr, strlen(other_types[i].descr)) == 0)
-            return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' %s; save %s", pv__show(name).text,
+            return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' %s;\nsave %s", pv__show(name).text,
                                other_types[i].what, other_types[i].remedy);
     return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
-                       "array '%s' has a type that is not known here; save it as integers, float32, float64 or text",
+                       "array '%s' has a type that is not known here;\nsave it as integers, float32, float64 or text",
                        pv__show(name).text);
 }
 
@@ -149,7 +149,7 @@ pv_status pv__array_fit(pv_ctx *ctx, const char *path, pv_array *array, size_t a
     if (!fits || __builtin_mul_overflow(count, array->element, &bytes) || bytes > available)
         return pv__fail_at(
             ctx, PV_ERR_FORMAT, path, 0, 0,
-            "array '%s' is cut short: its shape asks for more bytes than the %zu there are; copy it again",
+            "array '%s' is cut short: its shape asks for more bytes than the %zu there are;\ncopy it again",
             pv__show(array->name).text, available);
     array->count = count;
     return PV_OK;
@@ -171,13 +171,13 @@ pv_status pv__npy_header(pv_ctx *ctx, const char *path, const char *name, const 
     size_t wide = bytes->size >= 10 && bytes->data[6] >= 2 ? 4 : 2, length = 0;
     if (!pv__is_npy(bytes) || bytes->size < 8 + wide)
         return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
-                           "member '%s' is not an NPY array; save it with numpy.save or numpy.savez",
+                           "member '%s' is not an NPY array;\nsave it with numpy.save or numpy.savez",
                            pv__show(name).text);
     for (size_t i = 0; i < wide; i++)
         length |= (size_t)bytes->data[8 + i] << 8 * i;
     *begin = 8 + wide + length;
     if (length > bytes->size - 8 - wide || length > HEADER_MAX)
-        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' is cut short in its header; copy it again",
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' is cut short in its header;\ncopy it again",
                            pv__show(name).text);
     char *dict;
     PV_TRY(pv__alloc(ctx, length + 1, 1, &dict));
@@ -191,7 +191,7 @@ pv_status pv__npy_header(pv_ctx *ctx, const char *path, const char *name, const 
         status = unknown_type(ctx, path, name, descr);
     else if (!shape || !ordered)
         status = pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
-                             "array '%s' has a damaged header, or more than %d dimensions; save it again",
+                             "array '%s' has a damaged header, or more than %d dimensions;\nsave it again",
                              pv__show(name).text, PV_ARRAY_DIMS_MAX);
     pv__free(ctx, dict);
     return status;
@@ -228,7 +228,7 @@ pv_status pv__idx_header(pv_ctx *ctx, const char *path, const char *name, const 
     idx_type(bytes->data[2], array);
     *begin = 4 + 4 * (size_t)array->dims;
     if (*begin > bytes->size)
-        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is cut short in its header; copy it again");
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is cut short in its header;\ncopy it again");
     for (int i = 0; i < array->dims; i++) {
         const unsigned char *p = bytes->data + 4 + 4 * i;
         array->shape[i] = (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];

@@ -124,7 +124,7 @@ static pv_status make_header(pv_ctx *ctx, const pv_table *table, bool single, ui
                                        number, "rows", (json_int_t)table->rows, "lines", table->line != NULL, "written",
                                        written_header(&table->written), "columns", columns)
                            : NULL;
-    return pv__json_dump(ctx, root, "a name, or a level, of the table is not UTF-8; save the data as UTF-8", text);
+    return pv__json_dump(ctx, root, "a name, or a level, of the table is not UTF-8;\nsave the data as UTF-8", text);
 }
 
 static const double *wide_cells(const pv_column *column, size_t at, size_t n, double *buffer) {
@@ -169,7 +169,7 @@ static pv_status check_single(pv_ctx *ctx, const pv_table *table) {
             double x = pv__cell_number(&table->column[c], i);
             if (x - x == 0 && !((float)x - (float)x == 0))
                 return pv__fail_at(ctx, PV_ERR_INPUT, table->source, pv_table_line(table, i), c + 1,
-                                   "%g is too large for single precision; leave `single` out, or scale the column", x);
+                                   "%g is too large for single precision;\nleave `single` out, or scale the column", x);
         }
     return PV_OK;
 }
@@ -322,7 +322,7 @@ bool pv__packed_recognise(const char *path) {
 }
 
 static pv_status damaged(pv_ctx *ctx, const char *path, const char *why) {
-    return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is not a whole packed table: %s; pack the data again", why);
+    return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is not a whole packed table: %s;\npack the data again", why);
 }
 
 /* What is believed of a file once its header has its checksum: *at is where the columns begin. */

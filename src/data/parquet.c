@@ -34,16 +34,15 @@ static pv_status check_names(pv_ctx *ctx, const char *path, const pv_table *piec
         const char *name = piece->column[c].name;
         if (!is_utf8(name))
             return pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0,
-                               "the name of column %zu is not UTF-8, as Parquet needs it; save the data as UTF-8, or "
+                               "the name of column %zu is not UTF-8, as Parquet needs it;\nsave the data as UTF-8, or "
                                "write a CSV file",
                                c + 1);
         for (size_t d = 0; d < c; d++)
             if (strlen(piece->column[d].name) == strlen(name) && pv__text_begins(name, piece->column[d].name))
-                return pv__fail_at(
-                    ctx, PV_ERR_INPUT, path, 0, 0,
-                    "columns '%s' and '%s' differ in nothing but the case of letters, which Parquet files "
-                    "do not tell apart here; rename one, or write a CSV file",
-                    pv__show(piece->column[d].name).text, pv__show(name).text);
+                return pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0,
+                                   "columns '%s' and '%s' differ in nothing but the case of letters, which Parquet "
+                                   "files do not tell apart here;\nrename one, or write a CSV file",
+                                   pv__show(piece->column[d].name).text, pv__show(name).text);
     }
     return PV_OK;
 }
@@ -53,7 +52,7 @@ static pv_status check_texts(pv_ctx *ctx, const char *path, const pv_table *piec
         for (int32_t l = 0; l < piece->column[c].levels; l++)
             if (!is_utf8(piece->column[c].level[l]))
                 return pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0,
-                                   "'%s' in column '%s' is not UTF-8, as Parquet needs it; save the data as UTF-8, or "
+                                   "'%s' in column '%s' is not UTF-8, as Parquet needs it;\nsave the data as UTF-8, or "
                                    "write a CSV file",
                                    pv__show(piece->column[c].level[l]).text, pv__show(piece->column[c].name).text);
     return PV_OK;
@@ -164,7 +163,7 @@ static pv_status write_file(writing *w, const pv_output *output) {
     pv__query query = {.name = output->path};
     if (!output->temporary)
         return pv__fail_at(w->ctx, PV_ERR_PATH, output->path, 0, 0,
-                           "is no regular file, as Parquet needs it; give another name");
+                           "is no regular file, as Parquet needs it;\ngive another name");
     PV_TRY(next_piece(w));
     if (!w->piece)
         return pv__fail_at(w->ctx, PV_ERR_INPUT, output->path, 0, 0, "there are no rows to write");
@@ -175,8 +174,8 @@ static pv_status write_file(writing *w, const pv_output *output) {
         status = copy(w, &query, output->temporary);
     pv__duckdb_end(w->q);
     if (w->status != PV_OK) { /* in its own words */
-        const pv_error *e = &w->error;
-        return pv__fail_at(w->ctx, w->status, *e->file ? e->file : NULL, e->line, e->column, "%s", e->message);
+        w->ctx->error = w->error;
+        return w->status;
     }
     if (status == PV_ERR_INTERRUPTED)
         return pv__fail_at(w->ctx, status, output->path, 0, 0,

@@ -24,24 +24,24 @@ static pv_status parse_probability(const request *r, const char **at, double *p)
     const char *begin = skip_blanks(*at);
     size_t length = pv__number_prefix(begin, p);
     if (pv__is_hexadecimal(begin))
-        return pv__fail(r->ctx, PV_ERR_USAGE, "%s: '%s' is not a decimal number; write a share such as 0.125",
+        return pv__fail(r->ctx, PV_ERR_USAGE, "%s: '%s' is not a decimal number;\nwrite a share such as 0.125",
                         r->option, pv__show_n(begin, strcspn(begin, ",")).text);
     if (length == 0)
-        return pv__fail(r->ctx, PV_ERR_USAGE, "%s: '%s' is not a number where one is needed, in '%s'; write %s",
+        return pv__fail(r->ctx, PV_ERR_USAGE, "%s: '%s' is not a number where one is needed, in '%s';\nwrite %s",
                         r->option, pv__show(begin).text, pv__show(r->text).text,
                         *at > r->text && (*at)[-1] == '-' ? "an interval as LOW-HIGH" : "P, P,P,... or LABEL=P,...");
     *at = skip_blanks(begin + length);
     if (**at == '%' || **at == '/') {
         double below = 100;
         bool known = **at == '%' || (pv__number_prefix(*at + 1, &below) > 0 && below > 0);
-        return pv__fail(r->ctx, PV_ERR_USAGE, "%s: write '%s' as a decimal number, such as %g", r->option,
+        return pv__fail(r->ctx, PV_ERR_USAGE, "%s:\nwrite '%s' as a decimal number, such as %g", r->option,
                         pv__show(r->text).text, known && *p > 0 && *p < below ? *p / below : 0.01);
     }
     if (!(*p > 0 && *p < 1))
         return pv__fail(r->ctx, PV_ERR_USAGE, "%s: %s is outside (0,1)%s", r->option, pv__show_n(begin, length).text,
                         *p > 1 && *p < 100       ? "; a percentage is written as a share, 1.5 % as 0.015"
                         : *p == 0 && **at == ',' ? "; the decimal sign is a point, as in 0.005"
-                                                 : "; give a share above 0 and below 1, such as 0.01");
+                                                 : ";\ngive a share above 0 and below 1, such as 0.01");
     return PV_OK;
 }
 
@@ -49,13 +49,12 @@ static pv_status expect_end(const request *r, const char *at) {
     if (*at == '\0')
         return PV_OK;
     return pv__fail(r->ctx, PV_ERR_USAGE,
-                    "%s: '%s' is not understood after a number, in '%s'; write P, P,P,... or "
-                    "LABEL=P,...",
-                    r->option, pv__show(at).text, pv__show(r->text).text);
+                    "%s: '%s' is not understood after a number, in '%s';\nwrite P, P,P,... or LABEL=P,...", r->option,
+                    pv__show(at).text, pv__show(r->text).text);
 }
 
 static pv_status wrong_count(const request *r, int given) {
-    return pv__fail(r->ctx, PV_ERR_USAGE, "%s: %d number%s given for %d classes; give one each for %s", r->option,
+    return pv__fail(r->ctx, PV_ERR_USAGE, "%s: %d number%s given for %d classes;\ngive one each for %s", r->option,
                     given, given == 1 ? "" : "s", r->classes, r->joined);
 }
 
@@ -98,7 +97,7 @@ static pv_status parse_labelled(const request *r, double *prevalence) {
         if (y < 0)
             return unknown_label(r, at);
         if (prevalence[y] > 0)
-            return pv__fail(r->ctx, PV_ERR_USAGE, "%s: label '%s' is given twice; give each once", r->option,
+            return pv__fail(r->ctx, PV_ERR_USAGE, "%s: label '%s' is given twice;\ngive each once", r->option,
                             pv__show(r->labels[y]).text);
         at = skip_blanks(at + length);
         if (*at != '=')
@@ -157,7 +156,7 @@ static pv_status parse_numbers(const request *r, double *prevalence, double *low
 static pv_status set_interval(const request *r, double *prevalence, double low, double high) {
     if (!(low < high))
         return pv__fail(r->ctx, PV_ERR_USAGE, "%s: the interval '%s' is %s", r->option, pv__show(r->text).text,
-                        low > high ? "the wrong way round" : "a single number; write it once");
+                        low > high ? "the wrong way round" : "a single number;\nwrite it once");
     prevalence[1] = sqrt(low * high);
     prevalence[0] = 1 - prevalence[1];
     return PV_OK;
@@ -186,7 +185,7 @@ pv_status pv_prevalence_parse(pv_ctx *ctx, const char *option, const char *text,
         prevalence[y] /= sum;
         if (!(prevalence[y] > 0 && prevalence[y] < 1)) /* what is left for the others is lost in rounding */
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "%s: '%s' leaves label '%s' a share of %g; give one that is not so small", option,
+                            "%s: '%s' leaves label '%s' a share of %g;\ngive one that is not so small", option,
                             pv__show(text).text, pv__show(labels[y]).text, prevalence[y]);
     }
     return PV_OK;
@@ -198,5 +197,5 @@ pv_status pv_prevalence_parse_one(pv_ctx *ctx, const char *option, const char *t
     PV_TRY(pv_prevalence_parse(ctx, option, text, labels, classes, prevalence, &low, &high));
     if (isnan(low))
         return PV_OK;
-    return pv__fail(ctx, PV_ERR_USAGE, "%s %s: give one prevalence, not an interval", option, pv__show(text).text);
+    return pv__fail(ctx, PV_ERR_USAGE, "%s %s:\ngive one prevalence, not an interval", option, pv__show(text).text);
 }

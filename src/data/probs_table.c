@@ -31,7 +31,8 @@ static pv_status pairs_count(pv_ctx *ctx, const pairs *made) {
     if (made->n < PV__LABELS_MAX)
         return PV_OK;
     return pv__fail(ctx, PV_ERR_INPUT,
-                    "there are more than %d columns of probabilities; name those meant with `columns`", PV__LABELS_MAX);
+                    "there are more than %d columns of probabilities;\nname those meant with `columns`",
+                    PV__LABELS_MAX);
 }
 
 static pv_status pairs_room(pv_ctx *ctx, size_t most, pairs *made) {
@@ -56,7 +57,7 @@ static pv_status pairs_parse(pv_ctx *ctx, const char *option, const char *text, 
     PV_TRY(pv__names_split(ctx, option, text, &names, &n));
     pv_status status = pairs_room(ctx, n, made);
     if (status == PV_OK && n == 0)
-        status = pv__fail(ctx, PV_ERR_USAGE, "%s: name a column for each label, as LABEL=COLUMN,...", option);
+        status = pv__fail(ctx, PV_ERR_USAGE, "%s:\nname a column for each label, as LABEL=COLUMN,...", option);
     for (size_t i = 0; status == PV_OK && i < n; i++) {
         const char *equals = strchr(names[i], '=');
         if (!equals || equals == names[i] || !equals[1])
@@ -81,7 +82,7 @@ static pv_status pairs_by_prefix(pv_ctx *ctx, const pv_table *table, pairs *made
     if (made->n == 0)
         return pv__fail_at(
             ctx, PV_ERR_INPUT, table->source, 0, 0,
-            "no column is named p__LABEL; name those with the probabilities: `columns` LABEL=COLUMN,...");
+            "no column is named p__LABEL;\nname those with the probabilities: `columns=LABEL=COLUMN,...`");
     return PV_OK;
 }
 
@@ -183,10 +184,10 @@ static const char *opposite(const char *label) {
 static pv_status name_other_label(pv_ctx *ctx, bool named, pairs *found) {
     const char *label = found->label[0];
     if (!named)
-        return pv__fail(ctx, PV_ERR_INPUT,
-                        "'%s' is the only column of probabilities; if it is that of one of two labels, say so with "
-                        "`columns` %s=%s",
-                        pv__show(found->column[0]).text, pv__show(label).text, pv__show(found->column[0]).text);
+        return pv__fail(
+            ctx, PV_ERR_INPUT,
+            "'%s' is the only column of probabilities; if it is that of one of two labels, say so with `columns=%s=%s`",
+            pv__show(found->column[0]).text, pv__show(label).text, pv__show(found->column[0]).text);
     const char *usual = opposite(label);
     size_t room = (usual ? strlen(usual) : strlen(label) + 4) + 1;
     char *other;
@@ -214,7 +215,7 @@ static pv_status find_other_label(pv_ctx *ctx, const pv_table *table, const char
     }
     if (!other)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "the target '%s' has no label but '%s', so the other label is unknown: name a column for each",
+                        "the target '%s' has no label but '%s', so the other label is unknown:\nname a column for each",
                         pv__show(target).text, pv__show(found->label[0]).text);
     char *copy;
     PV_TRY(pv__strdup(ctx, other, &copy));
@@ -234,10 +235,10 @@ static pv_status check_target(pv_ctx *ctx, const char *target, const pv_probs *m
         while (row + 1 < made->table->rows && column->code[row] != l)
             row++;
         pv__join(made->labels, (size_t)made->classes, 8, joined, sizeof joined);
-        return PV__FAIL_CELL(ctx, made->table, row, c,
-                             "'%s' in column '%s' is none of the labels of the probabilities: %s; name them with "
-                             "`columns` LABEL=COL",
-                             pv__show(column->level[l]).text, pv__show(target).text, joined);
+        return PV__FAIL_CELL(
+            ctx, made->table, row, c,
+            "'%s' in column '%s' is none of the labels of the probabilities: %s;\nname them with `columns=LABEL=COL`",
+            pv__show(column->level[l]).text, pv__show(target).text, joined);
     }
     return PV_OK;
 }
@@ -266,7 +267,7 @@ static pv_status make_dataset(pv_ctx *ctx, const pv_probs_options *options, cons
 static const char *wrong_probability(double p) {
     return p >= 0 && p <= 1    ? NULL
            : p > 1 && p <= 100 ? "; divide percentages by 100"
-           : p < 0             ? "; convert log probabilities and logits first"
+           : p < 0             ? ";\nconvert log probabilities and logits first"
                                : "";
 }
 
@@ -292,8 +293,8 @@ static pv_status take_probabilities(pv_ctx *ctx, const size_t *column, size_t wi
             to[0] = 1 - from[0];
         else if (!(fabs(sum - 1) <= SUM_TOLERANCE))
             return pv__fail_at(ctx, PV_ERR_INPUT, made->table->source, pv_table_line(made->table, row), 0,
-                               "the probabilities of row %zu add up to %.6g, not to 1; correct them, or name the right "
-                               "ones with `columns`",
+                               "the probabilities of row %zu add up to %.6g, not to 1;\ncorrect them, or name the "
+                               "right ones with `columns`",
                                made->table->before + row + 1, sum);
         else
             for (size_t y = 0; y < classes; y++)
@@ -329,7 +330,7 @@ static pv_status check_labels(pv_ctx *ctx, const pairs *found) {
     for (size_t a = 0; a < found->n; a++)
         if (pv__label_find(found->label, (int32_t)a, found->label[a], strlen(found->label[a])) >= 0)
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "label '%s' has two columns of probabilities; name the one that is meant with `columns`",
+                            "label '%s' has two columns of probabilities;\nname the one that is meant with `columns`",
                             pv__show(found->label[a]).text);
     return PV_OK;
 }
@@ -453,10 +454,10 @@ pv_status pv_probs_pieces_next(pv_ctx *ctx, pv_probs_pieces *pieces, size_t rows
 static pv_status check_arrays(pv_ctx *ctx, size_t n, int classes, int width, const int32_t *label,
                               const double *weight) {
     if (n == 0 || classes < 2 || classes > PV__LABELS_MAX || (width != classes && !(width == 1 && classes == 2)))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "%zu rows of %d probabilities for %d labels: give one for each label, or of two that of the "
-                        "last",
-                        n, width, classes);
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "%zu rows of %d probabilities for %d labels:\ngive one for each label, or of two that of the last", n,
+            width, classes);
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
         if (label && !(label[i] >= 0 && label[i] < classes))
@@ -483,7 +484,7 @@ static pv_status copy_probabilities(pv_ctx *ctx, size_t n, size_t classes, size_
             sum += p[y];
         }
         if (width == classes && !(fabs(sum - 1) <= SUM_TOLERANCE))
-            return pv__fail(ctx, PV_ERR_INPUT, "the probabilities of row %zu add up to %.6g, not to 1; correct them",
+            return pv__fail(ctx, PV_ERR_INPUT, "the probabilities of row %zu add up to %.6g, not to 1;\ncorrect them",
                             i + 1, sum);
         for (size_t y = 0; y < width; y++)
             to[classes - width + y] = width == classes ? p[y] / sum : p[y];

@@ -96,7 +96,7 @@ static pv_status split(pv_ctx *ctx, const char *rest, char mark, pv__query *quer
     const char *at = strchr(rest, mark);
     if (!at || at == rest || !at[1])
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "'%s' names no table: put %c and its name behind the database, or %cSELECT ...",
+                        "'%s' names no table:\nput %c and its name behind the database, or %cSELECT ...",
                         pv__show(query->name).text, mark, mark);
     size_t length = (size_t)(at - rest);
     PV_TRY(pv__alloc(ctx, length + 1, 1, &query->database));
@@ -161,7 +161,7 @@ static pv_status parse(pv_ctx *ctx, const char *source, pv__query *query) {
             query->engine = databases[i].engine;
             if (has_password(source))
                 return pv__fail(ctx, PV_ERR_USAGE,
-                                "a source's name must have no password: models and reports keep it. Leave it out, and "
+                                "a source's name must have no password: models and reports keep it.\nLeave it out, and "
                                 "give it in PGPASSWORD or the file ~/.pgpass");
             return split(ctx, source + strlen(databases[i].prefix) - databases[i].kept, databases[i].mark, query);
         }
@@ -266,7 +266,7 @@ static pv_status check_options(pv_ctx *ctx, const pv_csv_options *options, const
                         : form->decimal != '.' && options->decimal ? "decimal"
                                                                    : NULL;
     return !given ? PV_OK
-                  : pv__fail(ctx, PV_ERR_USAGE, "`%s` is for CSV files, and this source is none: leave it out", given);
+                  : pv__fail(ctx, PV_ERR_USAGE, "`%s` is for CSV files, and this source is none:\nleave it out", given);
 }
 
 /* Cells that `na` names, of numbers and of texts. The usual ones are missing already. */

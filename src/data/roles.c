@@ -18,23 +18,19 @@ const pv_option pv_role_option_table[] = {
          "one "
          "that says so (case, yes, true, malignant, ...)."),
     ROLE("order", order, "LABELS",
-         "All labels in their order, comma-separated, as in low,medium,high: what `model` ordinal goes by. Default: "
-         "numbers "
-         "by size, texts by spelling."),
+         "All labels in their order, comma-separated, as in low,medium,high: what `model=ordinal` goes by. Default: "
+         "numbers by size, texts by spelling."),
     ROLE("weights", weights, "COL", "A column of counts or weights, one non-negative number per row."),
     {"weights-are", PV_OPTION_CHOICE, offsetof(pv_roles, weights_are), "auto", 0, 0, "auto|counts|sampling", NULL,
      "counts: so many rows are alike. sampling: a row stands for so many of the population (inverse probabilities); "
-     "its "
-     "intervals come from `infer` robust. auto: counts where all are whole numbers."},
-    ROLE(
-        "offset", offset, "COL",
-        "A column of numbers that are added to the log odds as they stand, with a coefficient of 1 (a known effect, "
-        "the logarithm of a time under observation). Two labels, or `model` ordinal; predict needs the column as well. "
-        "Never a feature."),
+     "its intervals come from `infer=robust`. auto: counts where all are whole numbers."},
+    ROLE("offset", offset, "COL",
+         "A column of numbers that are added to the log odds as they stand, with a coefficient of 1 (a known effect, "
+         "the logarithm of a time under observation). Two labels, or `model=ordinal`; predict needs the column as "
+         "well. Never a feature."),
     ROLE("cluster", cluster, "COL",
-         "Rows with the same value in this column were sampled together (a household, a practice): `infer` robust "
-         "counts "
-         "them as one, and folds do not split them. Never a feature."),
+         "Rows with the same value in this column were sampled together (a household, a practice): `infer=robust` "
+         "counts them as one, and folds do not split them. Never a feature."),
     ROLE("id", id, "COL", "A column that names rows; never a feature."),
     ROLE("group", group, "COL",
          "Rows with the same value in this column (a patient, a centre) stay in one fold, or on one side of "
@@ -44,10 +40,10 @@ const pv_option pv_role_option_table[] = {
          "clogit has them. Absolute risks need `prevalence` and `population-sample` as well. Never a feature."),
     ROLE("strata", strata, "COLS",
          "Columns that rows were sampled by beside their labels (a site, an age group), comma-separated: each "
-         "combination of their levels is a stratum with a prevalence of its own, which `prevalence-by`, "
-         "`phase-one` or `subcohort` has. With sampling weights or clusters and none of these they are the strata of a "
-         "survey, in which clusters or rows were drawn, for the variances of `infer` robust. They are categories, and "
-         "features like others; `exclude` takes them out of these."),
+         "combination of their levels is a stratum with a prevalence of its own, which `prevalence-by`, `phase-one` or "
+         "`subcohort` has. With sampling weights or clusters and none of these they are the strata of a survey, in "
+         "which clusters or rows were drawn, for the variances of `infer=robust`. They are categories, and features "
+         "like others; `exclude` takes them out of these."),
     ROLE("features", features, "COLS", "Only these columns are features, comma-separated. Default: all others."),
     ROLE("exclude", exclude, "COLS", "Columns that are not features, comma-separated."),
     ROLE("reference", reference, "COL=LEVEL",
@@ -141,7 +137,7 @@ static pv_status check_offset(pv_ctx *ctx, const pv_roles *roles) {
         const char *option, *list;
     } lists[] = {{"exclude", roles->exclude}, {"categorical", roles->categorical}, {"strata", roles->strata}};
     if (roles->image)
-        return pv__fail(ctx, PV_ERR_USAGE, "`offset` is for tables, and these rows are images: leave it out");
+        return pv__fail(ctx, PV_ERR_USAGE, "`offset` is for tables, and these rows are images:\nleave it out");
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         char **names;
         size_t n;
@@ -162,39 +158,39 @@ pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
     if (roles->votes && roles->target)
         return pv__fail(ctx, PV_ERR_USAGE, "give `target` or `votes`, not both");
     if (roles->votes && roles->positive)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "`positive` does not go with `votes`: labels are in the order of their columns; name the one of "
-            "interest last");
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`positive` does not go with `votes`: labels are in the order of their columns;\nname the one "
+                        "of interest last");
     if (roles->votes && (roles->matched || roles->strata))
-        return pv__fail(ctx, PV_ERR_USAGE, "`%s` does not go with `votes`: its rows have one label each; leave it out",
+        return pv__fail(ctx, PV_ERR_USAGE, "`%s` does not go with `votes`: its rows have one label each;\nleave it out",
                         roles->matched ? "matched" : "strata");
     if (roles->order && (roles->votes || roles->positive || pv__counts_slash(roles->target)))
-        return pv__fail(ctx, PV_ERR_USAGE, "`order` does not go with `%s`, which says it already: leave one out",
-                        roles->votes      ? "votes"
-                        : roles->positive ? "positive"
-                                          : "target` of counts");
+        return pv__fail(ctx, PV_ERR_USAGE, "`order` does not go with %s, which says it already:\nleave one out",
+                        roles->votes      ? "`votes`"
+                        : roles->positive ? "`positive`"
+                                          : "`target` of counts");
     if (roles->offset)
         PV_TRY(check_offset(ctx, roles));
     if (!roles->target && !roles->votes)
-        return pv__fail(ctx, PV_ERR_USAGE, "`target` is missing: name the column to predict");
+        return pv__fail(ctx, PV_ERR_USAGE, "`target` is missing:\nname the column to predict");
     if (!group)
         return PV_OK;
     if (!*group)
         return pv__fail(ctx, PV_ERR_USAGE, "%s needs the name of a column", option);
     if (roles->group && (roles->matched || roles->cluster) && strcmp(roles->group, group) != 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "%s stay together already: leave `group` out, or %s",
+        return pv__fail(ctx, PV_ERR_USAGE, "%s stay together already:\nleave `group` out, or %s",
                         roles->matched ? "matched sets" : "clusters", option);
     if (roles->matched && roles->cluster)
-        return pv__fail(ctx, PV_ERR_USAGE, "a fit has either `matched` sets or a `cluster`: leave one out");
+        return pv__fail(ctx, PV_ERR_USAGE, "a fit has either `matched` sets or a `cluster`:\nleave one out");
     if (roles->matched && roles->weights)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`weights` do not go with `matched`: write a row for each person of a set, and leave them out");
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`weights` do not go with `matched`:\nwrite a row for each person of a set, and leave them out");
     if (roles->target && strcmp(group, roles->target) == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "%s %s: this is the target; name the column of what stays together", option,
+        return pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is the target;\nname the column of what stays together", option,
                         pv__show(group).text);
     if (roles->weights && strcmp(group, roles->weights) == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "%s %s: these are the weights; name the column of what stays together",
+        return pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is the column of weights;\nname that of what stays together",
                         option, pv__show(group).text);
     return PV_OK;
 }
@@ -257,7 +253,7 @@ static pv_status plan_terms(pv_ctx *ctx, const pv_table *table, const pv_schema 
             return pv__fail(ctx, PV_ERR_USAGE, "`terms`: '%s' is the %s and cannot be a feature", pv__show(name).text,
                             part);
         if (term->kind == PV_TERM_PLAIN && excluded[*c])
-            return pv__fail(ctx, PV_ERR_USAGE, "`terms`: '%s' is named in `exclude` as well; leave it out of one",
+            return pv__fail(ctx, PV_ERR_USAGE, "`terms`: '%s' is named in `exclude` as well;\nleave it out of one",
                             pv__show(name).text);
         use[*c].named |= term->kind == PV_TERM_PLAIN;
         if (term->kind == PV_TERM_PLAIN || term->kind == PV_TERM_PRODUCT)
@@ -265,8 +261,7 @@ static pv_status plan_terms(pv_ctx *ctx, const pv_table *table, const pv_schema 
         use[*c].replaced = true;
         if (category[*c])
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "`terms`: '%s' is named in `categorical` and has no %s; leave it out of "
-                            "one",
+                            "`terms`: '%s' is named in `categorical` and has no %s;\nleave it out of one",
                             pv__show(name).text, pv_term_kind_name(term->kind));
         PV_TRY(pv__number_column(ctx, table, "`terms`", name, c));
     }
@@ -284,8 +279,8 @@ static pv_status check_products(pv_ctx *ctx, const pv_table *table, const pv_sch
             f++;
         if (f == plan->features)
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "`terms`: '%s' has categories, and an interaction needs their column as a feature; name it "
-                            "in `terms` or `features`, or leave it out of `exclude`",
+                            "`terms`: '%s' has categories, and an interaction needs their column as a feature;\nname "
+                            "it in `terms` or `features`, or leave it out of `exclude`",
                             pv__show(schema->term[i / 2].column[i % 2]).text);
     }
     return PV_OK;
@@ -332,7 +327,7 @@ pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
     PV_GOTO(done, check_products(ctx, table, schema, category, plan));
     if (plan->features == (plan->offset < n) && schema->terms == 0)
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                             "no column is left as a feature beside the target; check `features` and `exclude`");
+                             "no column is left as a feature beside the target;\ncheck `features` and `exclude`");
 done:
     pv__free(ctx, wanted);
     pv__free(ctx, excluded);
@@ -363,7 +358,7 @@ static pv_status find_source(pv_ctx *ctx, const pv_table *table, const pv_source
     return PV__FAIL_CELL(ctx, table, row, *column, "column '%s' held numbers in training, here it holds '%s'%s",
                          pv__show(source->name).text, pv__show(text).text,
                          pv__number_parse(text, strlen(text), &value)
-                             ? "; training was told of decimal commas: if there are points here, add `decimal` ."
+                             ? "; training was told of decimal commas: if there are points here, add `decimal=.`"
                              : "");
 }
 

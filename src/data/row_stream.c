@@ -86,16 +86,17 @@ static pv_status put_cell(row_stream *s, size_t c, pv__cell cell) {
     to->from[s->n] = to->used;
     to->length[s->n] = 0;
     if (cell.kind == PV__CELL_OTHER)
-        return pv__fail(s->ctx, PV_ERR_INPUT,
-                        "column '%s' is neither numbers nor texts; make one of these of it in a query, or leave it out",
-                        pv__show(s->rows.name(s->rows.state, c)).text);
+        return pv__fail(
+            s->ctx, PV_ERR_INPUT,
+            "column '%s' is neither numbers nor texts;\nmake one of these of it in a query, or leave it out",
+            pv__show(s->rows.name(s->rows.state, c)).text);
     if (cell.kind == PV__CELL_MISSING || (cell.kind == PV__CELL_NUMBER && !cell.text))
         return PV_OK;
     if (cell.kind == PV__CELL_NUMBER)
         return to->kind == PV__CELL_NUMBER && !to->spelled ? PV_OK : keep_text(s, to, cell);
     if (to->kind == PV__CELL_NUMBER)
         return pv__fail(s->ctx, PV_ERR_INPUT,
-                        "column '%s': '%s' is not a number, but %s; make texts of all (CAST) or leave those rows out",
+                        "column '%s': '%s' is not a number, but %s;\nmake texts of all (CAST) or leave those rows out",
                         pv__show(s->rows.name(s->rows.state, c)).text, pv__show_n(cell.text, cell.length).text,
                         to->number ? "the cells above are" : "nothing above it has a value, and numbers were expected");
     PV_TRY(keep_text(s, to, cell));
@@ -112,7 +113,7 @@ static pv_status read_batch(row_stream *s) {
         if (pv__interrupted(s->ctx))
             return pv__fail(s->ctx, PV_ERR_INTERRUPTED, "stopped while reading");
         if (code < 0)
-            return pv__fail(s->ctx, PV_ERR_INPUT, "%s", s->rows.error(s->rows.state));
+            return pv__engine_fail(s->ctx, NULL, s->rows.error(s->rows.state));
         s->ended = code == 0;
         if (s->ended)
             break;
@@ -272,8 +273,10 @@ pv_status pv__rows_stream(pv_ctx *ctx, const char *source, const pv__rows *rows,
     }
     status = read_batch(s);
     if (status == PV_ERR_INPUT) { /* where it is */
-        failed(s);
-        status = pv__engine_fail(ctx, source, s->error);
+        char text[PV_MESSAGE_SIZE];
+        pv__format(text, sizeof text, "%s", ctx->error.message);
+        pv__error_break(&ctx->error, text);
+        status = pv__fail_at(ctx, PV_ERR_INPUT, source, 0, 0, "%s", text);
     }
     if (status != PV_OK)
         goto fail;

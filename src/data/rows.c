@@ -21,11 +21,10 @@ static pv_status check_weights(pv_ctx *ctx, const pv_table *table, size_t column
     for (size_t row = 0; row < table->rows; row++) {
         double weight = pv__cell_number(weights, row);
         if (!isnan(weight) && !pv_weight_sound(weight)) /* a missing one is seen to with the other cells */
-            return PV__FAIL_CELL(
-                ctx, table, row, column,
-                "weight %g in column '%s': weights are 0, or from 1e-100 to 1e100; correct the cell, or leave "
-                "the row out",
-                weight, pv__show(weights->name).text);
+            return PV__FAIL_CELL(ctx, table, row, column,
+                                 "weight %g in column '%s': weights are 0, or from 1e-100 to 1e100;\ncorrect the cell, "
+                                 "or leave the row out",
+                                 weight, pv__show(weights->name).text);
         if (weight == 0) {
             states->state[row] = NO_WEIGHT;
             states->no_weight++;
@@ -34,7 +33,7 @@ static pv_status check_weights(pv_ctx *ctx, const pv_table *table, size_t column
     }
     if (!(total > 0))
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
-                           "all weights in column '%s' are 0; give the rows to be used a weight above 0",
+                           "all weights in column '%s' are 0;\ngive the rows to be used a weight above 0",
                            pv__show(weights->name).text);
     return PV_OK;
 }
@@ -44,10 +43,10 @@ static pv_status check_counts(pv_ctx *ctx, const pv_table *table, size_t column)
     for (size_t row = 0; row < table->rows; row++) {
         double count = pv__cell_number(counts, row);
         if (!isnan(count) && !pv_weight_sound(count))
-            return PV__FAIL_CELL(ctx, table, row, column,
-                                 "%g in column '%s' is not a count of people: 0, or from 1e-100 to 1e100; correct the "
-                                 "cell",
-                                 count, pv__show(counts->name).text);
+            return PV__FAIL_CELL(
+                ctx, table, row, column,
+                "%g in column '%s' is not a count of people: 0, or from 1e-100 to 1e100;\ncorrect the cell", count,
+                pv__show(counts->name).text);
     }
     return PV_OK;
 }
@@ -62,7 +61,7 @@ static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool
         if (!pv__cell_missing(column, row)) {
             if (feature && column->type == PV_COLUMN_NUMBER && isinf(pv__cell_number(column, row)))
                 return PV__FAIL_CELL(ctx, table, row, c,
-                                     "'%s' is infinite here, or beyond the largest number; correct the cell",
+                                     "'%s' is infinite here, or beyond the largest number;\ncorrect the cell",
                                      pv__show(column->name).text);
             continue;
         }
@@ -128,13 +127,13 @@ static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__pla
         pv__format(among, sizeof among, " from row %zu on", table->before + 1);
     if (states->missing > 0 && missing != PV_MISSING_DROP)
         return PV__FAIL_CELL(ctx, table, states->first_row, at,
-                             "'%s' is missing here (rows with missing cells: %zu of %zu%s); fill it in, or leave such "
-                             "rows out with `missing` drop%s",
+                             "'%s' is missing here (rows with missing cells: %zu of %zu%s);\nfill it in, or leave such "
+                             "rows out with `missing=drop`%s",
                              pv__show(table->column[at].name).text, states->missing, table->rows, among,
                              is_feature(plan, at) ? advice : "");
     if (states->missing + states->no_weight == table->rows && !table->piece)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                           "no row is left: %zu have missing cells, %zu have weight 0; fill them in, or leave columns "
+                           "no row is left: %zu have missing cells, %zu have weight 0;\nfill them in, or leave columns "
                            "that lack many out with `exclude`",
                            states->missing, states->no_weight);
     return PV_OK;

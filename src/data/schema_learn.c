@@ -44,13 +44,13 @@ static pv_status check_labels(pv_ctx *ctx, const pv_table *table, const pv__plan
     const char *name = table->column[plan->target].name;
     if (labels->levels == 1)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
-                           "the target '%s' is '%s' in every row that is used; there is nothing to learn: check the "
+                           "the target '%s' is '%s' in every row that is used; there is nothing to learn:\ncheck the "
                            "column and which rows were kept",
                            pv__show(name).text, pv__show(labels->level[0]).text);
     if (labels->levels > PV__CLASSES_MAX)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
                            "the target '%s' has more than %d different values; it looks like a number or an id, not "
-                           "like classes: name another with `target`",
+                           "like classes:\nname another with `target`",
                            pv__show(name).text, PV__CLASSES_MAX);
     return PV_OK;
 }
@@ -62,7 +62,7 @@ static pv_status refuse_twins(pv_ctx *ctx, const pv_table *table, const pv__plan
         const char *a = labels->level[i - 1], *b = labels->level[i];
         if (pv__number_parse(a, strlen(a), &left) && pv__number_parse(b, strlen(b), &right) && left == right)
             return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
-                               "the target has the labels '%s' and '%s', one number in two spellings; use one",
+                               "the target has the labels '%s' and '%s', one number in two spellings;\nuse one",
                                pv__show(a).text, pv__show(b).text);
     }
     return PV_OK;
@@ -72,7 +72,7 @@ static pv_status move_positive(pv_ctx *ctx, const pv_dataset *data, const char *
     char joined[200];
     pv__join(labels->level, (size_t)labels->levels, 6, joined, sizeof joined);
     if (labels->levels != 2)
-        return pv__fail(ctx, PV_ERR_USAGE, "`positive` is for two classes; the target has %d: %s; leave it out",
+        return pv__fail(ctx, PV_ERR_USAGE, "`positive` is for two classes; the target has %d: %s;\nleave it out",
                         (int)labels->levels, joined);
     int32_t at = pv__label_find(labels->level, 2, positive, strlen(positive));
     if (at < 0) {
@@ -112,7 +112,7 @@ static pv_status put_in_order(pv_ctx *ctx, const pv_dataset *data, const char *o
     }
     pv__join(labels->level, n, 8, joined, sizeof joined);
     if (found < n || pv__names_entries(order) != n)
-        PV_GOTO(done, pv__fail(ctx, PV_ERR_USAGE, "`order` %s: list each of the %zu labels once; they are %s",
+        PV_GOTO(done, pv__fail(ctx, PV_ERR_USAGE, "`order=%s`:\nlist each of the %zu labels once; they are %s",
                                pv__show(order).text, n, joined));
     for (size_t i = 0; i < data->rows; i++)
         labels->code[i] = place[labels->code[i]];
@@ -249,8 +249,8 @@ static pv_status learn_columns(pv_ctx *ctx, const pv_table *table, const pv_role
                                pv_dataset *data) {
     if (table->images && !roles->features)
         return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0,
-                           "has images, and this model takes columns: choose `model` convnet or inception, or name the "
-                           "columns to learn from with `features`");
+                           "has images, and this model takes columns:\nchoose `model=convnet` or inception, or name "
+                           "the columns to learn from with `features`");
     pv__plan plan;
     PV_TRY(pv__terms_parse(ctx, roles->terms, schema));
     PV_TRY(pv__plan_learn(ctx, table, roles, schema, &plan));
@@ -262,7 +262,7 @@ static pv_status learn_columns(pv_ctx *ctx, const pv_table *table, const pv_role
     PV_GOTO(done, pv__alloc(ctx, coded, sizeof *code, &code));
     PV_GOTO(done, pv__alloc(ctx, coded, sizeof *plan.glance, &plan.glance));
     PV_GOTO(done, pv__rows_select(ctx, table, &plan, roles->missing,
-                                  ", or learn from them with `missing` indicator or impute", data));
+                                  ", or learn from them with `missing=indicator` or impute", data));
     PV_GOTO(done, roles->votes ? pv__votes_learn(ctx, table, roles->votes, schema, data)
                                : learn_labels(ctx, table, &plan, roles, schema, data));
     PV_GOTO(done, pv__sources_learn(ctx, table, &plan, roles, data, schema, code));
@@ -412,7 +412,7 @@ static pv_status apply_columns(pv_ctx *ctx, const pv_schema *schema, const pv_ta
     PV_GOTO(done, pv__alloc(ctx, plan.features, sizeof *code, &code));
     PV_GOTO(done,
             pv__rows_select(ctx, table, &plan, missing_rule(schema, roles),
-                            roles->missing == PV_MISSING_MODEL ? ", or predict them with `missing` impute" : "", data));
+                            roles->missing == PV_MISSING_MODEL ? ", or predict them with `missing=impute`" : "", data));
     if (pv__plan_counts(&plan, table))
         PV_GOTO(done, pv__counts_apply(ctx, table, &plan, schema, data));
     if (plan.target < table->columns) {

@@ -143,10 +143,10 @@ pv_status pv__simulation_check(pv_ctx *ctx, const pv_simulation *s, bool *design
     if (by_design(s) && (s->cases < 0 || s->controls < 0))
         return pv__fail(ctx, PV_ERR_USAGE, "a case-control sample needs both `cases` and `controls`");
     if (by_design(s) && (s->cases > INT64_MAX - s->controls || s->cases + s->controls == 0))
-        return pv__fail(ctx, PV_ERR_USAGE, "`cases` %lld and `controls` %lld: there must be one row at least",
+        return pv__fail(ctx, PV_ERR_USAGE, "`cases=%lld` and `controls=%lld`: there must be one row at least",
                         (long long)s->cases, (long long)s->controls);
     if (!by_design(s) && s->rows < 1)
-        return pv__fail(ctx, PV_ERR_USAGE, "`rows` %lld: there must be one row at least", (long long)s->rows);
+        return pv__fail(ctx, PV_ERR_USAGE, "`rows=%lld`: there must be one row at least", (long long)s->rows);
     *design = by_design(s);
     *rows = (size_t)(*design ? s->cases + s->controls : s->rows);
     return PV_OK;
@@ -157,11 +157,11 @@ static pv_status check_simulation(pv_ctx *ctx, bool gaussian, const pv_simulatio
     size_t rows;
     PV_TRY(pv__simulation_check(ctx, s, &design, &rows));
     if (gaussian && (s->dimensions < 1 || s->dimensions > 100000))
-        return pv__fail(ctx, PV_ERR_USAGE, "`dimensions` %lld is outside 1 to 100000", (long long)s->dimensions);
+        return pv__fail(ctx, PV_ERR_USAGE, "`dimensions=%lld` is outside 1 to 100000", (long long)s->dimensions);
     if (!gaussian && !(s->strength >= 0 && s->strength <= 100))
-        return pv__fail(ctx, PV_ERR_USAGE, "`strength` %g is not a number from 0 to 100", s->strength);
+        return pv__fail(ctx, PV_ERR_USAGE, "`strength=%g` is not a number from 0 to 100", s->strength);
     if (gaussian && !(s->separation >= 0 && isfinite(s->separation)))
-        return pv__fail(ctx, PV_ERR_USAGE, "`separation` %g is not a finite number of at least 0", s->separation);
+        return pv__fail(ctx, PV_ERR_USAGE, "`separation=%g` is not a finite number of at least 0", s->separation);
     return PV_OK;
 }
 
@@ -188,14 +188,14 @@ static pv_status find_within(pv_ctx *ctx, const pv_simulation *s, const pv_table
     if (!s->within)
         return PV_OK;
     if (!(s->low < s->high))
-        return pv__fail(ctx, PV_ERR_USAGE, "`within` %s: the range from %g to %g is empty", pv__show(s->within).text,
+        return pv__fail(ctx, PV_ERR_USAGE, "`within=%s`: the range from %g to %g is empty", pv__show(s->within).text,
                         s->low, s->high);
     if (s->within_label < -1 || s->within_label > 1)
         return pv__fail(ctx, PV_ERR_USAGE, "`within`: there is no label %d", s->within_label);
     size_t column;
     PV_TRY(pv_table_find(ctx, table, "`within`", s->within, &column));
     if (column == *feature)
-        return pv__fail(ctx, PV_ERR_USAGE, "`within` %s: is the label; `cases` and `controls` select by it",
+        return pv__fail(ctx, PV_ERR_USAGE, "`within=%s`: is the label; `cases` and `controls` select by it",
                         pv__show(s->within).text);
     *feature = column;
     return PV_OK;
@@ -227,7 +227,7 @@ static pv_status fill_table(pv_ctx *ctx, bool gaussian, const pv_simulation *s, 
         int label = by_design(s) ? row < (size_t)s->cases : -1;
         label = draw_row(gaussian, s, truth, &rng, label, within, features, x);
         if (label < 0)
-            return pv__fail(ctx, PV_ERR_USAGE, "`within` %s: none of %d rows lies between %g and %g; widen the range",
+            return pv__fail(ctx, PV_ERR_USAGE, "`within=%s`: none of %d rows lies between %g and %g;\nwiden the range",
                             pv__show(s->within).text, (int)CANDIDATES_MAX, s->low, s->high);
         for (size_t j = 0; j < features; j++)
             table->column[j].number[row] = x[j];

@@ -119,7 +119,7 @@ static pv_status draw_labelled(pv_ctx *ctx, double intercept, double mean, int l
     for (int candidate = 0; candidate < CANDIDATES_MAX; candidate++)
         if (draw_person(intercept, mean, rng, x) == label)
             return PV_OK;
-    return pv__fail(ctx, PV_ERR_NUMERIC, "the prevalence is too low to find cases; raise `prevalence`");
+    return pv__fail(ctx, PV_ERR_NUMERIC, "the prevalence is too low to find cases;\nraise `prevalence`");
 }
 
 static size_t cases_of(const pv_design_simulation *d, size_t each, size_t s) {
@@ -261,20 +261,19 @@ static pv_status make_known(pv_ctx *ctx, design kind, const world *w, const doub
 
 static pv_status check(pv_ctx *ctx, design kind, const pv_design_simulation *d, bool known) {
     if (!(d->prevalence >= 1e-4 && d->prevalence <= 0.5))
-        return pv__fail(ctx, PV_ERR_USAGE, "`prevalence` %g is outside 0.0001 to 0.5", d->prevalence);
+        return pv__fail(ctx, PV_ERR_USAGE, "`prevalence=%g` is outside 0.0001 to 0.5", d->prevalence);
     if (kind != MATCHED && (d->strata < 1 || d->strata > 1000))
-        return pv__fail(ctx, PV_ERR_USAGE, "`strata` %lld is outside 1 to 1000", (long long)d->strata);
+        return pv__fail(ctx, PV_ERR_USAGE, "`strata=%lld` is outside 1 to 1000", (long long)d->strata);
     if (kind != MATCHED && (d->rows < 4 * d->strata || d->rows > 100000000))
-        return pv__fail(ctx, PV_ERR_USAGE, "`rows` %lld: give four for each of %lld strata at least",
+        return pv__fail(ctx, PV_ERR_USAGE, "`rows=%lld`:\ngive four for each of %lld strata at least",
                         (long long)d->rows, (long long)d->strata);
     if (kind == COHORT && (d->cohort < 1 || d->cohort > 1000000000))
-        return pv__fail(ctx, PV_ERR_USAGE, "`cohort` %lld is outside 1 to 1e9", (long long)d->cohort);
+        return pv__fail(ctx, PV_ERR_USAGE, "`cohort=%lld` is outside 1 to 1e9", (long long)d->cohort);
     if (kind == COHORT && !(d->subcohort >= 0 && d->subcohort <= 1))
-        return pv__fail(ctx, PV_ERR_USAGE, "`subcohort` %g is outside 0 to 1", d->subcohort);
+        return pv__fail(ctx, PV_ERR_USAGE, "`subcohort=%g` is outside 0 to 1", d->subcohort);
     if (kind == MATCHED && (d->sets < 1 || d->per_case < 1 || d->sets > 10000000 || d->per_case > 1000))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`sets` %lld with `per-case` %lld: give one at least, and 1000 controls at "
-                        "most",
+                        "`sets=%lld` with `per-case=%lld`:\ngive one at least, and 1000 controls at most",
                         (long long)d->sets, (long long)d->per_case);
     if (known && kind != SITES && kind != COHORT)
         return pv__fail(ctx, PV_ERR_USAGE, "`known` is of sites and cohort: %s needs nothing beside its rows",
@@ -295,7 +294,7 @@ pv_status pv_simulate_design(pv_ctx *ctx, const char *name, const pv_design_simu
     for (kind = SITES; kind < KINDS && strcmp(name, KIND[kind]) != 0;)
         kind++;
     if (kind == KINDS)
-        return pv__fail(ctx, PV_ERR_USAGE, "'%s' is no design; choose sites, cohort, matched or survey",
+        return pv__fail(ctx, PV_ERR_USAGE, "'%s' is no design;\nchoose sites, cohort, matched or survey",
                         pv__show(name).text);
     PV_TRY(check(ctx, kind, d, known != NULL));
     pv_status status;

@@ -23,7 +23,7 @@ pv_status pv__source_open(pv_ctx *ctx, const char *path, pv__source *source) {
     if (fstat(fileno(stream), about) != 0 || !S_ISREG(about->st_mode))
         status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is not a regular file; arrays must be on a disk");
     else if (about->st_size == 0)
-        status = pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is empty; copy it again");
+        status = pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is empty;\ncopy it again");
     if (status == PV_OK) {
         source->size = (size_t)about->st_size;
         source->descriptor = fcntl(fileno(stream), F_DUPFD_CLOEXEC, 0);
@@ -44,7 +44,7 @@ void pv__source_close(pv__source *source) {
 
 pv_status pv__source_changed(pv_ctx *ctx, const pv__source *source) {
     return pv__fail_at(ctx, PV_ERR_INPUT, source->path, 0, 0,
-                       "was changed while it was in use; run the command again when nothing writes to it");
+                       "was changed while it was in use;\nrun the command again when nothing writes to it");
 }
 
 pv_status pv__source_read(pv_ctx *ctx, const pv__source *source, uint64_t offset, size_t n, void *to) {
@@ -66,7 +66,7 @@ pv_status pv__source_map(pv_ctx *ctx, pv__source *source) {
         return PV_OK;
     void *mapped = mmap(NULL, source->size, PROT_READ, MAP_SHARED, source->descriptor, 0);
     if (mapped == MAP_FAILED)
-        return pv__fail_at(ctx, PV_ERR_PATH, source->path, 0, 0, "cannot be mapped: %s; copy it to another disk",
+        return pv__fail_at(ctx, PV_ERR_PATH, source->path, 0, 0, "cannot be mapped: %s;\ncopy it to another disk",
                            strerror(errno));
     source->mapped = mapped;
     return PV_OK;

@@ -61,7 +61,7 @@ static pv_status learn_scales(pv_ctx *ctx, const pv_table *table, const pv__plan
 static pv_status check_scale(pv_ctx *ctx, const pv_table *table, size_t column, const pv_source_column *source) {
     if (!isfinite(source->mean) || !isfinite(source->sd))
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
-                           "the values of column '%s' are too large to be standardised; scale them down",
+                           "the values of column '%s' are too large to be standardised;\nscale them down",
                            pv__show(source->name).text);
     return PV_OK;
 }
@@ -77,10 +77,10 @@ static pv_status learn_levels(pv_ctx *ctx, const pv_table *table, size_t column,
     if (status != PV_OK)
         goto done;
     if (categories.levels > PV__LEVELS_MAX) {
-        pv__shown name = pv__show(source->name), word = pv__show_word(source->name);
+        pv__shown name = pv__show(source->name), word = pv__show_item(source->name);
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
-                             "column '%s' has more than %d different texts, too many for categories; leave it out "
-                             "with `exclude` %s, or with `id` %s if it names the rows",
+                             "column '%s' has more than %d different texts, too many for categories;\nleave it out "
+                             "with `exclude=%s`, or with `id=%s` if it names the rows",
                              name.text, PV__LEVELS_MAX, word.text, word.text);
         goto done;
     }
@@ -145,9 +145,9 @@ static pv_status treat_constant(pv_ctx *ctx, const pv_table *table, const pv_rol
         drop_constant(ctx, plan, schema, code);
     } else if (n > 0) {
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, n == 1 ? pv__table_lookup(table, names[0]) + 1 : 0,
-                             "%s the same value in every row: %s; leave %s out with `exclude`%s%s",
+                             "%s the same value in every row: %s;\nleave %s out with `exclude%s%s`",
                              n == 1 ? "a column has" : "columns have", joined, n == 1 ? "it" : "them",
-                             n == 1 ? " " : "", n == 1 ? pv__show_word(names[0]).text : "");
+                             n == 1 ? "=" : "", n == 1 ? pv__show_item(names[0]).text : "");
     }
     pv__free(ctx, names);
     return status;
@@ -158,7 +158,7 @@ pv_status pv__schema_name_features(pv_ctx *ctx, pv_schema *schema) {
     for (size_t s = 0; s < schema->sources; s++)
         features += pv_source_width(&schema->source[s]);
     if (features > INT_MAX)
-        return pv__fail(ctx, PV_ERR_INPUT, "too many features: %zu; leave columns out with `exclude`", features);
+        return pv__fail(ctx, PV_ERR_INPUT, "too many features: %zu;\nleave columns out with `exclude`", features);
     PV_TRY(pv__alloc(ctx, features, sizeof *schema->feature, &schema->feature));
     for (size_t s = 0; s < schema->sources; s++) {
         const pv_source_column *source = &schema->source[s];
@@ -187,7 +187,7 @@ static pv_status name_features(pv_ctx *ctx, const pv_table *table, pv_schema *sc
     PV_TRY(pv__names_duplicate(ctx, schema->feature, features, &at, &earlier));
     if (at < features)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                           "a column and a category of another are both called '%s'; rename the column",
+                           "a column and a category of another are both called '%s';\nrename the column",
                            pv__show(schema->feature[at]).text);
     return PV_OK;
 }
@@ -239,7 +239,7 @@ static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_s
         }
         if (s == schema->sources || schema->source[s].type != PV_COLUMN_TEXT) {
             status =
-                pv__fail(ctx, PV_ERR_USAGE, "`reference` %s: write COLUMN=LEVEL, with a text column that is a feature",
+                pv__fail(ctx, PV_ERR_USAGE, "`reference=%s`:\nwrite COLUMN=LEVEL, with a text column that is a feature",
                          pv__show(entries[e]).text);
             break;
         }
@@ -270,7 +270,7 @@ static pv_status learn_made(pv_ctx *ctx, const pv_table *table, const pv__plan *
         PV_TRY(check_scale(ctx, table, plan->feature[s], source));
         if (!(source->sd > 0))
             return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->feature[s] + 1,
-                               "'%s' has the same value in every row; leave the term out of `terms`",
+                               "'%s' has the same value in every row;\nleave the term out of `terms`",
                                pv__show(source->name).text);
     }
     return PV_OK;

@@ -103,7 +103,7 @@ static pv_status learn_column(pv_ctx *ctx, const pv_table *table, const char *na
     for (size_t i = 0; i < data->rows; i++)
         if (pv__cell_missing(&table->column[c], data->table_row[i]))
             return PV__FAIL_CELL(ctx, table, data->table_row[i], c,
-                                 "no stratum in column '%s'; every row needs one: fill the cell, or leave the row out",
+                                 "no stratum in column '%s'; every row needs one:\nfill the cell, or leave the row out",
                                  pv__show(name).text);
     pv_column found;
     PV_TRY(pv__categories_make(ctx, table, c, data, PV__LEVELS_MAX, &found));
@@ -112,7 +112,7 @@ static pv_status learn_column(pv_ctx *ctx, const pv_table *table, const char *na
     PV_GOTO(done, pv__strdup(ctx, table->column[c].name, &column->name));
     if (found.levels > PV__LEVELS_MAX) {
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, c + 1,
-                             "`strata`: column '%s' has more than %d different values; name what rows were sampled by",
+                             "`strata`: column '%s' has more than %d different values;\nname what rows were sampled by",
                              pv__show(name).text, PV__LEVELS_MAX);
         goto done;
     }
@@ -175,7 +175,7 @@ pv_status pv__strata_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
         PV_GOTO(done, learn_column(ctx, table, names[c], data, &schema->strata->column[c], key));
         pv_strata sofar = {.columns = c + 1, .column = schema->strata->column};
         if (combinations(&sofar) == 0) {
-            status = pv__fail(ctx, PV_ERR_USAGE, "`strata`: these columns have too many combinations; name fewer");
+            status = pv__fail(ctx, PV_ERR_USAGE, "`strata`: these columns have too many combinations;\nname fewer");
             goto done;
         }
     }
@@ -216,7 +216,7 @@ static pv_status unknown_level(pv_ctx *ctx, const pv_table *table, size_t row, s
     const pv_column *column = &table->column[c];
     pv__join(of->level, (size_t)of->levels, 8, joined, sizeof joined);
     return PV__FAIL_CELL(ctx, table, row, c,
-                         "'%s' in column '%s' is not %s: %s; correct the cell, or leave the row out",
+                         "'%s' in column '%s' is not %s: %s;\ncorrect the cell, or leave the row out",
                          pv__show(pv__cell_text(column, row, text)).text, pv__show(column->name).text, what, joined);
 }
 
@@ -258,7 +258,7 @@ static pv_status apply(pv_ctx *ctx, const pv_strata *strata, const pv_table *tab
         else if (key[i] >= 0 && stratum[i] < 0) {
             size_t c = pv__table_lookup(table, strata->column[0].name);
             status = PV__FAIL_CELL(ctx, table, row ? row[i] : i, c,
-                                   "this combination of levels is not %s; leave the row out", what);
+                                   "this combination of levels is not %s;\nleave the row out", what);
         }
     }
     pv__free(ctx, key);

@@ -56,7 +56,7 @@ static pv_status refuse_domain(const maker *m, const pv_term *term, size_t colum
         if (isnan(number) || (log ? number > 0 : number >= 0))
             continue;
         return PV__FAIL_CELL(m->ctx, m->table, row, column,
-                             "%g has no %s, and %s(%s) is one of the terms; correct the cell, or leave the row out",
+                             "%g has no %s, and %s(%s) is one of the terms;\ncorrect the cell, or leave the row out",
                              number, log ? "logarithm" : "square root", pv_term_kind_name(term->kind),
                              pv__show(term->column[0]).text);
     }
@@ -150,8 +150,8 @@ static pv_status learn_product(const maker *m, pv_term *term) {
     pv_status status = PV_OK;
     if (found == 0 || found > PRODUCTS_MAX)
         status = pv__fail(m->ctx, PV_ERR_USAGE,
-                          found == 0 ? "`terms`: no row is in the interaction '%s:%s'; leave it out"
-                                     : "`terms`: the interaction '%s:%s' has more than 200 features; leave it out",
+                          found == 0 ? "`terms`: no row is in the interaction '%s:%s';\nleave it out"
+                                     : "`terms`: the interaction '%s:%s' has more than 200 features;\nleave it out",
                           pv__show(term->column[0]).text, pv__show(term->column[1]).text);
     if (status == PV_OK)
         status = pv__alloc(m->ctx, found, 2 * sizeof *term->cell, &term->cell);

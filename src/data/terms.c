@@ -104,7 +104,7 @@ static pv_status refuse_text(const scanner *in, const char *what) {
     if (*in->at)
         pv__format(place, sizeof place, ", before '%s'", pv__show(in->at).text);
     return pv__fail(in->ctx, PV_ERR_USAGE,
-                    "`terms`: %s%s; write terms such as log(a), ns(b,3), poly(c,2), a:b, comma-separated, names with "
+                    "`terms`: %s%s;\nwrite terms such as log(a), ns(b,3), poly(c,2), a:b, comma-separated, names with "
                     "other signs in double quotes",
                     what, place);
 }
@@ -174,7 +174,7 @@ static pv_status take_term(scanner *in, pv_term *term) {
     if (*in->at == ':' || (!in->quoted && *in->at == '('))
         return refuse_text(in, "an interaction is of two columns, a:b, and no more");
     if (strcmp(term->column[0], term->column[1]) == 0)
-        return pv__fail(in->ctx, PV_ERR_USAGE, "`terms`: '%s' with itself is no interaction; write poly(%s,2)",
+        return pv__fail(in->ctx, PV_ERR_USAGE, "`terms`: '%s' with itself is no interaction;\nwrite poly(%s,2)",
                         pv__show(in->name).text, pv__show(in->name).text);
     return PV_OK;
 }
@@ -188,7 +188,7 @@ static pv_status refuse_twice(pv_ctx *ctx, const pv_schema *schema, const pv_ter
         bool same = same_column(term->column[0], last->column[0]) && same_column(term->column[1], last->column[1]);
         bool turned = same_column(term->column[0], last->column[1]) && same_column(term->column[1], last->column[0]);
         if (term->kind == last->kind && (same || turned))
-            return pv__fail(ctx, PV_ERR_USAGE, "`terms` has two of a kind for '%s%s%s'; leave one out",
+            return pv__fail(ctx, PV_ERR_USAGE, "`terms` has two of a kind for '%s%s%s';\nleave one out",
                             pv__show(term->column[0]).text, term->column[1] ? ":" : "",
                             term->column[1] ? pv__show(term->column[1]).text : "");
     }

@@ -49,12 +49,12 @@ pv_status pv__votes_learn(pv_ctx *ctx, const pv_table *table, const char *text, 
     }
     pv_status status = PV_OK;
     if (n < 2 || n > PV__CLASSES_MAX)
-        status = pv__fail(ctx, PV_ERR_USAGE, "`votes` names %zu column%s: name one for each of 2 to %d labels", n,
+        status = pv__fail(ctx, PV_ERR_USAGE, "`votes` names %zu column%s:\nname one for each of 2 to %d labels", n,
                           n == 1 ? "" : "s", PV__CLASSES_MAX);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i && status == PV_OK; j++)
             if (strcmp(names[i], names[j]) == 0)
-                status = pv__fail(ctx, PV_ERR_USAGE, "`votes`: label '%s' is given twice; give each once",
+                status = pv__fail(ctx, PV_ERR_USAGE, "`votes`: label '%s' is given twice;\ngive each once",
                                   pv__show(names[i]).text);
     if (status == PV_OK)
         status = pv__votes_apply(ctx, table, text, names, (int)n, data);
@@ -78,7 +78,7 @@ static pv_status find_votes(pv_ctx *ctx, const pv_table *table, const char *text
     PV_TRY(pv__names_split(ctx, "`votes`", text, &names, &n));
     pv_status status = PV_OK;
     if (n != (size_t)classes)
-        status = pv__fail(ctx, PV_ERR_USAGE, "`votes`: %zu column%s named for %d labels; name one for each", n,
+        status = pv__fail(ctx, PV_ERR_USAGE, "`votes`: %zu column%s named for %d labels;\nname one for each", n,
                           n == 1 ? "" : "s", classes);
     for (int y = 0; y < classes; y++)
         column[y] = table->columns;
@@ -93,7 +93,7 @@ static pv_status find_votes(pv_ctx *ctx, const pv_table *table, const char *text
         if (y < 0)
             status = pv__no_label(ctx, "`votes`", names[i], (size_t)(equals - names[i]), labels, classes);
         else if (column[y] != table->columns)
-            status = pv__fail(ctx, PV_ERR_USAGE, "`votes`: label '%s' is given twice; give each once",
+            status = pv__fail(ctx, PV_ERR_USAGE, "`votes`: label '%s' is given twice;\ngive each once",
                               pv__show(labels[y]).text);
         else if ((status = pv__number_column(ctx, table, "`votes`", name, &c)) == PV_OK)
             column[y] = c;
@@ -122,10 +122,10 @@ pv_status pv_votes_read(pv_ctx *ctx, const pv_table *table, const char *columns,
         }
         if (status == PV_OK && missing < k && !drop)
             status = PV__FAIL_CELL(ctx, table, row, column[missing],
-                                   "a vote is missing here; fill it in, or leave such rows out with `missing` drop");
+                                   "a vote is missing here;\nfill it in, or leave such rows out with `missing=drop`");
         else if (status == PV_OK && missing == k && !(sum > 0))
             status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, pv_table_line(table, row), 0,
-                                 "no votes in this row; leave it out");
+                                 "no votes in this row;\nleave it out");
         for (size_t y = 0; y < k; y++)
             to[y] = missing < k ? 1.0 / classes : to[y] / sum;
         if (status == PV_OK && missing < k) {

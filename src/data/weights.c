@@ -57,15 +57,14 @@ static pv_status tell_of_counts(pv_ctx *ctx, const pv_table *table, const pv_sch
     else
         PV_TRY(find_measurement(ctx, table, schema, data, &measurement));
     if (measurement)
-        pv__log(
-            ctx, PV_LOG_WARNING,
-            "whole-numbered weights are taken as counts, %.10g people in %zu rows, but nearly every row has its own "
-            "value of '%s', which people who are alike would share. If they are sampling weights, use "
-            "`weights-are` sampling: standard errors are now too small; otherwise state `weights-are` counts",
-            sum, data->rows, pv__show(measurement).text);
+        pv__log(ctx, PV_LOG_WARNING,
+                "whole-numbered weights are taken as counts, %.10g people in %zu rows, but nearly every row has its "
+                "own value of '%s', which people who are alike would share. If they are sampling weights, use "
+                "`weights-are=sampling`: standard errors are now too small; otherwise state `weights-are=counts`",
+                sum, data->rows, pv__show(measurement).text);
     else
         pv__log(ctx, PV_LOG_INFO,
-                "whole-numbered weights are taken as counts, %.10g people in %zu rows; `weights-are` sampling takes "
+                "whole-numbered weights are taken as counts, %.10g people in %zu rows; `weights-are=sampling` takes "
                 "them as sampling weights",
                 sum, data->rows);
     return PV_OK;
@@ -78,7 +77,7 @@ pv_status pv__weights_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *
     double sum = 0;
     if (!data->weight && !open)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`weights-are` says what `weights` are, and there are none: name their column");
+                        "`weights-are` says what `weights` are, and there are none:\nname their column");
     for (size_t i = 0; data->weight && i < data->rows; i++) {
         whole &= data->weight[i] == floor(data->weight[i]);
         alike &= data->weight[i] == 1;
@@ -89,12 +88,12 @@ pv_status pv__weights_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *
         return alike || !roles->weights ? PV_OK : tell_of_counts(ctx, table, schema, data, sum);
     if (open)
         pv__log(ctx, PV_LOG_INFO,
-                "weights that are not whole numbers are taken as sampling weights; `weights-are` counts takes them as "
+                "weights that are not whole numbers are taken as sampling weights; `weights-are=counts` takes them as "
                 "counts");
     if (data->sampling && data->zero_weight)
         pv__log(ctx, PV_LOG_WARNING,
                 "%zu row%s of sampling weight 0 left out: who was sampled stands for somebody; correct the weights, or "
-                "say `weights-are` counts",
+                "say `weights-are=counts`",
                 data->zero_weight, data->zero_weight == 1 ? "" : "s");
     for (size_t i = 0; data->sampling && i < data->rows; i++)
         data->weight[i] *= (double)data->rows / sum;

@@ -37,8 +37,8 @@ static uint64_t u64(const unsigned char *p) {
 }
 
 static pv_status damaged(pv_ctx *ctx, const pv__source *file, const char *what) {
-    return pv__fail_at(ctx, PV_ERR_FORMAT, file->path, 0, 0, "is a damaged or truncated NPZ archive: %s; copy it again",
-                       what);
+    return pv__fail_at(ctx, PV_ERR_FORMAT, file->path, 0, 0,
+                       "is a damaged or truncated NPZ archive: %s;\ncopy it again", what);
 }
 
 /* Where the central directory lies, from the record at the archive's end. */
@@ -260,7 +260,7 @@ static bool crc_right(const unsigned char *bytes, size_t size, bool mapped, uint
 /* Whether a member can be read, and is what the directory says of it. */
 static pv_status check_member(pv_ctx *ctx, const pv__source *file, const pv__member *m) {
     if (m->flags & FLAG_ENCRYPTED)
-        return pv__fail_at(ctx, PV_ERR_FORMAT, file->path, 0, 0, "array '%s' is encrypted; write the archive without",
+        return pv__fail_at(ctx, PV_ERR_FORMAT, file->path, 0, 0, "array '%s' is encrypted;\nwrite the archive without",
                            pv__show(m->name).text);
     if (m->method != STORED && m->method != DEFLATED)
         return pv__fail_at(ctx, PV_ERR_FORMAT, file->path, 0, 0,
@@ -292,7 +292,7 @@ pv_status pv__zip_check(pv_ctx *ctx, const pv__source *file, const pv__member *m
     return crc_right(bytes, (size_t)m->size, mapped, m->crc)
                ? PV_OK
                : pv__fail_at(ctx, PV_ERR_FORMAT, file->path, 0, 0,
-                             "array '%s' is damaged: its checksum is wrong; copy it again", pv__show(m->name).text);
+                             "array '%s' is damaged: its checksum is wrong;\ncopy it again", pv__show(m->name).text);
 }
 
 pv_status pv__zip_read(pv_ctx *ctx, pv__source *file, pv__member *m) {

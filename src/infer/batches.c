@@ -85,15 +85,16 @@ static pv_status parse_counts(pv_ctx *ctx, const char *text, pv__batches *b) {
         bool last = y + 1 == b->classes;
         if (end == at || count < 1 || *end != (last ? '\0' : ','))
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "`design` %s: give %d counts of at least 1, one per label in label order", text,
+                            "`design=%s`:\ngive %d counts of at least 1, one per label in label order", text,
                             b->classes);
         b->counts[y] = (size_t)count;
         total += (size_t)count;
         at = end + 1;
     }
     if (total != b->size)
-        return pv__fail(ctx, PV_ERR_USAGE, "`design` %s: the counts sum to %zu, but `batch` is %zu; make them the same",
-                        text, total, b->size);
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`design=%s`: the counts sum to %zu, but `batch` is %zu;\nmake them the same", text, total,
+                        b->size);
     return PV_OK;
 }
 
@@ -107,11 +108,11 @@ static pv_status parse_kind(pv_ctx *ctx, const char *text, pv__batches *b) {
             b->kind = (design_kind)i;
             if (b->kind != UNIFORM && b->size < (size_t)b->classes)
                 return pv__fail(ctx, PV_ERR_USAGE,
-                                "`batch` %zu is too small for one row of each of %d classes; make it larger", b->size,
+                                "`batch=%zu` is too small for one row of each of %d classes;\nmake it larger", b->size,
                                 b->classes);
             return PV_OK;
         }
-    return pv__fail(ctx, PV_ERR_USAGE, "`design` %s: choose uniform, balanced, optimal or counts:N,N,...", text);
+    return pv__fail(ctx, PV_ERR_USAGE, "`design=%s`:\nchoose uniform, balanced, optimal or counts:N,N,...", text);
 }
 
 static void fill_decks(const pv__problem *problem, pv__batches *b) {
@@ -164,7 +165,7 @@ static pv_status make_strata(pv_ctx *ctx, pv__batches *b) {
     pv__free(ctx, count);
     if (empty < k && b->kind != UNIFORM)
         return pv__fail(ctx, PV_ERR_INPUT,
-                        "label %zu has the most votes of no row, so batches cannot be balanced: use `design` uniform",
+                        "label %zu has the most votes of no row, so batches cannot be balanced:\nuse `design=uniform`",
                         empty + 1);
     return PV_OK;
 }

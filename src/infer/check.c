@@ -36,22 +36,22 @@ typedef enum part {
 } part;
 
 static const char *const needs[] = {
-    [MINIBATCHES] = "minibatches (`batch` N)",
-    [FULL_BATCH] = "`batch` full",
-    [NETWORK] = "`model` convnet and inception",
+    [MINIBATCHES] = "minibatches (`batch=N`)",
+    [FULL_BATCH] = "`batch=full`",
+    [NETWORK] = "`model=convnet` and inception",
     [MARGINAL] = "a loss with a marginal, as ig",
     [STATED] = "a loss that is told the prevalence, ig or iw",
     [ABSOLUTE] = "a loss of absolute risks, ig, iw or plain",
     [NO_COHORT] = "a stated `prevalence`, not for a `subcohort`, which determines it",
     [BY_FILE] = "strata whose prevalences are in a file (`prevalence-by`)",
-    [IMPORTANCE] = "`loss` iw",
-    [AUXILIARY] = "`marginal` auxiliary:constant and auxiliary:linear",
-    [LINEAR] = "`marginal` auxiliary:linear",
-    [PRIOR] = "`infer` map, laplace, vi, hmc and robust",
-    [POSTERIOR] = "`infer` laplace, vi, hmc and robust",
-    [SPREADS] = "`model` linear and ordinal, and `infer` laplace, vi and hmc",
-    [VI] = "`infer` vi",
-    [HMC] = "`infer` hmc",
+    [IMPORTANCE] = "`loss=iw`",
+    [AUXILIARY] = "`marginal=auxiliary:constant` and auxiliary:linear",
+    [LINEAR] = "`marginal=auxiliary:linear`",
+    [PRIOR] = "`infer=map`, laplace, vi, hmc and robust",
+    [POSTERIOR] = "`infer=laplace`, vi, hmc and robust",
+    [SPREADS] = "`model=linear` and ordinal, and `infer=laplace`, vi and hmc",
+    [VI] = "`infer=vi`",
+    [HMC] = "`infer=hmc`",
 };
 
 /* An option that stands here twice needs both. */
@@ -178,7 +178,7 @@ static pv_status refuse_idle(pv_ctx *ctx, const pv_fit_options *o, bool images, 
     for (size_t i = 0; i < n; i++) {
         const char *what = pv_fit_idle(o, images, given[i]);
         if (what)
-            return pv__fail(ctx, PV_ERR_USAGE, "`%s` is for %s: leave it out, or give that", given[i], what);
+            return pv__fail(ctx, PV_ERR_USAGE, "`%s` is for %s:\nleave it out, or give that", given[i], what);
     }
     return PV_OK;
 }
@@ -201,7 +201,7 @@ pv_status pv__batch_parse(pv_ctx *ctx, const char *text, size_t *rows) {
     char *end;
     long long number = strtoll(text, &end, 10);
     if (end == text || *end != '\0' || number < 1)
-        return pv__fail(ctx, PV_ERR_USAGE, "`batch` %s: 'auto', 'full', or a number of rows of at least 1", text);
+        return pv__fail(ctx, PV_ERR_USAGE, "`batch=%s`: 'auto', 'full', or a number of rows of at least 1", text);
     *rows = (size_t)number;
     return PV_OK;
 }
@@ -214,11 +214,11 @@ pv_status pv__strength_parse(pv_ctx *ctx, const char *text, double *n) {
     if (known || strcmp(text, "rows") == 0)
         return PV_OK;
     if (!pv__parse_real(text, n) || !(*n >= 0))
-        return pv__fail(ctx, PV_ERR_USAGE, "`prevalence-n` %s: 0 or a positive number, 'auto', 'known' or 'rows'",
+        return pv__fail(ctx, PV_ERR_USAGE, "`prevalence-n=%s`: 0 or a positive number, 'auto', 'known' or 'rows'",
                         text);
     if (*n > MOST_OBSERVATIONS)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence-n` %s: more than %g observations; write known for a prevalence that is exact",
+                        "`prevalence-n=%s`: more than %g observations;\nwrite known for a prevalence that is exact",
                         text, MOST_OBSERVATIONS);
     return PV_OK;
 }
@@ -228,11 +228,11 @@ pv_status pv__intercept_parse(pv_ctx *ctx, const pv_fit_options *o, const char *
     bool jeffreys = strcmp(text, "jeffreys") == 0;
     if (jeffreys && !profile)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`intercept-prior` jeffreys is for `loss` ig with `marginal` profile: choose normal:SCALE, "
+                        "`intercept-prior=jeffreys` is for `loss=ig` with `marginal=profile`:\nchoose normal:SCALE, "
                         "student:NU or none");
-    PV_TRY(pv_prior_parse(ctx, "`intercept-prior`", jeffreys ? "none" : text, prior));
+    PV_TRY(pv_prior_parse(ctx, "intercept-prior", jeffreys ? "none" : text, prior));
     if (prior->kind == PV_PRIOR_LAPLACE)
-        return pv__fail(ctx, PV_ERR_USAGE, "`intercept-prior` laplace is not smooth; choose normal, student or none");
+        return pv__fail(ctx, PV_ERR_USAGE, "`intercept-prior=laplace` is not smooth;\nchoose normal, student or none");
     return PV_OK;
 }
 
@@ -241,7 +241,7 @@ static pv_status check_texts(pv_ctx *ctx, const pv_fit_options *o, bool minibatc
     size_t rows;
     double n;
     if (!pv__prior_is_open(o))
-        PV_TRY(pv_prior_parse(ctx, "`prior`", o->prior, &prior));
+        PV_TRY(pv_prior_parse(ctx, "prior", o->prior, &prior));
     PV_TRY(pv__batch_parse(ctx, o->batch, &rows));
     PV_TRY(pv__strength_parse(ctx, o->prevalence_n, &n));
     if (strcmp(o->intercept_prior, "auto") != 0)
@@ -257,15 +257,15 @@ static pv_status check_texts(pv_ctx *ctx, const pv_fit_options *o, bool minibatc
 
 static pv_status check_sample(pv_ctx *ctx, const pv_fit_options *o, bool images, bool minibatches) {
     if (images)
-        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` is for tables; leave it out with images");
+        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` is for tables;\nleave it out with images");
     if (!pv_loss_takes_sample((pv_loss)o->loss) && !pv_loss_is_relative((pv_loss)o->loss))
-        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` belongs to `loss` ig; leave it out with `loss` %s",
+        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` belongs to `loss=ig`;\nleave it out with `loss=%s`",
                         pv_loss_name((pv_loss)o->loss));
     if (minibatches)
-        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` takes all rows at once: leave `batch` out");
+        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` takes all rows at once:\nleave `batch` out");
     if (!o->prevalence && strcmp(o->prevalence_n, "auto") != 0)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence-n` %s says how well `prevalence` is known, and there is none: state it, or leave "
+                        "`prevalence-n=%s` says how well `prevalence` is known, and there is none:\nstate it, or leave "
                         "`prevalence-n` out",
                         o->prevalence_n);
     return PV_OK;
@@ -276,29 +276,29 @@ static pv_status check_together(pv_ctx *ctx, const pv_fit_options *o, bool image
     const char *marginal = pv_marginal_name((pv_marginal)o->marginal);
     if (!images && (o->pretrained || o->freeze_low))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "%s is for `model` convnet and inception: leave it out, or choose one of these",
+                        "%s is for `model=convnet` and inception:\nleave it out, or choose one of these",
                         o->pretrained ? "`pretrained`" : "`freeze-low`");
     if (!corrects && o->marginal != PV_MARGINAL_PROFILE)
-        return pv__fail(ctx, PV_ERR_USAGE, "`marginal` %s belongs to `loss` ig; leave it out with `loss` %s", marginal,
+        return pv__fail(ctx, PV_ERR_USAGE, "`marginal=%s` belongs to `loss=ig`;\nleave it out with `loss=%s`", marginal,
                         pv_loss_name((pv_loss)o->loss));
     if (images && !minibatches)
-        return pv__fail(ctx, PV_ERR_USAGE, "`batch` full: images are learned in minibatches: give a number of them");
+        return pv__fail(ctx, PV_ERR_USAGE, "`batch=full`: images are learned in minibatches:\ngive a number of them");
     if (images && o->infer > PV_INFER_ML && o->infer != PV_INFER_LAPLACE)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer` %s is for tables; images take map, ml or laplace, over the last layer",
+                        "`infer=%s` is for tables; images take map, ml or laplace, over the last layer",
                         pv_inference_name((pv_inference)o->infer));
     if (corrects && has_part(o, images, AUXILIARY) && !minibatches)
-        return pv__fail(ctx, PV_ERR_USAGE, "`marginal` %s needs minibatches: add `batch` 256, or use profile or plugin",
-                        marginal);
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`marginal=%s` needs minibatches:\nadd `batch=256`, or use profile or plugin", marginal);
     if (corrects && o->marginal == PV_MARGINAL_PLUGIN && minibatches)
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "`marginal` plugin sums over all rows: use `batch` full, or auxiliary:constant with minibatches");
+            "`marginal=plugin` sums over all rows:\nuse `batch=full`, or auxiliary:constant with minibatches");
     if (o->patience > 0 && o->validation == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "`patience` %lld needs validation rows: add `validation` 0.2",
+        return pv__fail(ctx, PV_ERR_USAGE, "`patience=%lld` needs validation rows:\nadd `validation=0.2`",
                         (long long)o->patience);
     if (minibatches && o->infer > PV_INFER_ML && o->infer != PV_INFER_VI && o->infer != PV_INFER_LAPLACE)
-        return pv__fail(ctx, PV_ERR_USAGE, "`infer` %s takes all rows at once: leave `batch` out",
+        return pv__fail(ctx, PV_ERR_USAGE, "`infer=%s` takes all rows at once:\nleave `batch` out",
                         pv_inference_name((pv_inference)o->infer));
     return PV_OK;
 }
@@ -310,7 +310,7 @@ pv_status pv_fit_check(pv_ctx *ctx, const pv_fit_options *options, bool sample, 
     bool images = views > 0, minibatches = pv__minibatches(options, images);
     PV_TRY(refuse_idle(ctx, options, images, given, n_given));
     if (!images && minibatches && ctx->root->device.kind == PV_DEVICE_CUDA)
-        return pv__fail(ctx, PV_ERR_USAGE, "`device` cuda takes tables in the full batch: leave it out, or `batch`");
+        return pv__fail(ctx, PV_ERR_USAGE, "`device=cuda` takes tables in the full batch:\nleave it out, or `batch`");
     PV_TRY(check_texts(ctx, options, minibatches));
     PV_TRY(check_together(ctx, options, images, minibatches));
     return sample ? check_sample(ctx, options, images, minibatches) : PV_OK;
@@ -322,7 +322,7 @@ pv_status pv_fit_settings_check(pv_ctx *ctx, const pv_settings *settings, bool s
     size_t rows = 0, n = 0;
     const char **given;
     if (!options)
-        return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit: make them by pv_fit_settings_new");
+        return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit:\nmake them by pv_fit_settings_new");
     while (pv_fit_option_table[rows].name)
         rows++;
     PV_TRY(pv__alloc(ctx, rows, sizeof *given, &given));

@@ -132,7 +132,7 @@ pv_status pv_classifier_covariance(pv_ctx *ctx, const pv_classifier *classifier,
         return pv__fail(ctx, PV_ERR_USAGE, "the coefficients' covariance is not known: %s",
                         classifier->no_errors ? classifier->no_errors
                         : classifier->standard_error
-                            ? "model files keep standard errors alone, and `infer` laplace draws"
+                            ? "model files keep standard errors alone, and `infer=laplace` draws"
                             : "the fit has no standard errors");
     memcpy(covariance, classifier->covariance, n * n * sizeof *covariance);
     return PV_OK;

@@ -145,17 +145,17 @@ static const char *reason(const pv__problem *problem, const pv__solution *soluti
     if (!coefficients || problem->data)
         return "the model has no coefficients";
     if (solution->stop != PV_STOP_CONVERGED || problem->batch > 0)
-        return "the optimum was not reached exactly; `infer` laplace and the full batch have them";
+        return "the optimum was not reached exactly; `infer=laplace` and the full batch have them";
     if (pv_model_params(problem->model) > PARAMS_MAX)
-        return "there are more than 300 coefficients; `infer` laplace or vi takes the time it needs";
+        return "there are more than 300 coefficients; `infer=laplace` or vi takes the time it needs";
     if (problem->map && problem->prior.kind == PV_PRIOR_LAPLACE)
-        return "`prior` laplace has no curvature at zero; `infer` hmc has intervals";
+        return "`prior=laplace` has no curvature at zero; `infer=hmc` has intervals";
     if (pv_loss_of_design(loss) || pv_loss_is_relative(loss))
         return NULL;
     if (!pv_loss_has_marginal(loss))
-        return "weights of `loss` iw are no counts of rows; `loss` ig with `infer` robust has them";
+        return "weights of `loss=iw` are no counts of rows; `loss=ig` with `infer=robust` has them";
     if (problem->options->marginal != PV_MARGINAL_PROFILE)
-        return "only `marginal` profile has them; `infer` laplace may";
+        return "only `marginal=profile` has them; `infer=laplace` may";
     return NULL;
 }
 
@@ -245,11 +245,11 @@ pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv_
     bool sandwich = exponent > 0 || (simple && survey);
     c->no_errors = reason(problem, solution);
     if (!c->no_errors && survey && !sandwich)
-        c->no_errors = "for sampling weights and clusters only `loss` plain and `marginal` profile have them";
+        c->no_errors = "for sampling weights and clusters only `loss=plain` and `marginal=profile` have them";
     if (!c->no_errors && sandwich && size > SANDWICH_MAX)
-        c->no_errors = "by the sandwich they take longer than the fit; `infer` robust has them";
+        c->no_errors = "by the sandwich they take longer than the fit; `infer=robust` has them";
     else if (!c->no_errors && !sandwich && !simple && size > DIFFERENCES_MAX)
-        c->no_errors = "with these options they take longer than the fit; `infer` laplace has them";
+        c->no_errors = "with these options they take longer than the fit; `infer=laplace` has them";
     if (c->no_errors)
         return PV_OK;
     PV_TRY(pv__alloc(ctx, P, P * sizeof *covariance, &covariance));

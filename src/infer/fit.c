@@ -19,7 +19,8 @@ static pv_status read_batch(pv_ctx *ctx, pv__problem *problem) {
     }
     PV_TRY(pv__batch_parse(ctx, text, &problem->batch));
     if (problem->batch > problem->n)
-        return pv__fail(ctx, PV_ERR_USAGE, "`batch` %s: there are only %zu rows; use fewer, or full", text, problem->n);
+        return pv__fail(ctx, PV_ERR_USAGE, "`batch=%s`: there are only %zu rows;\nuse fewer, or full", text,
+                        problem->n);
     return PV_OK;
 }
 
@@ -68,24 +69,24 @@ static pv_status read_prevalence(pv_ctx *ctx, const pv_schema *schema, pv__probl
         pv_loss loss = pv__problem_loss(problem);
         if (pv_loss_needs_prevalence(loss))
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "`loss` %s needs `prevalence` P: how common is '%s' in the true population?%s",
+                            "`loss=%s` needs `prevalence=P`: how common is '%s' in the true population?%s",
                             pv_loss_name(loss), labels[k - 1],
-                            pv_loss_takes_sample(loss) ? " Or `population-sample` FILE, rows of it" : "");
+                            pv_loss_takes_sample(loss) ? " Or `population-sample=FILE`, rows of it" : "");
         return PV_OK;
     }
     double low, high;
     PV_TRY(pv_prevalence_parse(ctx, "`prevalence`", text, labels, k, problem->prevalence, &low, &high));
     if (schema->positive_guessed && k == 2 && !strchr(text, '=') && !strchr(text, ','))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence` %s: of which label, '%s' or '%s'? Write `prevalence` %s=%s, or name the one of "
+                        "`prevalence=%s`: of which label, '%s' or '%s'? Write `prevalence=%s=%s`, or name the one of "
                         "interest with `positive`",
-                        text, labels[0], labels[1], pv__show_word(labels[1]).text, text);
+                        text, labels[0], labels[1], pv__show_item(labels[1]).text, text);
     PV_TRY(read_strength(ctx, problem));
     if (!isnan(low)) {
         if (strcmp(problem->options->prevalence_n, "auto") != 0)
-            return pv__fail(ctx, PV_ERR_USAGE,
-                            "`prevalence` %s is an interval, which says how well it is known; leave `prevalence-n` out",
-                            text);
+            return pv__fail(
+                ctx, PV_ERR_USAGE,
+                "`prevalence=%s` is an interval, which says how well it is known;\nleave `prevalence-n` out", text);
         double mean;
         PV_TRY(pv__beta_from_interval(ctx, low, high, &mean, &problem->population.prevalence_n));
         problem->whole = true;
@@ -126,8 +127,8 @@ static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
     const char *text = pv_loss_is_relative(pv__problem_loss(problem)) ? "normal:1" : o->intercept_prior;
     if (strcmp(text, "jeffreys") == 0 && isinf(problem->population.prevalence_n))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`intercept-prior` jeffreys adds to the observations that the prevalence rests on, and this "
-                        "prevalence is known: leave it out, or give `prevalence-n` N");
+                        "`intercept-prior=jeffreys` adds to the observations that the prevalence rests on, and this "
+                        "prevalence is known:\nleave it out, or give `prevalence-n=N`");
     bool marginal = pv_loss_has_marginal(pv__problem_loss(problem));
     bool profile = marginal && o->marginal == PV_MARGINAL_PROFILE;
     if (strcmp(text, "auto") == 0) {
@@ -158,48 +159,47 @@ static pv_status read_robust(pv_ctx *ctx, pv__problem *problem) {
     if (problem->match == PV_MATCH_AUTO)
         problem->match = profile && linear && stated ? PV_MATCH_SHRUNK : PV_MATCH_NONE;
     if (problem->match != PV_MATCH_NONE && pv_loss_of_design(pv__problem_loss(problem)))
-        return pv__fail(ctx, PV_ERR_USAGE, "`match` %s: `loss` %s has no prevalence to match; leave `match` out",
+        return pv__fail(ctx, PV_ERR_USAGE, "`match=%s`: `loss=%s` has no prevalence to match;\nleave `match` out",
                         pv_match_name(problem->match), pv_loss_name((pv_loss)o->loss));
     if (problem->match != PV_MATCH_NONE && !pv__model_is_free(problem->model))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`match` %s moves each label's odds, which thresholds of ordered labels cannot: leave it out",
+                        "`match=%s` moves each label's odds, which thresholds of ordered labels cannot:\nleave it out",
                         pv_match_name(problem->match));
     if (problem->match != PV_MATCH_NONE && !stated)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`match` %s needs a stated `prevalence`, and no `population-sample`: leave "
-                        "`match` out",
+                        "`match=%s` needs a stated `prevalence`, and no `population-sample`:\nleave `match` out",
                         pv_match_name(problem->match));
     if (problem->match == PV_MATCH_SHRUNK && !profile)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`match` shrunk belongs to `loss` ig with `marginal` profile; `match` full is for all");
+                        "`match=shrunk` belongs to `loss=ig` with `marginal=profile`; `match=full` is for all");
     bool between = profile && stated && problem->batch == 0 && points;
     bool plain = pv_loss_of_design(pv__problem_loss(problem)) && problem->batch == 0;
     if (sandwich && !((between || plain) && linear))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer` robust is for `model` linear in the full batch, with `loss` plain, or with `loss` ig, "
-                        "`marginal` profile and a stated prevalence: choose another `infer`, or change these");
+                        "`infer=robust` is for `model=linear` in the full batch, with `loss=plain`, or with `loss=ig`, "
+                        "`marginal=profile` and a stated prevalence:\nchoose another `infer`, or change these");
     if ((problem->sampling || problem->cluster) && o->infer > PV_INFER_ML && !sandwich)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer` %s takes %s are not: its intervals would be too narrow. Use `infer` robust%s",
+                        "`infer=%s` takes %s are not: its intervals would be too narrow.\nUse `infer=robust`%s",
                         pv_inference_name((pv_inference)o->infer),
                         problem->cluster ? "rows as independent, which those of a cluster"
                                          : "weights as counts, which sampling weights",
-                        problem->cluster ? "" : ", or `weights-are` counts if they are counts");
+                        problem->cluster ? "" : ", or `weights-are=counts` if they are counts");
     if (strcmp(o->robust, "auto") == 0) {
         problem->robust = !between || !linear || o->infer == PV_INFER_ML ? 0 : sandwich ? 1 : (double)NAN;
         return PV_OK;
     }
     if (!pv__parse_real(o->robust, &problem->robust) || !(problem->robust >= 0 && problem->robust <= 1))
-        return pv__fail(ctx, PV_ERR_USAGE, "`robust` %s: 'auto', or a number from 0 (profile) to 1 (iw)", o->robust);
+        return pv__fail(ctx, PV_ERR_USAGE, "`robust=%s`: 'auto', or a number from 0 (profile) to 1 (iw)", o->robust);
     if (problem->robust > 0 && !pv__model_is_free(problem->model))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`robust` %s is for models that move the odds of each label, which thresholds of ordered "
-                        "labels cannot: leave it out, or choose another `model`",
+                        "`robust=%s` is for models that move the odds of each label, which thresholds of ordered "
+                        "labels cannot:\nleave it out, or choose another `model`",
                         o->robust);
     if (problem->robust > 0 && !between)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`robust` %s is for `loss` ig with `marginal` profile, a stated prevalence, tables in the full "
-                        "batch, and `infer` map, ml or robust: leave it out, or change these",
+                        "`robust=%s` is for `loss=ig` with `marginal=profile`, a stated prevalence, tables in the full "
+                        "batch, and `infer=map`, ml or robust:\nleave it out, or change these",
                         o->robust);
     return PV_OK;
 }
@@ -209,19 +209,18 @@ static pv_status check_with_data(pv_ctx *ctx, const pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     bool network = pv__model_takes_views(problem->model);
     if (!network && problem->data)
-        return pv__fail(ctx, PV_ERR_USAGE, "`model` %s takes tables; for images choose convnet or inception", o->model);
+        return pv__fail(ctx, PV_ERR_USAGE, "`model=%s` takes tables; for images choose convnet or inception", o->model);
     if (network && !problem->data)
-        return pv__fail(ctx, PV_ERR_USAGE, "`model` %s takes images; for tables choose linear, ordinal or mlp",
+        return pv__fail(ctx, PV_ERR_USAGE, "`model=%s` takes images; for tables choose linear, ordinal or mlp",
                         o->model);
     bool free_intercept = !problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE;
     if (free_intercept && pv_loss_has_marginal(pv__problem_loss(problem)) && o->marginal == PV_MARGINAL_PROFILE &&
         problem->population.prevalence_n == 0 && !problem->unlabelled)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence-n` 0 without a prior on the intercept leaves it undetermined: give `prevalence-n` "
-                        "a value, or an "
-                        "`intercept-prior`");
+                        "`prevalence-n=0` without a prior on the intercept leaves it undetermined:\ngive "
+                        "`prevalence-n` a value, or an `intercept-prior`");
     if (problem->batch > 0 && problem->map && problem->prior.kind == PV_PRIOR_LAPLACE)
-        pv__log(ctx, PV_LOG_WARNING, "`prior` laplace with minibatches shrinks slopes without making any exactly zero");
+        pv__log(ctx, PV_LOG_WARNING, "`prior=laplace` with minibatches shrinks slopes without making any exactly zero");
     return o->infer > PV_INFER_ML ? pv__check_posterior(ctx, problem) : PV_OK;
 }
 
@@ -230,7 +229,7 @@ static pv_status check_masses(pv_ctx *ctx, const pv__problem *problem, char *con
         if (!(problem->mass[y] > 0))
             return pv__fail(
                 ctx, PV_ERR_INPUT,
-                "class '%s' has a prevalence but no row in the data; add rows of it, or leave it out of `prevalence`",
+                "class '%s' has a prevalence but no row in the data;\nadd rows of it, or leave it out of `prevalence`",
                 labels[y]);
     return PV_OK;
 }
@@ -242,9 +241,9 @@ static pv_status join_sample(pv_ctx *ctx, const pv_dataset *data, const pv_datas
         return pv__fail(ctx, PV_ERR_USAGE, "the population sample has %d features, the data %d; encode it as the data",
                         sample->features, data->features);
     if (!problem->targets.label)
-        return pv__fail(ctx, PV_ERR_USAGE, "a population sample goes with hard labels only; leave it out with votes");
+        return pv__fail(ctx, PV_ERR_USAGE, "a population sample goes with hard labels only;\nleave it out with votes");
     if (sample->rows == 0)
-        return pv__fail(ctx, PV_ERR_INPUT, "the population sample has no rows; give some, or `prevalence`");
+        return pv__fail(ctx, PV_ERR_INPUT, "the population sample has no rows;\ngive some, or `prevalence`");
     PV_TRY(pv__alloc(ctx, rows, (d + 1) * sizeof(double), &problem->joined));
     PV_TRY(pv__alloc(ctx, rows, sizeof(int32_t), &problem->joined_label));
     double *weight = problem->joined + rows * d;
@@ -273,7 +272,7 @@ static pv_status scale_weights(pv_ctx *ctx, pv__problem *problem) {
     if (!(wanted > 0) || pv_fit_idle(problem->options, problem->data != NULL, "iw-total"))
         return PV_OK;
     if (problem->stratified)
-        return pv__fail(ctx, PV_ERR_USAGE, "`iw-total` knows no strata, whose weights are the design's: leave it out");
+        return pv__fail(ctx, PV_ERR_USAGE, "`iw-total` knows no strata, whose weights are the design's:\nleave it out");
     PV_TRY(pv__alloc(ctx, problem->n, sizeof(double), &problem->scaled));
     for (size_t i = 0; i < problem->n; i++)
         total += targets->weight ? targets->weight[i] : 1;
@@ -316,7 +315,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
         problem->targets.stratum = NULL;
     if (params > 100000000)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`model` %s: %zu parameters are too many; 100000000 are the most: choose smaller layers",
+                        "`model=%s`: %zu parameters are too many; 100000000 are the most:\nchoose smaller layers",
                         options->model, params);
     PV_TRY(pv_targets_check(ctx, &problem->targets));
     if (options->sample && !pv_loss_is_relative(pv__problem_loss(problem)))
@@ -338,7 +337,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
         total += problem->mass[y];
     for (size_t y = 0; y < k; y++)
         problem->design[y] = problem->mass[y] / total;
-    PV_TRY(pv_prior_parse(ctx, "`prior`", options->prior, &problem->prior));
+    PV_TRY(pv_prior_parse(ctx, "prior", options->prior, &problem->prior));
     PV_TRY(read_batch(ctx, problem));
     PV_TRY(read_prevalence(ctx, schema, problem));
     PV_TRY(pv__stratify(ctx, problem));
@@ -528,7 +527,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     if (choose) {
         PV_GOTO(done, pv__prior_choose(ctx, schema, data, given, c->model, prior));
         options->prior = prior;
-        PV_GOTO(done, pv_prior_parse(ctx, "`prior`", prior, &problem.prior));
+        PV_GOTO(done, pv_prior_parse(ctx, "prior", prior, &problem.prior));
     }
     pv_checkpoint_tell(ctx);
     PV_GOTO(done, fill(ctx, schema, data, &problem, c));

@@ -171,7 +171,7 @@ static pv_status find_feasible(pv_ctx *ctx, const pv__problem *problem, pv__obje
     return isfinite(value)
                ? PV_OK
                : pv__fail(ctx, PV_ERR_INPUT,
-                          "no coefficients give the rows%s the stated prevalence: their columns vary too little. Add "
+                          "no coefficients give the rows%s the stated prevalence: their columns vary too little.\nAdd "
                           "columns, use the strata as a feature, or state how well the prevalence is known%s",
                           problem->stratified ? " of every stratum" : "",
                           problem->stratified ? ", as an interval in the file of `prevalence-by`"

@@ -46,7 +46,8 @@ static pv_status make_room(pv_ctx *ctx, pv__gradient *g) {
     if (!g->tree.shared)
         return PV_OK;
     if (g->work && !pv__model_work_share(model, g->work, g->size, g->begin))
-        return pv__fail(ctx, PV_ERR_USAGE, "the `engine` takes a batch whole, and ranks share it: leave `engine` out");
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "the context's engine takes whole batches, and ranks share each;\nuse the default engine");
     for (int r = 0; r < ctx->ranks.calls.size; r++) {
         size_t rows = rows_before(g, r + 1) - rows_before(g, r);
         g->most = rows > g->most ? rows : g->most;

@@ -64,7 +64,7 @@ pv_status pv__holdout_split(pv_ctx *ctx, const pv_schema *schema, const pv_datas
     status = pv_folds_make(ctx, schema, data, folds, (uint64_t)options->seed, SPLIT_REPEAT, fold);
     if (status == PV_ERR_INPUT) {
         pv_error why = *pv_ctx_error(ctx);
-        status = pv__fail(ctx, status, "`validation` %g: %s; leave `validation` out, or add rows", options->validation,
+        status = pv__fail(ctx, status, "`validation=%g`: %s;\nleave `validation` out, or add rows", options->validation,
                           why.message);
     }
     if (status != PV_OK)
@@ -104,7 +104,7 @@ pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_data
         total += h->factor[y];
         if (!(h->factor[y] > 0))
             return pv__fail(ctx, PV_ERR_INPUT,
-                            "`validation`: label '%s' has no row among the %zu held out%s; give more", labels[y % k],
+                            "`validation`: label '%s' has no row among the %zu held out%s;\ngive more", labels[y % k],
                             held->rows, sets > 1 ? ", in one of the strata" : "");
     }
     bool stated = problem->has_prevalence;

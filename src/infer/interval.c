@@ -27,9 +27,8 @@ pv_status pv__beta_from_interval(pv_ctx *ctx, double low, double high, double *m
                  fabs(pv_beta_cdf(*mean * *n, (1 - *mean) * *n, high) - 0.95);
     if (!(off < 1e-6))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence` %g-%g: no Beta distribution was found with this as its central 90 %%; state the "
-                        "prevalence as a number, "
-                        "with `prevalence-n` for how well it is known",
+                        "`prevalence=%g-%g`: no Beta distribution was found with this as its central 90 %%;\nstate the "
+                        "prevalence as a number, with `prevalence-n` for how well it is known",
                         low, high);
     return PV_OK;
 }

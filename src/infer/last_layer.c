@@ -47,22 +47,21 @@ pv_status pv__check_last_layer(pv_ctx *ctx, const pv__problem *problem) {
     if (problem->model->ordinal)
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "`infer` laplace over the last layer is for outputs of softmax, not for ordinal ones; use `infer` "
-            "map");
+            "`infer=laplace` over the last layer is for outputs of softmax, not for ordinal ones;\nuse `infer=map`");
     if (!profile && !pv_loss_of_design(pv__problem_loss(problem)))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer` laplace over the last layer is for `marginal` profile and `loss` plain; use one of "
-                        "these, or `infer` map");
+                        "`infer=laplace` over the last layer is for `marginal=profile` and `loss=plain`;\nuse one of "
+                        "these, or `infer=map`");
     if (problem->stratified || problem->unlabelled || problem->sampling || problem->cluster)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer` laplace over the last layer knows no strata, population sample, sampling weights or "
-                        "clusters; use `infer` map");
+                        "`infer=laplace` over the last layer knows no strata, population sample, sampling weights or "
+                        "clusters;\nuse `infer=map`");
     if (profile && !(problem->population.prevalence_n > 0))
-        return pv__fail(ctx, PV_ERR_USAGE, "`infer` laplace over the last layer needs a `prevalence-n` above 0");
+        return pv__fail(ctx, PV_ERR_USAGE, "`infer=laplace` over the last layer needs a `prevalence-n` above 0");
     if (head_params(problem->model) > PARAMS_MAX)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer` laplace over the last layer is for at most %d of its parameters, this model has %zu: "
-                        "choose a smaller last layer, or `infer` map",
+                        "`infer=laplace` over the last layer is for at most %d of its parameters, this model has "
+                        "%zu:\nchoose a smaller last layer, or `infer=map`",
                         (int)PARAMS_MAX, head_params(problem->model));
     return PV_OK;
 }
@@ -263,7 +262,7 @@ pv_status pv__fit_last_layer(pv_ctx *ctx, const pv__problem *problem, const pv__
     PV_GOTO(done, head_new(ctx, problem, solution->w, &h));
     if (!set_covariance(&h)) {
         pv__log(ctx, PV_LOG_WARNING,
-                "`infer` laplace: the last layer is too far from its maximum, or what it takes too much alike, to have "
+                "`infer=laplace`: the last layer is too far from its maximum, or what it takes too much alike, to have "
                 "a covariance: the model has no posterior, and so no intervals; train it longer (`epochs`), or with a "
                 "smaller `rate`");
         goto done;

@@ -192,7 +192,7 @@ static pv_status minimise(run *r, double *w, double *value, pv_stop *stop, int64
     if (!isfinite(start))
         return pv__fail(
             ctx, PV_ERR_NUMERIC,
-            "the loss is not finite at the starting point: columns may have extreme values; scale them down");
+            "the loss is not finite at the starting point: columns may have extreme values;\nscale them down");
     r->start = start;
     r->fresh = true;
     r->sigma = 1;

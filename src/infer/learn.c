@@ -25,14 +25,14 @@ static pv_status find_target(pv_ctx *ctx, const char *path, pv_roles *roles, pv_
     if (roles->target || image->votes)
         return PV_OK;
     return pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
-                       "has no array 'labels', 'votes' or 'frequencies': name the labels with `target`, an array in it "
-                       "or a file of one, or readers' votes with `votes`");
+                       "has no array 'labels', 'votes' or 'frequencies':\nname the labels with `target`, an array in "
+                       "it or a file of one, or readers' votes with `votes`");
 }
 
 static pv_status refuse_table(pv_ctx *ctx, const char *path, const char *model) {
     return pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
-                       "is not a file of arrays, and `model` %s takes images: give an NPZ, NPY or IDX file; tables are "
-                       "for linear and mlp",
+                       "is not a file of arrays, and `model=%s` takes images:\ngive an NPZ, NPY or IDX file; tables "
+                       "are for linear and mlp",
                        model);
 }
 
@@ -41,9 +41,9 @@ static pv_status check_arrays(pv_ctx *ctx, const char *path, const char *model) 
     if (pv_archive_recognise(path))
         return PV_OK;
     if (access(path, R_OK) != 0 && strcmp(path, "-") != 0)
-        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be read: %s; check the name", strerror(errno));
+        return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be read: %s;\ncheck the name", strerror(errno));
     if (stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0)
-        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is empty; copy it again");
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is empty;\ncopy it again");
     return refuse_table(ctx, path, model);
 }
 
@@ -78,7 +78,7 @@ pv_status pv_roles_complete(pv_ctx *ctx, const char *path, const pv_fit_options 
         PV_TRY(complete_images(ctx, path, fit->model, roles, image));
     else if (!roles->target && !roles->votes && pv_archive_recognise(path))
         return pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
-                           "is a file of arrays, and `model` %s takes columns: for images choose `model` convnet or "
+                           "is a file of arrays, and `model=%s` takes columns:\nfor images choose `model=convnet` or "
                            "inception, for columns name the one to predict with `target`",
                            fit->model);
     return pv_roles_check(ctx, roles);
@@ -91,7 +91,7 @@ static pv_status check_settings(pv_ctx *ctx, const pv_settings *settings, bool s
     const pv_fit_options *fit = pv_fit_options_of(settings);
     if (fit && pv_roles_of(settings) && pv_image_options_of(settings) && pv_csv_options_of(settings))
         return pv_fit_settings_check(ctx, settings, sample || fit->sample);
-    return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit: make them by pv_fit_settings_new");
+    return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit:\nmake them by pv_fit_settings_new");
 }
 
 /* Learns from a table that was read for the roles. sample: rows of the population; NULL: none but fit's. */

@@ -25,7 +25,7 @@ typedef struct reader {
 
 static pv_status damaged(const reader *r, const char *what) {
     return pv__fail_at(r->ctx, PV_ERR_FORMAT, r->path, 0, 0,
-                       "is not a usable prevail model: %s; fit it again or restore it from a copy", what);
+                       "is not a usable prevail model: %s;\nfit it again or restore it from a copy", what);
 }
 
 /* The first two lines, in the n bytes that there are of them; *used: how many they take. */

@@ -237,8 +237,8 @@ static pv_status frame_of(pv_ctx *ctx, const pv_classifier *c, frame *f) {
     pv_status status;
     PV_GOTO(done, pv__json_parse(ctx, c->record, strlen(c->record), &record));
     PV_GOTO(done, pv__json_dump(ctx, header_of(c, record, f->arrays, ARRAYS),
-                                "the model cannot be described: a column name, label or level is not valid UTF-8 text; "
-                                "save the data as UTF-8",
+                                "the model cannot be described: a column name, label or level is not valid UTF-8 "
+                                "text;\nsave the data as UTF-8",
                                 &f->header));
     f->header_size = strlen(f->header);
     uint64_t sum = 0;

@@ -71,10 +71,9 @@ const pv_option pv_fit_option_table[] = {
     {"prior", PV_OPTION_TEXT, AT(prior), "usual", 0, 0, NULL, "usual|auto|normal:S|student:NU|laplace:S|none",
      "Prior on slopes: per standard deviation of a numeric column, per step from 0 to 1 of an indicator. auto: normal, "
      "its scale from 0.1 to 10 the one by which people whom the model has not seen are predicted best in the "
-     "population "
-     "(cross-validation). It gains much where columns are many for the rows; intervals are then too narrow. usual: "
-     "normal:2.5 (none for `infer` robust with strata); for mlp auto, unless it has a hundred rows of each label for a "
-     "parameter, or a posterior."},
+     "population (cross-validation). It gains much where columns are many for the rows; intervals are then too narrow. "
+     "usual: normal:2.5 (none for `infer=robust` with strata); for mlp auto, unless it has a hundred rows of each "
+     "label for a parameter, or a posterior."},
     {"intercept-prior", PV_OPTION_TEXT, AT(intercept_prior), "auto", 0, 0, NULL,
      "auto|jeffreys|normal:S|student:NU|none",
      "Prior on intercepts and biases. normal, student: centred at the log odds of the prevalence. jeffreys: half "

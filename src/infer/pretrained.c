@@ -23,7 +23,8 @@ static pv_status find(pv_ctx *ctx, const char *path, pv_archive *archive, const 
     if (member == pv_archive_count(archive))
         return pv__fail_at(
             ctx, PV_ERR_INPUT, path, 0, 0,
-            "has no array '%s' for `pretrained`; save VGG-16's first two convolutions under torchvision's names", name);
+            "has no array '%s' for `pretrained`;\nsave VGG-16's first two convolutions under torchvision's names",
+            name);
     PV_TRY(pv_archive_array(ctx, archive, member, array));
     bool fits = array->dims == dims;
     for (int i = 0; i < dims && fits; i++)
@@ -43,7 +44,7 @@ static pv_status take(pv_ctx *ctx, const char *path, const pv_array *array, size
     *value = pv_array_number(array, i);
     return isfinite(*value)
                ? PV_OK
-               : pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0, "array '%s' is not finite at element %zu; save it again",
+               : pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0, "array '%s' is not finite at element %zu;\nsave it again",
                              pv__show(array->name).text, i);
 }
 

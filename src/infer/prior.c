@@ -44,18 +44,18 @@ pv_status pv_prior_parse(pv_ctx *ctx, const char *option, const char *text, pv_p
             continue;
         double value;
         if (!pv__parse_real(text + length, &value) || !(value > 0))
-            return pv__fail(ctx, PV_ERR_USAGE, "%s %s: '%s' must be a positive %snumber", option, text, text + length,
+            return pv__fail(ctx, PV_ERR_USAGE, "`%s=%s`: '%s' must be a positive %snumber", option, text, text + length,
                             pv__is_hexadecimal(text + length) ? "decimal " : "");
         if (value < SMALLEST || value > LARGEST)
-            return pv__fail(ctx, PV_ERR_USAGE, "%s %s: must lie between %g and %g; write none for no prior", option,
+            return pv__fail(ctx, PV_ERR_USAGE, "`%s=%s`: must lie between %g and %g;\nwrite none for no prior", option,
                             text, SMALLEST, LARGEST);
         prior->kind = kinds[i].kind;
         *(prior->kind == PV_PRIOR_STUDENT ? &prior->df : &prior->scale) = value;
         prior->constant = constant_of(prior);
         return PV_OK;
     }
-    return pv__fail(ctx, PV_ERR_USAGE, "%s %s: choose normal:SCALE, student:NU, laplace:SCALE or none%s", option, text,
-                    strcmp(option, "`prior`") == 0 ? ", or auto for a scale chosen by the rows" : "");
+    return pv__fail(ctx, PV_ERR_USAGE, "`%s=%s`:\nchoose normal:SCALE, student:NU, laplace:SCALE or none%s", option,
+                    text, strcmp(option, "prior") == 0 ? ", or auto for a scale chosen by the rows" : "");
 }
 
 double pv_prior_loss(const pv_prior *prior, double w, double *dvalue) {

@@ -440,8 +440,8 @@ static pv_status close_up(sandwich *s) {
 
 static pv_status no_covariance(const sandwich *s) {
     return pv__fail(s->ctx, PV_ERR_NUMERIC,
-                    "robust standard errors: the loss has no positive, finite curvature at the estimate; `prior` "
-                    "normal:2.5, or fewer columns, give it one");
+                    "robust standard errors: the loss has no positive, finite curvature at the estimate; "
+                    "`prior=normal:2.5`, or fewer columns, give it one");
 }
 
 /* The lower factor of the whole covariance into factor [P][P], and that of the rows' part into J. */

@@ -242,11 +242,11 @@ pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_datase
         PV_TRY(rows_per_slope(ctx, data, model, &rows));
     bool choose = asked || (!linear && open && rows < MANY_PER_PARAMETER);
     if (asked && against)
-        return pv__fail(ctx, PV_ERR_USAGE, "`prior` auto is not for %s: name the scale, as in `prior` normal:1",
+        return pv__fail(ctx, PV_ERR_USAGE, "`prior=auto` is not for %s:\nname the scale, as in `prior=normal:1`",
                         against);
     if (linear && !asked && open && !options->bare && data->features >= MANY_COLUMNS && rows < FEW_PER_COLUMN)
         pv__log(ctx, PV_LOG_INFO,
-                "fewer than %g rows of a label for each column: the prior decides much. `prior` auto lets the rows "
+                "fewer than %g rows of a label for each column: the prior decides much. `prior=auto` lets the rows "
                 "choose its scale, and often predicts better",
                 FEW_PER_COLUMN);
     size_t chosen, folds = choose ? folds_of(data, linear ? FOLDS_MAX : NETWORK_FOLDS) : 0;
@@ -265,7 +265,7 @@ pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_datase
         PV_TRY(compare(ctx, &c, &chosen));
     if (asked && chosen == none)
         pv__log(ctx, PV_LOG_WARNING,
-                "`prior` auto: too few rows, or groups of them, to choose by; the prior is normal:%g", scales[USUAL]);
+                "`prior=auto`: too few rows, or groups of them, to choose by; the prior is normal:%g", scales[USUAL]);
     if (chosen == none)
         chosen = USUAL;
     /* The weighted estimator's likelihood is flat in strata whose part of the population is small, however many rows

@@ -34,15 +34,14 @@ pv_status pv__schedule_parse(pv_ctx *ctx, const char *text, int64_t epochs, pv__
         good = schedule->kind == PV_SCHEDULE_CONSTANT || strcmp(rest, "cosine") == 0;
     }
     if (!good || (schedule->kind == PV_SCHEDULE_STEP && schedule->factor > 1))
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "`schedule` %s: cosine, constant or step:EPOCHS:FACTOR (factor at most 1), with warmup:EPOCHS, before "
-            "it or without, as in warmup:2,cosine",
-            text);
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`schedule=%s`: cosine, constant or step:EPOCHS:FACTOR (factor at most 1), with warmup:EPOCHS, "
+                        "before it or without, as in warmup:2,cosine",
+                        text);
     if (schedule->warmup >= schedule->epochs)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`schedule` %s: the warm-up is as long as the %lld epochs; shorten it, or raise `epochs`", text,
-                        (long long)epochs);
+                        "`schedule=%s`: the warm-up is as long as the %lld epochs;\nshorten it, or raise `epochs`",
+                        text, (long long)epochs);
     return PV_OK;
 }
 

@@ -563,12 +563,13 @@ pv_status pv__separation_refuse(pv_ctx *ctx, const pv__problem *problem, const d
         goto done;
     name_columns(problem, &found, names, sizeof names);
     bool relative = pv_loss_is_relative(pv__problem_loss(problem));
-    status = pv__fail(ctx, PV_ERR_INPUT,
-                      "the columns separate %s %s, and maximum likelihood has no finite estimate%s%s. Use `infer` map, "
-                      "or a posterior, with a prior such as `prior` normal:2.5; or leave out, or merge, what separates",
-                      relative ? "the cases of the sets from their controls" : "the labels",
-                      found.complete ? "completely" : "in part (quasi-complete separation)",
-                      *names ? " for the coefficients of " : "", names);
+    status =
+        pv__fail(ctx, PV_ERR_INPUT,
+                 "the columns separate %s %s, and maximum likelihood has no finite estimate%s%s.\nUse `infer=map`, or "
+                 "a posterior, with a prior such as `prior=normal:2.5`; or leave out, or merge, what separates",
+                 relative ? "the cases of the sets from their controls" : "the labels",
+                 found.complete ? "completely" : "in part (quasi-complete separation)",
+                 *names ? " for the coefficients of " : "", names);
 done:
     pv__separation_free(ctx, &found);
     return status;

@@ -71,7 +71,7 @@ static pv_status check_survey(pv_ctx *ctx, const pv_schema *schema, const pv_dat
         if (seen && *seen && data->stratum[*seen - 1] != data->stratum[i])
             status = pv__fail(ctx, PV_ERR_INPUT,
                               "rows %zu and %zu are of one cluster, and of the strata '%s' and '%s': a cluster lies in "
-                              "one stratum; name clusters apart (`cluster`), or leave `strata` out",
+                              "one stratum;\nname clusters apart (`cluster`), or leave `strata` out",
                               data->table_row[*seen - 1] + 1, data->table_row[i] + 1,
                               pv__show(name[data->stratum[*seen - 1]]).text, pv__show(name[s]).text);
         clusters[s] += !seen || !*seen;
@@ -81,7 +81,7 @@ static pv_status check_survey(pv_ctx *ctx, const pv_schema *schema, const pv_dat
     for (size_t s = 0; s < strata && variances && status == PV_OK; s++)
         if (clusters[s] < 2)
             status = pv__fail(ctx, PV_ERR_INPUT,
-                              "stratum '%s' has one %s, which says nothing of how much they differ: join it with "
+                              "stratum '%s' has one %s, which says nothing of how much they differ:\njoin it with "
                               "another stratum, or leave `strata` out",
                               pv__show(name[s]).text, data->clustered ? "cluster" : "row");
     pv__free(ctx, first);
@@ -91,27 +91,27 @@ static pv_status check_survey(pv_ctx *ctx, const pv_schema *schema, const pv_dat
 static pv_status check_options(pv_ctx *ctx, const pv_schema *schema, const pv_fit_options *o) {
     const char *file = o->prevalence_by ? "prevalence-by" : o->phase_one ? "phase-one" : "subcohort";
     if (!schema->strata && (o->prevalence_by || o->phase_one))
-        return pv__fail(ctx, PV_ERR_USAGE, "`%s` is of strata: name their columns with `strata`, or leave it out",
+        return pv__fail(ctx, PV_ERR_USAGE, "`%s` is of strata:\nname their columns with `strata`, or leave it out",
                         file);
     if (!schema->strata)
         return PV_OK;
     if (!has_prevalences(o))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`strata` needs a prevalence for each: `prevalence-by` FILE, `phase-one` FILE with the counts "
-                        "of the cohort, or `subcohort` F of a case-cohort sample; those of a survey need sampling "
-                        "weights or clusters (`weights-are` sampling, `cluster`)");
+                        "`strata` needs a prevalence for each: `prevalence-by=FILE`, `phase-one=FILE` with the counts "
+                        "of the cohort, or `subcohort=F` of a case-cohort sample; those of a survey need sampling "
+                        "weights or clusters (`weights-are=sampling`, `cluster`)");
     if (o->subcohort > 0)
         PV_TRY(pv__subcohort_check(ctx, o, schema->classes));
     if (o->prevalence_by && o->phase_one)
         return pv__fail(ctx, PV_ERR_USAGE, "give `prevalence-by` or `phase-one`, not both");
     if (o->prevalence)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence` %s: with `strata` each has its own, in the file of `%s`; leave `prevalence` out",
+                        "`prevalence=%s`: with `strata` each has its own, in the file of `%s`;\nleave `prevalence` out",
                         o->prevalence, file);
     if (strcmp(o->prevalence_n, "auto") != 0)
         return pv__fail(ctx, PV_ERR_USAGE, "`prevalence-n` does not go with `strata`: the file of `%s` says it", file);
     if (o->sample)
-        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` does not go with `strata`; leave it out");
+        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` does not go with `strata`;\nleave it out");
     return PV_OK;
 }
 
@@ -134,7 +134,7 @@ static pv_status check_masses(pv_ctx *ctx, const pv_schema *schema, const double
         if (!(mass[i] > 0))
             return pv__fail(
                 ctx, PV_ERR_INPUT,
-                "stratum '%s' has no row of label '%s'; join it with another stratum, or leave its rows out",
+                "stratum '%s' has no row of label '%s';\njoin it with another stratum, or leave its rows out",
                 pv__show(schema->strata->name[i / k]).text, pv__show(schema->labels[i % k]).text);
     return PV_OK;
 }
@@ -144,16 +144,16 @@ static pv_status check_masses(pv_ctx *ctx, const pv_schema *schema, const double
 pv_status pv__subcohort_check(pv_ctx *ctx, const pv_fit_options *o, int classes) {
     if (classes != 2)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`subcohort` is for two labels, cases and others; the data have %d: state the cohort's counts "
+                        "`subcohort` is for two labels, cases and others; the data have %d:\nstate the cohort's counts "
                         "with `phase-one`",
                         classes);
     if (o->prevalence || o->prevalence_by || o->phase_one)
-        return pv__fail(ctx, PV_ERR_USAGE, "`subcohort` says what the prevalence is: leave `%s` out",
+        return pv__fail(ctx, PV_ERR_USAGE, "`subcohort` says what the prevalence is:\nleave `%s` out",
                         o->prevalence  ? "prevalence"
                         : o->phase_one ? "phase-one"
                                        : "prevalence-by");
     if (o->sample)
-        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` does not go with `subcohort`; leave one out");
+        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` does not go with `subcohort`;\nleave one out");
     return PV_OK;
 }
 
@@ -237,36 +237,35 @@ static pv_status refuse(pv_ctx *ctx, const pv__problem *problem) {
     bool profile = pv__is_profile(problem), weighted = o->loss == PV_LOSS_IW;
     if (!profile && !weighted)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`strata` go with `loss` ig and `marginal` profile, or with `loss` iw, the weighted estimator: "
-                        "choose one of these, or leave `strata` out");
+                        "`strata` go with `loss=ig` and `marginal=profile`, or with `loss=iw`, the weighted "
+                        "estimator:\nchoose one of these, or leave `strata` out");
     if (problem->cluster || problem->sampling)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "%s do not go with `strata`, whose rows have the weights of their strata already: leave out "
+                        "%s do not go with `strata`, whose rows have the weights of their strata already:\nleave out "
                         "one of the two",
                         problem->cluster ? "clusters (`cluster`)" : "sampling weights (`weights`)");
     if (weighted && (problem->batch > 0 || o->infer > PV_INFER_ML || !problem->targets.label))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`loss` iw with `strata` is a weighted estimate of hard labels from all rows at once: choose "
-                        "`infer` map or ml and leave `batch` out; leave `loss` out and choose `infer` robust for its "
-                        "intervals");
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`loss=iw` with `strata` is a weighted estimate of hard labels from all rows at once:\nchoose `infer=map` "
+            "or ml and leave `batch` out; leave `loss` out and choose `infer=robust` for its intervals");
     if (o->infer == PV_INFER_ROBUST && (problem->batch > 0 || !pv_model_has_coefficients(problem->model)))
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "`infer` robust is for `model` linear in the full batch: choose another `infer`, or change these");
+            "`infer=robust` is for `model=linear` in the full batch:\nchoose another `infer`, or change these");
     if (o->match != PV_MATCH_NONE && o->match != PV_MATCH_AUTO)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "`match` %s moves one output bias, and every stratum has a prevalence of its own: leave it out, "
-            "or choose `infer` robust, whose mean risks are the stated ones",
-            pv_match_name((pv_match)o->match));
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`match=%s` moves one output bias, and every stratum has a prevalence of its own:\nleave it "
+                        "out, or choose `infer=robust`, whose mean risks are the stated ones",
+                        pv_match_name((pv_match)o->match));
     if (strcmp(o->robust, "auto") != 0 && strcmp(o->robust, "0") != 0)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`robust` %s: with `strata` there is nothing between maximum likelihood and the weighted "
-                        "estimator; leave it out, or choose `infer` robust or `loss` iw for the latter",
+                        "`robust=%s`: with `strata` there is nothing between maximum likelihood and the weighted "
+                        "estimator;\nleave it out, or choose `infer=robust` or `loss=iw` for the latter",
                         o->robust);
     if (strcmp(o->intercept_prior, "jeffreys") == 0)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`intercept-prior` jeffreys is of one prevalence: with `strata` choose auto, normal:S or none");
+                        "`intercept-prior=jeffreys` is of one prevalence: with `strata` choose auto, normal:S or none");
     return PV_OK;
 }
 

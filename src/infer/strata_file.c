@@ -40,14 +40,14 @@ static pv_status file_open(pv_ctx *ctx, const char *path, const pv_table *known,
     for (size_t c = 0; c < strata->columns; c++)
         if (pv__table_lookup(table, strata->column[c].name) == table->columns)
             return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                               "has no column '%s', which `strata` names; add it, as the data have it",
+                               "has no column '%s', which `strata` names;\nadd it, as the data have it",
                                pv__show(strata->column[c].name).text);
     PV_TRY(pv__alloc(ctx, table->rows, sizeof *file->stratum, &file->stratum));
     PV_TRY(pv__strata_of_table(ctx, strata, table, what, file->stratum));
     for (size_t i = 0; i < table->rows; i++)
         if (file->stratum[i] == -1)
             return PV__FAIL_CELL(ctx, table, i, pv__table_lookup(table, strata->column[0].name),
-                                 "this row does not name its stratum; fill the empty cell, or leave the row out");
+                                 "this row does not name its stratum;\nfill the empty cell, or leave the row out");
     return PV_OK;
 }
 
@@ -60,7 +60,7 @@ static pv_status find_column(pv_ctx *ctx, const pv_table *table, const char *nam
     *column = pv__table_lookup(table, name);
     return *column < table->columns ? PV_OK
                                     : pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                                                  "has no column '%s': %s; add it", pv__show(name).text, what);
+                                                  "has no column '%s': %s;\nadd it", pv__show(name).text, what);
 }
 
 /* A number above least in a cell, or a failure at its place. */
@@ -82,7 +82,7 @@ static pv_status read_one(pv_ctx *ctx, const pv_schema *schema, const pv_table *
     const pv_column *column = &table->column[c];
     double low, high, mean;
     if (pv__cell_missing(column, row))
-        return PV__FAIL_CELL(ctx, table, row, c, "this stratum has no prevalence; fill the cell");
+        return PV__FAIL_CELL(ctx, table, row, c, "this stratum has no prevalence;\nfill the cell");
     char option[400], number[PV__NUMBER_TEXT];
     const char *text = cell_text(column, row, number);
     pv__format(option, sizeof option, "%s:%zu: prevalence", pv__show(table->source).text, pv_table_line(table, row));
@@ -102,12 +102,12 @@ static pv_status read_one(pv_ctx *ctx, const pv_schema *schema, const pv_table *
 }
 
 static pv_status is_twice(pv_ctx *ctx, const pv_table *table, size_t row, const char *stratum) {
-    return PV__FAIL_CELL(ctx, table, row, 0, "stratum '%s' is here twice; leave one row out", pv__show(stratum).text);
+    return PV__FAIL_CELL(ctx, table, row, 0, "stratum '%s' is here twice;\nleave one row out", pv__show(stratum).text);
 }
 
 static pv_status has_none(pv_ctx *ctx, const pv_table *table, const char *stratum) {
     return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                       "has no prevalence for stratum '%s', which the data have; add a row for it",
+                       "has no prevalence for stratum '%s', which the data have;\nadd a row for it",
                        pv__show(stratum).text);
 }
 
@@ -209,7 +209,7 @@ static pv_status count_people(pv_ctx *ctx, const pv_schema *schema, const strata
         const char *text = cell_text(column, i, number);
         int32_t y = pv__label_find(schema->labels, schema->classes, text, strlen(text));
         if (y < 0)
-            return PV__FAIL_CELL(ctx, table, i, target, "'%s' is not a label of the data; correct the cell",
+            return PV__FAIL_CELL(ctx, table, i, target, "'%s' is not a label of the data;\ncorrect the cell",
                                  pv__show(text).text);
         if (count < table->columns)
             PV_TRY(cell_number(ctx, table, i, count, 0, "a number of people, 0 or more,", &n));
@@ -226,14 +226,14 @@ static pv_status use_people(pv_ctx *ctx, const pv_schema *schema, const char *so
         if (people[i] < mass[i] * (1 - 1e-9))
             return pv__fail_at(ctx, PV_ERR_INPUT, source, 0, 0,
                                "counts %.10g people of stratum '%s' with label '%s', and the data have %.10g rows of "
-                               "them; give the counts of the whole cohort, the rows' people among them",
+                               "them;\ngive the counts of the whole cohort, the rows' people among them",
                                people[i], pv__show(schema->strata->name[i / k]).text,
                                pv__show(schema->labels[i % k]).text, mass[i]);
         to->n[i / k] += people[i];
         all += people[i];
     }
     if (!(all <= 1e15))
-        return pv__fail_at(ctx, PV_ERR_INPUT, source, 0, 0, "counts more people than 1e15; correct the counts");
+        return pv__fail_at(ctx, PV_ERR_INPUT, source, 0, 0, "counts more people than 1e15;\ncorrect the counts");
     for (size_t i = 0; i < (size_t)to->strata * k; i++) {
         to->prevalence[i] = people[i] / to->n[i / k];
         to->share[i / k] = to->n[i / k] / all;

@@ -47,7 +47,7 @@ pv_status pv__loaded_new(pv_ctx *ctx, const pv_model *model, size_t n, const dou
     const pv__plugin *plugin = pv__device_for_tables(ctx);
     const char *why = reason(ctx, plugin, model, x);
     if (why && asked)
-        return pv__fail(ctx, PV_ERR_USAGE, "`device` cuda cannot be had here: %s; leave it out", why);
+        return pv__fail(ctx, PV_ERR_USAGE, "`device=cuda` cannot be had here: %s;\nleave it out", why);
     if (why && plugin)
         pv__log(ctx, PV_LOG_INFO, "the processor takes the rows: %s", why);
     if (why || !plugin)

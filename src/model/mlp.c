@@ -30,11 +30,11 @@ static pv_status parse_widths(pv_ctx *ctx, pv_model *model, const char *list) {
         long width = strtol(at, &end, 10);
         if (end == at || width < 1 || width > 65536 || (*end != ',' && *end != '\0'))
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "`model` %s: layer sizes are whole numbers from 1 to 65536, as in mlp:64,32; after them, "
+                            "`model=%s`: layer sizes are whole numbers from 1 to 65536, as in mlp:64,32; after them, "
                             "for labels in order, may stand ordinal",
                             model->spec);
         if (model->layers + 2 > PV_LAYERS_MAX)
-            return pv__fail(ctx, PV_ERR_USAGE, "`model` %s: at most %d hidden layers", model->spec, PV_LAYERS_MAX - 1);
+            return pv__fail(ctx, PV_ERR_USAGE, "`model=%s`: at most %d hidden layers", model->spec, PV_LAYERS_MAX - 1);
         model->width[++model->layers] = (size_t)width;
         if (*end == '\0')
             break;

@@ -19,11 +19,10 @@ static pv_status parse(pv_ctx *ctx, pv_model *model, const char *spec) {
         if (mine)
             return PV_OK;
     }
-    return pv__fail(
-        ctx, PV_ERR_USAGE,
-        "`model` %s: choose linear, ordinal, mlp with hidden layer sizes, as in mlp:64,32, or for images convnet "
-        "or inception",
-        spec);
+    return pv__fail(ctx, PV_ERR_USAGE,
+                    "`model=%s`:\nchoose linear, ordinal, mlp with hidden layer sizes, as in mlp:64,32, or for images "
+                    "convnet or inception",
+                    spec);
 }
 
 pv_status pv_model_views(pv_ctx *ctx, const char *spec, int64_t *views, int64_t *size) {
@@ -38,10 +37,10 @@ pv_status pv_model_views(pv_ctx *ctx, const char *spec, int64_t *views, int64_t 
 static pv_status check_offset(pv_ctx *ctx, const pv_model *model) {
     if (!model->architecture->takes_offset)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`offset` is for `model` linear and ordinal: choose one of these, or leave it out");
+                        "`offset` is for `model=linear` and ordinal:\nchoose one of these, or leave it out");
     if (model->classes > 2 && !model->ordinal)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`offset` is added to one log odds, and %d labels have %d: choose `model` ordinal where they "
+                        "`offset` is added to one log odds, and %d labels have %d:\nchoose `model=ordinal` where they "
                         "are in order, or leave it out",
                         model->classes, model->classes - 1);
     return PV_OK;

@@ -38,7 +38,7 @@ typedef struct sizes {
 } sizes;
 
 static pv_status wrong(pv_ctx *ctx, const char *spec, const char *what) {
-    return pv__fail(ctx, PV_ERR_USAGE, "`model` %s: %s", spec, what);
+    return pv__fail(ctx, PV_ERR_USAGE, "`model=%s`: %s", spec, what);
 }
 
 static bool whole(const char *text, size_t length, long low, long high, long *value) {
@@ -97,7 +97,7 @@ static pv_status parse_pair(pv_ctx *ctx, const char *spec, const char *pair, siz
         if (length > key && strncmp(pair, numbers[i].key, key) == 0) {
             if (whole(pair + key, length - key, numbers[i].low, numbers[i].high, numbers[i].value))
                 return PV_OK;
-            return pv__fail(ctx, PV_ERR_USAGE, "`model` %s: %s is a whole number from %ld to %ld", spec, numbers[i].key,
+            return pv__fail(ctx, PV_ERR_USAGE, "`model=%s`: %s is a whole number from %ld to %ld", spec, numbers[i].key,
                             numbers[i].low, numbers[i].high);
         }
     }
@@ -195,25 +195,25 @@ static pv_status check_cost(pv_ctx *ctx, const char *spec, const pv__network *ne
     const pv__node *last = &g->node[g->nodes - 1];
     if (last->kernel > PLANE_MAX)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`model` %s leaves a plane of %zu x %zu for the last convolution, more than %d x %d: choose a "
+                        "`model=%s` leaves a plane of %zu x %zu for the last convolution, more than %d x %d:\nchoose a "
                         "smaller size or more channels, as in channels=64-128-256; each entry halves the plane",
                         spec, last->kernel, last->kernel, PLANE_MAX, PLANE_MAX);
     if ((double)g->params > PARAMS_MAX)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`model` %s has %.0f million numbers to learn, more than %.0f: choose fewer "
-                        "channels or features",
-                        spec, (double)g->params / 1e6, PARAMS_MAX / 1e6);
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`model=%s` has %.0f million numbers to learn, more than %.0f:\nchoose fewer channels or features", spec,
+            (double)g->params / 1e6, PARAMS_MAX / 1e6);
     double floats = pv__network_row_floats(network);
     if (floats > ROW_FLOATS_MAX)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`model` %s needs %.0f GiB for one image, more than 2: choose fewer views, a smaller size or "
+                        "`model=%s` needs %.0f GiB for one image, more than 2:\nchoose fewer views, a smaller size or "
                         "fewer channels",
                         spec, ceil(4 * floats / (1 << 30)));
     double products = products_of_view(g) * (double)pv__network_part_views(network);
     if (products > PART_PRODUCTS_MAX)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`model` %s takes %.1e multiplications for %zu views, more than %.0e: choose a smaller size or "
-                        "fewer channels (low=, channels=)",
+                        "`model=%s` takes %.1e multiplications for %zu views, more than %.0e:\nchoose a smaller size "
+                        "or fewer channels (low=, channels=)",
                         spec, products, pv__network_part_views(network), PART_PRODUCTS_MAX);
     return PV_OK;
 }
@@ -244,7 +244,7 @@ pv_status pv__network_parse(pv_ctx *ctx, pv_model *model, const char *spec, cons
     if ((size_t)model->inputs != inputs)
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "`model` %s takes images: %ld views of %ld x %ld pixels; for tables choose linear, ordinal or mlp", spec,
+            "`model=%s` takes images: %ld views of %ld x %ld pixels; for tables choose linear, ordinal or mlp", spec,
             s.views, s.size, s.size);
     PV_TRY(check_cost(ctx, spec, model->network));
     model->ordinal = s.ordinal;

@@ -515,7 +515,7 @@ static pv_status sliced_mixture(pv_ctx *ctx, pv__vi_target *t, const pv__vi_mix 
     pv__free(ctx, block);
     return sound ? PV_OK
                  : pv__fail(ctx, PV_ERR_NUMERIC,
-                            "vi: the covariance of a component is not positive definite; use fewer `components`");
+                            "vi: the covariance of a component is not positive definite;\nuse fewer `components`");
 }
 
 /* A diagonal Gaussian, and components that differ from it along the basis. */

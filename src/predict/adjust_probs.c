@@ -288,35 +288,35 @@ static pv_status check_asked(pv_ctx *ctx, const pv_probs *probs, const double *f
                         probs->classes);
     if (probs->strata && population && population->strata == 0 && population->kind == PV_POPULATION_KNOWN)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "the probabilities have strata, and the population one prevalence: give one for each stratum");
+                        "the probabilities have strata, and the population one prevalence:\ngive one for each stratum");
     if (population && population->kind != PV_POPULATION_TRUE && !from && !probs->strata)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "the prevalence that the probabilities were made for is unknown: state it (`from`)");
+                        "the prevalence that the probabilities were made for is unknown:\nstate it (`from`)");
     if (!(options->level >= 0 && options->level < 1))
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
     if (options->joint)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`posterior` joint is for a model with a posterior, which probabilities have not");
+                        "`posterior=joint` is for a model with a posterior, which probabilities have not");
     if (options->level > 0 && (!population || population->kind != PV_POPULATION_UNKNOWN))
-        return pv__fail(ctx, PV_ERR_USAGE, "`interval` is for a population of unknown prevalence: leave it out");
+        return pv__fail(ctx, PV_ERR_USAGE, "`interval` is for a population of unknown prevalence:\nleave it out");
     return PV_OK;
 }
 
 static pv_status check_strata(pv_ctx *ctx, const pv_probs *probs, const pv_population *population) {
     if (!probs->from)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "the prevalences that the strata's probabilities were made for are unknown: "
-                        "state them (`from`)");
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "the prevalences that the strata's probabilities were made for are unknown:\nstate them (`from`)");
     if (population && population->strata && population->strata != probs->strata->count)
         return pv__fail(ctx, PV_ERR_USAGE, "the population has %d strata, the probabilities %d", population->strata,
                         (int)probs->strata->count);
     if (population && population->kind == PV_POPULATION_COUNTS)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "label counts do not support strata; give a prevalence for each stratum, or unknown");
+                        "label counts do not support strata;\ngive a prevalence for each stratum, or unknown");
     if (population && population->kind == PV_POPULATION_UNKNOWN &&
         (population->unknown.method == PV_UNKNOWN_BBSE || population->unknown.reference))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`source` and `method` bbse do not support strata: leave them out and choose `method` exact");
+                        "`source` and `method=bbse` do not support strata:\nleave them out and choose `method=exact`");
     return PV_OK;
 }
 

@@ -38,7 +38,7 @@ static pv_status find_labels(pv_ctx *ctx, const pv_table *table, char *const *la
                                pv__show(name).text, joined);
         if (column[y] < table->columns)
             return pv__fail_at(ctx, PV_ERR_INPUT, table->source, pv_table_line(table, 0) - 1, c + 1,
-                               "label '%s' has two columns of costs; keep one", pv__show(labels[y]).text);
+                               "label '%s' has two columns of costs;\nkeep one", pv__show(labels[y]).text);
         column[y] = c;
     }
     for (int y = 0; y < classes; y++)
@@ -57,18 +57,18 @@ static pv_status take_action(pv_ctx *ctx, const pv_table *table, size_t row, con
                              pv__show(names->name).text);
     const char *name = names->level[names->code[row]];
     if (names->code[row] < (int32_t)row) /* levels are numbered as they appear */
-        return PV__FAIL_CELL(ctx, table, row, 0, "action '%s' is given twice; give each once", pv__show(name).text);
+        return PV__FAIL_CELL(ctx, table, row, 0, "action '%s' is given twice;\ngive each once", pv__show(name).text);
     PV_TRY(pv__strdup(ctx, name, &costs->action[row]));
     for (int y = 0; y < costs->classes; y++) {
         const pv_column *cells = &table->column[column[y]];
         double *cost = &costs->cost[row * (size_t)costs->classes + (size_t)y];
         if (cells->code[row] < 0)
             return PV__FAIL_CELL(ctx, table, row, column[y],
-                                 "the cost of action '%s' for label '%s' is missing; give a number",
+                                 "the cost of action '%s' for label '%s' is missing;\ngive a number",
                                  pv__show(name).text, pv__show(cells->name).text);
         const char *text = cells->level[cells->code[row]];
         if (!pv__number_parse(text, strlen(text), cost) || isinf(*cost))
-            return PV__FAIL_CELL(ctx, table, row, column[y], "'%s' is not a cost: give a finite number",
+            return PV__FAIL_CELL(ctx, table, row, column[y], "'%s' is not a cost:\ngive a finite number",
                                  pv__show(text).text);
         if (fabs(*cost) > COST_MAX)
             return PV__FAIL_CELL(ctx, table, row, column[y],

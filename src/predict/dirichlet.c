@@ -9,7 +9,7 @@
 static pv_status not_understood(pv_ctx *ctx, const char *text) {
     return pv__fail(
         ctx, PV_ERR_USAGE,
-        "`dirichlet` %s: choose flat, jeffreys, balanced, balanced:K, true:K or counts:K,K,... with K above 0",
+        "`dirichlet=%s`:\nchoose flat, jeffreys, balanced, balanced:K, true:K or counts:K,K,... with K above 0",
         pv__show(text).text);
 }
 
@@ -18,7 +18,7 @@ static const double MOST = 1e12;
 
 static pv_status too_many(pv_ctx *ctx, const char *text) {
     return pv__fail(ctx, PV_ERR_USAGE,
-                    "`dirichlet` %s: more than %g observations of a label; write inf for a prevalence that is known",
+                    "`dirichlet=%s`: more than %g observations of a label;\nwrite inf for a prevalence that is known",
                     pv__show(text).text, MOST);
 }
 
@@ -50,7 +50,7 @@ static pv_status parse_counts(pv_ctx *ctx, const char *text, char *const *labels
         at += more;
     }
     if (given != classes)
-        return pv__fail(ctx, PV_ERR_USAGE, "`dirichlet` %s: %d number%s given for %d classes; give one each for %s",
+        return pv__fail(ctx, PV_ERR_USAGE, "`dirichlet=%s`: %d number%s given for %d classes;\ngive one each for %s",
                         pv__show(text).text, given, given == 1 ? "" : "s", classes, joined);
     return PV_OK;
 }

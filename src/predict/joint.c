@@ -94,7 +94,7 @@ pv_status pv__joint_weights(pv_ctx *ctx, size_t draws, double *evidence, double 
     double all = pv_log_sum_exp(draws, evidence), squares = 0;
     if (!isfinite(all))
         return pv__fail(ctx, PV_ERR_NUMERIC,
-                        "`posterior` joint: no draw of the posterior explains the rows; use `posterior` fixed");
+                        "`posterior=joint`: no draw of the posterior explains the rows;\nuse `posterior=fixed`");
     for (size_t s = 0; s < draws; s++) {
         evidence[s] = exp(evidence[s] - all);
         squares += evidence[s] * evidence[s];
@@ -194,7 +194,7 @@ pv_status pv__label_counts_draws(pv_ctx *ctx, const pv_classifier *c, const pv_d
     *log_p = *evidence = NULL;
     if (data->rows > MOST / (draws * k))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`population` counts: %zu rows at %zu draws of the posterior are too many to keep; give fewer "
+                        "`population=counts`: %zu rows at %zu draws of the posterior are too many to keep;\ngive fewer "
                         "rows, or a model with fewer `draws`",
                         data->rows, draws);
     PV_TRY(pv__alloc(ctx, draws * data->rows * k, sizeof(double), &state.log_p));

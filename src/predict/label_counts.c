@@ -34,8 +34,8 @@ pv_status pv__label_counts_new(pv_ctx *ctx, size_t rows, int classes, const size
         total += count[y];
     if (total != rows)
         return pv__fail(ctx, PV_ERR_INPUT,
-                        "the label counts (`population` counts) add up to %zu, and there are %zu rows: "
-                        "give the number of each label among these very rows, or a prevalence",
+                        "the label counts (`population=counts`) add up to %zu, and there are %zu rows:\ngive the "
+                        "number of each label among these very rows, or a prevalence",
                         total, rows);
     PV_TRY(pv__alloc(ctx, rows, k * sizeof *c->work, &c->work));
     PV_TRY(pv__alloc(ctx, 3 * k, sizeof *c->tilt, &c->tilt));
@@ -57,8 +57,8 @@ static pv_status ruled_out(pv_ctx *ctx, const pv__label_counts *c) {
     char joined[200];
     pv__join(c->labels, (size_t)c->classes, 6, joined, sizeof joined);
     return pv__fail(ctx, PV_ERR_INPUT,
-                    "`population` counts: the model gives some rows no chance of being what these counts of %s ask "
-                    "for; check their order, or use `population` unknown",
+                    "`population=counts`: the model gives some rows no chance of being what these counts of %s ask "
+                    "for;\ncheck their order, or use `population=unknown`",
                     joined);
 }
 

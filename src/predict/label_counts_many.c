@@ -34,8 +34,8 @@ pv_status pv__label_counts_many_new(pv_ctx *ctx, pv__label_counts *c) {
         cells *= y == out ? 1 : c->count[y] + 1;
     if (cells > ROOM_MAX / (c->rows + 1))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`population` counts: with %d labels and %zu rows there are too many combinations to sum over; "
-                        "give fewer rows, or known:P with their shares",
+                        "`population=counts`: with %d labels and %zu rows there are too many combinations to sum "
+                        "over;\ngive fewer rows, or known:P with their shares",
                         c->classes, c->rows);
     c->cells = cells;
     PV_TRY(pv__alloc(ctx, c->rows + 1, cells * sizeof *c->behind, &c->behind));

@@ -48,9 +48,9 @@ static bool find_kind(const char *text, pv_population_kind *kind, const char **s
 /* What follows "known:". */
 static pv_status parse_known(pv_ctx *ctx, const char *text, char *const *labels, int classes, double *prevalence) {
     double low, high;
-    PV_TRY(pv_prevalence_parse(ctx, "`population` known", text, labels, classes, prevalence, &low, &high));
+    PV_TRY(pv_prevalence_parse(ctx, "`population=known`", text, labels, classes, prevalence, &low, &high));
     if (!isnan(low))
-        return pv__fail(ctx, PV_ERR_USAGE, "`population` known:%s: give one prevalence, not an interval",
+        return pv__fail(ctx, PV_ERR_USAGE, "`population=known:%s`:\ngive one prevalence, not an interval",
                         pv__show(text).text);
     return PV_OK;
 }
@@ -107,7 +107,7 @@ static pv_status parse_counts(pv_ctx *ctx, const char *text, char *const *labels
     if (!sound || given != classes)
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "`population` counts:%s: give one whole number of rows for each of the labels %s, in this order",
+            "`population=counts:%s`:\ngive one whole number of rows for each of the labels %s, in this order",
             pv__show(text).text, joined);
     return PV_OK;
 }
@@ -171,11 +171,12 @@ pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *tex
     const char *stated = NULL;
     *population = NULL;
     if (text && !find_kind(text, &kind, &stated))
-        return pv__fail(ctx, PV_ERR_USAGE, "`population` %s: choose one of %s%s", text, &(PV_POPULATION_LIST(USAGE))[2],
+        return pv__fail(ctx, PV_ERR_USAGE, "`population=%s`:\nchoose one of %s%s", text,
+                        &(PV_POPULATION_LIST(USAGE))[2],
                         strchr("0123456789.", text[0]) && text[0] ? ", as in known:0.2" : "");
     if (pv_classifier_is_relative(c))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "the model was fitted to matched sets, which give odds ratios and no risks: fit it again with "
+                        "the model was fitted to matched sets, which give odds ratios and no risks:\nfit it again with "
                         "`prevalence` and `population-sample`");
     if (kind == PV_POPULATION_COUNTS)
         return make_counts(ctx, stated, c->schema->labels, c->schema->classes, population);
@@ -188,8 +189,8 @@ pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *tex
         return make_known(ctx, stated, c->schema->labels, c->schema->classes, population);
     if (kind == PV_POPULATION_TRUE && !c->prevalence)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "the model was fitted without `prevalence`, so the true population is unknown to it: use "
-                        "`population` known:P, or design for that of its training data");
+                        "the model was fitted without `prevalence`, so the true population is unknown to it:\nuse "
+                        "`population=known:P`, or design for that of its training data");
     return make(ctx, kind, c->schema->classes, shares_of(kind, c->prevalence, c->design), unknown, population);
 }
 
@@ -202,16 +203,16 @@ pv_status pv_population_of_probs(pv_ctx *ctx, const pv_probs *probs, const doubl
     if (!found ||
         (!stated && kind != PV_POPULATION_TRUE && kind != PV_POPULATION_UNKNOWN && !shares_of(kind, from, NULL)))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`population` %s: with `probs` choose true, known:P, unknown or counts:N,N,...", text);
+                        "`population=%s`: with `probs` choose true, known:P, unknown or counts:N,N,...", text);
     if (probs->strata && kind == PV_POPULATION_COUNTS)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`population` %s: counts know no strata; give known:FILE, a prevalence for each, or unknown",
+                        "`population=%s`: counts know no strata;\ngive known:FILE, a prevalence for each, or unknown",
                         text);
     if (probs->strata && stated)
         return pv_population_strata_read(ctx, probs, stated, NULL, population);
     if (kind != PV_POPULATION_TRUE && !from && !probs->strata)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`population` %s: say with `from` P which prevalence the probabilities were made for", text);
+                        "`population=%s`:\nsay with `from=P` which prevalence the probabilities were made for", text);
     if (kind == PV_POPULATION_COUNTS)
         return make_counts(ctx, stated, probs->labels, probs->classes, population);
     if (stated)

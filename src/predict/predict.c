@@ -137,7 +137,7 @@ static pv_status check_counts(pv_ctx *ctx, size_t rows, const double *weight) {
     for (size_t i = 0; weight && i < rows; i++)
         if (weight[i] != 1)
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "`population` counts: they are of rows, and row %zu has a weight of %g: leave weights out",
+                            "`population=counts`: they are of rows, and row %zu has a weight of %g:\nleave weights out",
                             i + 1, weight[i]);
     return PV_OK;
 }
@@ -268,23 +268,22 @@ done:
 static pv_status check_joint(pv_ctx *ctx, const pv_classifier *c, const pv_population *population) {
     if (population->kind == PV_POPULATION_UNKNOWN && population->unknown.reference)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`posterior` joint takes the ratios as the model has them, and `source` is to say how they are "
-                        "to be read: leave one of them out");
+                        "`posterior=joint` takes the ratios as the model has them, and `source` is to say how they are "
+                        "to be read:\nleave one of them out");
     if (!c->posterior)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`posterior` joint updates a posterior, and the model has none: fit it with `infer` laplace, "
-                        "vi or hmc");
-    if (population->kind == PV_POPULATION_TRUE)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`posterior` joint: in the true population the rows say nothing about the model; leave it out, "
-                        "or give `population` known:P, unknown or counts:N,N,...");
-    if (pv_loss_of_design(c->loss) || (pv_loss_has_marginal(c->loss) && c->marginal == PV_MARGINAL_PROFILE))
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "`posterior` joint: how likely rows are takes one p(x) for every draw, and this model has one of "
-            "each draw's own: fit it with `marginal` plugin and a `prevalence-n`, or leave it out");
+            "`posterior=joint` updates a posterior, and the model has none:\nfit it with `infer=laplace`, vi or hmc");
+    if (population->kind == PV_POPULATION_TRUE)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`posterior=joint`: in the true population the rows say nothing about the model;\nleave it "
+                        "out, or give `population=known:P`, unknown or counts:N,N,...");
+    if (pv_loss_of_design(c->loss) || (pv_loss_has_marginal(c->loss) && c->marginal == PV_MARGINAL_PROFILE))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`posterior=joint`: how likely rows are takes one p(x) for every draw, and this model has one "
+                        "of each draw's own:\nfit it with `marginal=plugin` and a `prevalence-n`, or leave it out");
     if (c->stratified)
-        return pv__fail(ctx, PV_ERR_USAGE, "`posterior` joint knows no strata, and the model has them: leave it out");
+        return pv__fail(ctx, PV_ERR_USAGE, "`posterior=joint` knows no strata, and the model has them:\nleave it out");
     return PV_OK;
 }
 
@@ -298,7 +297,7 @@ static pv_status check(pv_ctx *ctx, const pv_classifier *c, const pv_population 
                         c->stratified ? c->stratified->strata : 0);
     if (options->level > 0 && !c->posterior && population->kind != PV_POPULATION_UNKNOWN)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "the model has no posterior, so no intervals: fit it with `infer` laplace, vi or hmc");
+                        "the model has no posterior, so no intervals:\nfit it with `infer=laplace`, vi or hmc");
     if (!(options->level >= 0 && options->level < 1))
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
     return options->joint ? check_joint(ctx, c, population) : PV_OK;

@@ -111,7 +111,7 @@ pv_status pv__gate_predicted(pv_ctx *ctx, pv__gate gate, const pv_classifier *c,
                         "parameters, are too large: prevail diagnose looks at the model",
                         number);
     return pv__fail(ctx, PV_ERR_NUMERIC,
-                    "row %zu: the model's probabilities overflow; column '%s' is farthest from the "
-                    "mean, by %.3g standard deviations: correct the cell, or look at the model with prevail diagnose",
+                    "row %zu: the model's probabilities overflow; column '%s' is farthest from the mean, by %.3g "
+                    "standard deviations:\ncorrect the cell, or look at the model with prevail diagnose",
                     number, pv__show(feature[far]).text, away);
 }

@@ -99,7 +99,7 @@ pv_status pv_population_strata_read(pv_ctx *ctx, const pv_probs *probs, const ch
     double *prevalence;
     if (access(path, R_OK) != 0)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`population` known:%s: with `strata` give a file that can be read, with a prevalence for each",
+                        "`population=known:%s`: with `strata` give a file that can be read, with a prevalence for each",
                         pv__show(path).text);
     PV_TRY(pv__alloc(ctx, (size_t)probs->strata->count, (size_t)probs->classes * sizeof *prevalence, &prevalence));
     pv_status status = pv_prevalences_read(ctx, path, csv, &schema, prevalence);

@@ -163,9 +163,9 @@ static pv_status solve_bbse(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
         share[most_likely(m, i)] += (m->weight ? m->weight[i] : 1) / fmax(m->total, 1e-300);
     memcpy(matrix, s->options->confusion, k * k * sizeof *matrix);
     if (!pv__solve_small(s->classes, matrix, share))
-        return pv__fail(ctx, PV_ERR_INPUT,
-                        "bbse: the confusion matrix is singular: decisions do not tell the labels apart; use `method` "
-                        "exact");
+        return pv__fail(
+            ctx, PV_ERR_INPUT,
+            "bbse: the confusion matrix is singular: decisions do not tell the labels apart;\nuse `method=exact`");
     for (size_t y = 0; y < k; y++) {
         sum += share[y] = fmax(share[y], LEAST); /* sampling error can leave the simplex */
         known += m->known[y];

@@ -25,7 +25,7 @@ static pv_status check_masses(pv_ctx *ctx, const pv_unknown_sample *sample) {
     }
     if (!(total > 0))
         return pv__fail(ctx, PV_ERR_INPUT,
-                        "the weights of the rows add up to %g; nothing can be learnt from them: give some above 0",
+                        "the weights of the rows add up to %g; nothing can be learnt from them:\ngive some above 0",
                         total);
     return PV_OK;
 }
@@ -35,17 +35,16 @@ pv_status pv__unknown_check(pv_ctx *ctx, const pv_unknown_sample *sample, const 
         return pv__fail(ctx, PV_ERR_USAGE, "a prevalence needs two classes at least, not %d", sample->classes);
     if (sample->n < 2)
         return pv__fail(ctx, PV_ERR_INPUT,
-                        "%s: an unknown prevalence (`population` unknown) is inferred from the rows "
-                        "together; give more rows of the population, or its prevalence",
+                        "%s: an unknown prevalence (`population=unknown`) is inferred from the rows together;\ngive "
+                        "more rows of the population, or its prevalence",
                         sample->n == 1 ? "one row alone says next to nothing about its population"
                                        : "there are no rows");
     if (!(options->level > 0 && options->level < 1))
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
     if (options->method == PV_UNKNOWN_BBSE && !options->confusion)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "bbse needs the rates at which decisions confuse the labels, which the target rows do not tell: "
-            "give rows to learn them from with `source`, or use `method` exact");
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "bbse needs the rates at which decisions confuse the labels, which the target rows do not "
+                        "tell:\ngive rows to learn them from with `source`, or use `method=exact`");
     return check_masses(ctx, sample);
 }
 
@@ -517,7 +516,7 @@ static pv_status work_new(pv_ctx *ctx, const pv_unknown_prevalence *t, row_work 
 pv_status pv_unknown_predict(pv_ctx *ctx, const pv_unknown_sample *sample, const pv_unknown_prevalence *prevalence,
                              double *p, double *log_p, double *lo, double *hi) {
     if (lo && isnan(prevalence->lo[0]))
-        return pv__fail(ctx, PV_ERR_USAGE, "`method` %s gives an estimate without an interval: use exact",
+        return pv__fail(ctx, PV_ERR_USAGE, "`method=%s` gives an estimate without an interval:\nuse exact",
                         pv_unknown_method_name(prevalence->method));
     row_job job = {.sample = sample, .prevalence = prevalence};
     job.p = p;
@@ -578,7 +577,7 @@ pv_status pv_confusion(pv_ctx *ctx, const pv_unknown_sample *sample, char *const
     for (size_t y = 0; y < k && status == PV_OK; y++) {
         if (!(mass[y] > 0))
             status = pv__fail(ctx, PV_ERR_INPUT,
-                              "bbse: the source rows have none of label '%s'; give some of each with `source`",
+                              "bbse: the source rows have none of label '%s';\ngive some of each with `source`",
                               pv__show(labels[y]).text);
         for (size_t i = 0; i < k; i++)
             confusion[i * k + y] /= mass[y];

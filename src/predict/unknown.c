@@ -227,7 +227,7 @@ pv_status pv__unknown_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
     pv_unknown_sample shape = {.n = data->rows, .classes = c->schema->classes, .label = label, .weight = data->weight};
     PV_TRY(pv__unknown_check(ctx, &shape, options));
     if (update && options->method >= PV_UNKNOWN_EM)
-        return pv__fail(ctx, PV_ERR_USAGE, "`posterior` joint is for `method` exact and vb, not %s",
+        return pv__fail(ctx, PV_ERR_USAGE, "`posterior=joint` is for `method=exact` and vb, not %s",
                         pv_unknown_method_name((pv_unknown_method)options->method));
     joint j = {.classifier = c, .data = data, .options = options, .label = label};
     pv__visitor visitor = {

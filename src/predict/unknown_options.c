@@ -33,8 +33,8 @@ const char *pv_unknown_idle(const pv_unknown_options *options, const char *name)
     bool prior = options->method == PV_UNKNOWN_EXACT || options->method == PV_UNKNOWN_VB;
     bool updates = options->method == PV_UNKNOWN_EM || options->method == PV_UNKNOWN_VB;
     if (!prior && (strcmp(name, "dirichlet") == 0 || strcmp(name, "prevalence-draws") == 0))
-        return "`method` exact and vb";
-    return !updates && strcmp(name, "max-iter") == 0 ? "`method` vb and em" : NULL;
+        return "`method=exact` and vb";
+    return !updates && strcmp(name, "max-iter") == 0 ? "`method=vb` and em" : NULL;
 }
 
 pv_status pv_unknown_settings_new(pv_ctx *ctx, pv_settings **settings) {

@@ -34,13 +34,12 @@ static pv_status check(pv_ctx *ctx, const pv_dataset *data, const pv_population 
         if (!data->stratum || data->stratum[i] < 0)
             return pv__fail(
                 ctx, PV_ERR_INPUT,
-                "row %zu does not name its stratum: with `population` unknown each stratum has a prevalence "
-                "of its own, which its rows tell; fill the column, or state prevalences with `population` "
-                "known:FILE",
+                "row %zu does not name its stratum: with `population=unknown` each stratum has a prevalence of its "
+                "own, which its rows tell;\nfill the column, or state prevalences with `population=known:FILE`",
                 i + 1);
     if (how->method == PV_UNKNOWN_BBSE || how->confusion || how->reference)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`source` and `method` bbse know no strata: leave them out and choose `method` exact");
+                        "`source` and `method=bbse` know no strata:\nleave them out and choose `method=exact`");
     return PV_OK;
 }
 

@@ -36,20 +36,20 @@ void pv__check_agreement(pv_diagnosis *found, const pv_classifier *c) {
     say(c, y, check);
     bool differs = a->df > 0 && !(a->p_value >= LEVEL), off = !(fabs(a->z[y]) <= DISTANCE) && !matched;
     if (c->stratified && (differs || off) && !mended)
-        pv__check_fail(found, check,
-                       "The model is too simple, and its intervals take it for right: give columns their squares or "
-                       "logarithms or let strata be features, or fit with `infer` robust, the weighted estimator and "
-                       "its intervals.");
+        pv__check_fail(
+            found, check,
+            "The model is too simple, and its intervals take it for right: give columns their squares or logarithms or "
+            "let strata be features, or fit with `infer=robust`, the weighted estimator and its intervals.");
     else if (differs && !mended && c->posterior)
         pv__check_fail(found, check,
                        "The model is too simple, and intervals take it for right: give columns their squares or "
-                       "logarithms (the report of eval shows where), or fit with `infer` robust.");
+                       "logarithms (the report of eval shows where), or fit with `infer=robust`.");
     else if (differs && !mended)
         pv__check_fail(found, check,
                        "The model is too simple: give columns their squares or logarithms (the report of eval shows "
-                       "where), or fit with `robust` auto.");
+                       "where), or fit with `robust=auto`.");
     else if (off && !mended)
-        pv__check_fail(found, check, "Risks are wrong on average: fit with `match` shrunk.");
+        pv__check_fail(found, check, "Risks are wrong on average: fit with `match=shrunk`.");
     if (!check->ok)
         pv__format(check->warning, sizeof check->warning, "%s %s", check->text, check->remedy);
 }

@@ -149,7 +149,7 @@ static void check_engine(pv_diagnosis *found, const pv_classifier *c) {
     else if (p->stop == PV_STOP_POOR)
         pv__check_fail(found, check,
                        "The approximation is not the posterior, and its intervals may be too narrow: fit again with "
-                       "`infer` hmc%s.",
+                       "`infer=hmc`%s.",
                        p->kind == PV_POSTERIOR_VI ? ", or with more `steps`" : "");
     else
         pv__check_fail(found, check, "Fit again, and let it run to its end.");
@@ -164,7 +164,7 @@ static void check_elbo(pv_diagnosis *found, const pv_classifier *c) {
                   ELBO_ERROR);
     if (!(p->elbo_se < ELBO_ERROR))
         pv__check_fail(found, check, "The approximation fits the posterior poorly in places: fit again with more %s.",
-                       pv_model_is_convex(c->model) ? "`components` and `steps`, and compare with `infer` hmc"
+                       pv_model_is_convex(c->model) ? "`components` and `steps`, and compare with `infer=hmc`"
                                                     : "`steps`, a smaller model or a stronger `prior`");
 }
 
@@ -182,7 +182,7 @@ static void check_gap(pv_diagnosis *found, const pv_classifier *c) {
                       "cost a network.",
                       p->elbo, p->evidence, gap);
     else if (!(gap <= ELBO_GAP + 3 * p->elbo_se))
-        pv__check_fail(found, check, "Spreads are likely to be too small: fit again with `infer` hmc.");
+        pv__check_fail(found, check, "Spreads are likely to be too small: fit again with `infer=hmc`.");
 }
 
 static void check_rhat(pv_diagnosis *found, const pv_posterior *p) {
@@ -259,12 +259,11 @@ static void check_estimated(pv_diagnosis *found, const pv_classifier *c, const p
             "%.2g apart are fine.",
             c->schema->labels[worst], marginal[worst].mean, marginal[worst].lo, marginal[worst].hi, ESTIMATED_RATIO);
     if (!c->posterior)
-        pv__check_fail(found, check, "Fit again with `infer` hmc or vi.");
+        pv__check_fail(found, check, "Fit again with `infer=hmc` or vi.");
     else if (c->posterior->kind == PV_POSTERIOR_LAPLACE && !(ratio <= ESTIMATED_RATIO))
-        pv__check_fail(
-            found, check,
-            "A posterior this wide is not Gaussian: fit again with `infer` hmc or vi, or state the `prevalence` "
-            "as well as it is known.");
+        pv__check_fail(found, check,
+                       "A posterior this wide is not Gaussian: fit again with `infer=hmc` or vi, or state the "
+                       "`prevalence` as well as it is known.");
     else if (!(ratio <= ESTIMATED_RATIO))
         pv__check_fail(found, check,
                        "The sample hardly determines the prevalence: state it with `prevalence`, as well as it is "
@@ -275,10 +274,10 @@ static void check_estimated(pv_diagnosis *found, const pv_classifier *c, const p
 /* What brings the model's marginal to the stated one. */
 static const char *marginal_remedy(const pv_classifier *c) {
     if (pv_loss_has_marginal(c->loss))
-        return "`prevalence-n` known makes them equal";
+        return "`prevalence-n=known` makes them equal";
     if (c->posterior) /* weights are no likelihood */
-        return "`loss` ig with `infer` robust has the line of iw and intervals that hold";
-    return "`match` full makes them equal";
+        return "`loss=ig` with `infer=robust` has the line of iw and intervals that hold";
+    return "`match=full` makes them equal";
 }
 
 static void check_stated(pv_diagnosis *found, const pv_classifier *c, const pv_spread *marginal) {
@@ -455,9 +454,9 @@ static void check_leaks(pv_diagnosis *found, const pv_classifier *c) {
     pv__check_say(check, "Column '%s' alone tells the labels apart (AUC %.4f)%s.", pv__show(worst->name).text,
                   worst->auc, more);
     pv__check_fail(found, check,
-                   "If it is made of the labels, or known only after them, leave it out with `exclude` %s: nothing "
+                   "If it is made of the labels, or known only after them, leave it out with `exclude=%s`: nothing "
                    "else the model says can be trusted.",
-                   pv__show_word(worst->name).text);
+                   pv__show_item(worst->name).text);
     warn_if_failed(check);
 }
 
@@ -471,7 +470,7 @@ static pv_status check_slopes(pv_ctx *ctx, pv_diagnosis *found, const pv_classif
     double *mean = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, 2 * params, sizeof *mean, &mean));
-    PV_GOTO(done, pv_prior_parse(ctx, "`prior`", fit->prior, &prior));
+    PV_GOTO(done, pv_prior_parse(ctx, "prior", fit->prior, &prior));
     pv__parameter_moments(c, mean, mean + params);
     check_separation(found, c, mean);
     if (c->posterior && prior.kind == PV_PRIOR_NORMAL)

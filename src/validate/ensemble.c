@@ -17,13 +17,13 @@ static bool same_text(const char *a, const char *b) {
 static pv_status check_labels(pv_ctx *ctx, const pv_classifier *first, const pv_classifier *other, const char *name) {
     if (other->schema->classes != first->schema->classes)
         return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                           "has %d labels, the first model %d; an ensemble has the same in all: leave this one out",
+                           "has %d labels, the first model %d; an ensemble has the same in all:\nleave this one out",
                            other->schema->classes, first->schema->classes);
     for (int y = 0; y < first->schema->classes; y++)
         if (!same_text(first->schema->labels[y], other->schema->labels[y]))
             return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                               "has the label '%s' where the first model has '%s'; an ensemble has the same in all: "
-                               "leave this one out",
+                               "has the label '%s' where the first model has '%s'; an ensemble has the same in "
+                               "all:\nleave this one out",
                                other->schema->labels[y], first->schema->labels[y]);
     return PV_OK;
 }
@@ -32,19 +32,21 @@ static pv_status check_images(pv_ctx *ctx, const pv_image_encoding *first, const
                               const char *name) {
     static const char *const layouts[] = {"images", "volumes", "views"};
     if (!first != !other)
-        return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0, "was fitted to %s, the first model to %s; leave this one out",
-                           other ? "images" : "a table", first ? "images" : "a table");
+        return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
+                           "was fitted to %s, the first model to %s;\nleave this one out", other ? "images" : "a table",
+                           first ? "images" : "a table");
     if (first && (!same_text(first->images, other->images) || !same_text(first->votes, other->votes)))
         return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                           "was fitted to other arrays than the first model: images '%s', votes '%s'; leave it out, or "
-                           "fit it with the same `images` and `votes`",
+                           "was fitted to other arrays than the first model: images '%s', votes '%s';\nleave it out, "
+                           "or fit it with the same `images` and `votes`",
                            other->images, other->votes);
     if (first && first->layout != other->layout)
-        return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0, "was fitted to %s, the first model to %s; leave this one out",
-                           layouts[other->layout], layouts[first->layout]);
+        return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
+                           "was fitted to %s, the first model to %s;\nleave this one out", layouts[other->layout],
+                           layouts[first->layout]);
     if (first && first->binarise != other->binarise)
         return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                           "was fitted with `binarise` %g, the first model with %g; fit it with the same",
+                           "was fitted with `binarise=%g`, the first model with %g;\nfit it with the same",
                            other->binarise, first->binarise);
     return PV_OK;
 }
@@ -53,12 +55,12 @@ static pv_status check_features(pv_ctx *ctx, const pv_schema *first, const pv_sc
     PV_TRY(check_images(ctx, first->image, other->image, name));
     if (first->sources != other->sources)
         return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                           "uses %zu columns, the first model %zu; fit it with the same `features`", other->sources,
+                           "uses %zu columns, the first model %zu;\nfit it with the same `features`", other->sources,
                            first->sources);
     for (size_t s = 0; s < first->sources; s++)
         if (!same_text(first->source[s].name, other->source[s].name) || first->source[s].type != other->source[s].type)
             return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                               "uses the column '%s' where the first model uses '%s'; fit it with the same `features`",
+                               "uses the column '%s' where the first model uses '%s';\nfit it with the same `features`",
                                other->source[s].name, first->source[s].name);
     return PV_OK;
 }
@@ -70,7 +72,7 @@ static pv_status check_strata(pv_ctx *ctx, const pv_classifier *first, const pv_
         return PV_OK;
     if (!a || !b || a->strata != b->strata)
         return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                           "has %d strata, the first model %d; an ensemble has the same in all: leave this one out",
+                           "has %d strata, the first model %d; an ensemble has the same in all:\nleave this one out",
                            b ? b->strata : 0, a ? a->strata : 0);
     for (int s = 0; s < a->strata; s++) {
         bool same = same_text(first->schema->strata->name[s], other->schema->strata->name[s]) &&
@@ -79,7 +81,7 @@ static pv_status check_strata(pv_ctx *ctx, const pv_classifier *first, const pv_
             same = same && fabs(a->prevalence[s * a->classes + y] - b->prevalence[s * a->classes + y]) <= 1e-9;
         if (!same)
             return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                               "knows stratum '%s' otherwise than the first model does; fit both with the same "
+                               "knows stratum '%s' otherwise than the first model does;\nfit both with the same "
                                "`prevalence-by` or `phase-one`",
                                other->schema->strata->name[s]);
     }
@@ -93,21 +95,20 @@ pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_cl
     if (population->kind == PV_POPULATION_UNKNOWN || population->kind == PV_POPULATION_COUNTS)
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "an ensemble averages in a population of known prevalence: `population` true, known:P or design");
+            "an ensemble averages in a population of known prevalence: `population=true`, known:P or design");
     PV_TRY(check_strata(ctx, first, other, name));
     if (population->kind != PV_POPULATION_TRUE)
         return PV_OK;
     if (!first->prevalence || !other->prevalence)
         return pv__fail_at(ctx, PV_ERR_USAGE, name, 0, 0,
-                           "%s no prevalence; `population` known:P says where to average",
+                           "%s no prevalence; `population=known:P` says where to average",
                            first->prevalence ? "states" : "joins a first model that states");
     for (int y = 0; y < first->schema->classes; y++)
         if (!(fabs(first->prevalence[y] - other->prevalence[y]) <= 1e-9))
             return pv__fail_at(/* digits that show a difference of 1e-9 */
                                ctx, PV_ERR_INPUT, name, 0, 0,
-                               "states the prevalence %.10g of label '%s', the first model %.10g; `population` known:P "
-                               "says where to "
-                               "average",
+                               "states the prevalence %.10g of label '%s', the first model %.10g; `population=known:P` "
+                               "says where to average",
                                other->prevalence[y], first->schema->labels[y], first->prevalence[y]);
     return PV_OK;
 }
@@ -123,10 +124,10 @@ static void add_log(size_t count, size_t members, const double *log_p, double *m
 pv_status pv_ensemble_join(pv_ctx *ctx, pv_prediction *mean, size_t members, const pv_prediction *other,
                            const char *name) {
     if (other->rows != mean->rows || other->classes != mean->classes)
-        return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                           "uses %zu of the rows, the first model %zu; fit them with the same "
-                           "`votes-min` and `binarise`",
-                           other->rows, mean->rows);
+        return pv__fail_at(
+            ctx, PV_ERR_INPUT, name, 0, 0,
+            "uses %zu of the rows, the first model %zu;\nfit them with the same `votes-min` and `binarise`",
+            other->rows, mean->rows);
     if (mean->lo || mean->inferred)
         return pv__fail(ctx, PV_ERR_USAGE, "an ensemble has no intervals, and a population of known prevalence");
     size_t count = mean->rows * (size_t)mean->classes;

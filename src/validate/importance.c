@@ -231,20 +231,19 @@ pv_status pv_importance_find(pv_ctx *ctx, const pv_classifier *classifier, const
     void (*log)(void *, pv_log_level, const char *) = ctx->options.log;
     *importance = NULL;
     if (classifier->schema->image)
-        return pv__fail(ctx, PV_ERR_USAGE, "`importance` is for tables: images have no columns; leave it out");
+        return pv__fail(ctx, PV_ERR_USAGE, "`importance` is for tables: images have no columns;\nleave it out");
     if (population && (population->kind == PV_POPULATION_UNKNOWN || population->kind == PV_POPULATION_COUNTS))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`importance` does not go with `population` %s, which every permutation would change: "
-                        "give known:P",
-                        pv_population_kind_name(population->kind));
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`importance` does not go with `population=%s`, which every permutation would change:\ngive known:P",
+            pv_population_kind_name(population->kind));
     pv_status status;
     ctx->options.log = NULL; /* what is to be said of the rows was said when they were judged */
     PV_GOTO(done, pv_schema_apply(ctx, classifier->schema, table, roles, &judged));
     if (!judged->label || judged->frequency || judged->stratum)
-        PV_GOTO(done,
-                pv__fail(ctx, PV_ERR_USAGE,
-                         "`importance` needs rows with one label each, and knows no votes and no strata: name the "
-                         "`target`, or leave it out"));
+        PV_GOTO(done, pv__fail(ctx, PV_ERR_USAGE,
+                               "`importance` needs rows with one label each, and knows no votes and no strata:\nname "
+                               "the `target`, or leave it out"));
     PV_GOTO(done, take_rows(ctx, table, judged, (size_t)asked.rows, &w));
     PV_GOTO(done, pv_schema_apply(ctx, classifier->schema, w.table, roles, &w.data));
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *found, &found));

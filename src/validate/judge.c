@@ -60,7 +60,7 @@ pv_status pv__stated_read(pv_ctx *ctx, const char *text, char *const *labels, in
     *stated = PV__STATED_GIVEN;
     if (!strpbrk(text, "=0123456789"))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`stated-for`: '%s' is not a population; give rows, population, or a prevalence such as 0.01",
+                        "`stated-for`: '%s' is not a population;\ngive rows, population, or a prevalence such as 0.01",
                         pv__show(text).text);
     return pv_prevalence_parse_one(ctx, "`stated-for`", text, labels, classes, share);
 }
@@ -82,7 +82,7 @@ static pv_status set_shares(pv_ctx *ctx, const char *stated_for, const pv_target
     PV_TRY(pv__stated_read(ctx, stated_for, j->labels, j->classes, &stated, j->stated));
     if (stated == PV__STATED_POPULATION && !j->prevalence)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`stated-for` population: that of these probabilities is unknown; say it with `from` P");
+                        "`stated-for=population`: that of these probabilities is unknown;\nsay it with `from=P`");
     if (stated != PV__STATED_GIVEN)
         memcpy(j->stated, stated == PV__STATED_ROWS ? j->observed : j->prevalence, size);
     j->as_rows = stated == PV__STATED_ROWS;
@@ -106,13 +106,14 @@ static pv_status find_middle(pv_ctx *ctx, const char *name, char *const *labels,
     char list[300];
     pv__join(labels, (size_t)classes, (size_t)classes, list, sizeof list);
     if (classes < 3)
-        return pv__fail(ctx, PV_ERR_USAGE, "`binarise` %s: there are two labels already, %s; leave `binarise` out",
+        return pv__fail(ctx, PV_ERR_USAGE, "`binarise=%s`: there are two labels already, %s;\nleave `binarise` out",
                         pv__show(name).text, list);
     for (*middle = 0; *middle < classes && strcmp(labels[*middle], name) != 0;)
         ++*middle;
     if (*middle > 0 && *middle < classes - 1)
         return PV_OK;
-    return pv__fail(ctx, PV_ERR_USAGE, "`binarise` %s: %s; name one with labels on both sides: %s", pv__show(name).text,
+    return pv__fail(ctx, PV_ERR_USAGE, "`binarise=%s`: %s;\nname one with labels on both sides: %s",
+                    pv__show(name).text,
                     *middle == classes ? "there is no such label" : "is the first or the last label", list);
 }
 
@@ -168,9 +169,9 @@ static pv_status make_case(pv_ctx *ctx, const pv_dataset *data, char *const *lab
     if (!data->label && !data->frequency)
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "the rows have no labels to be judged by: read them with the target (roles of pv_schema_roles)");
+            "the rows have no labels to be judged by:\nread them with the target (roles of pv_schema_roles)");
     if (data->rows != said->rows)
-        return pv__fail(ctx, PV_ERR_USAGE, "%zu rows have labels and %zu were predicted; judge the rows that were",
+        return pv__fail(ctx, PV_ERR_USAGE, "%zu rows have labels and %zu were predicted;\njudge the rows that were",
                         data->rows, said->rows);
     *it = (judged_case){.targets = pv_dataset_targets(data),
                         .log_p = said->log_p,
@@ -251,7 +252,7 @@ static pv_status judge_strata(pv_ctx *ctx, const pv_prediction *said, const pv_j
     bool hard = it->targets.label && !options->binarise;
     if (!hard && !j->as_rows)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "votes and `binarise` know no strata: state metrics for the rows, with `stated-for` rows");
+                        "votes and `binarise` know no strata:\nstate metrics for the rows, with `stated-for=rows`");
     if (!hard)
         return PV_OK;
     PV_TRY(state_strata(ctx, said->strata, NULL, it, j));

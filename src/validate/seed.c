@@ -107,7 +107,7 @@ static const char *seed_remedy(const pv_classifier *c) {
         return "Other starts find other networks: fit a smaller one, or with a stronger `prior`, or average the "
                "predictions of several seeds.";
     if (!c->posterior)
-        return "Fit again with more `epochs` or a lower `rate`, or with `batch` full.";
+        return "Fit again with more `epochs` or a lower `rate`, or with `batch=full`.";
     switch (c->posterior->kind) {
     case PV_POSTERIOR_LAPLACE:
     case PV_POSTERIOR_ROBUST:

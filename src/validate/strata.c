@@ -22,11 +22,11 @@ static pv_status missing_rows(pv_ctx *ctx, const char *stratum, const char *labe
     if (least > 1)
         return pv__fail(ctx, PV_ERR_INPUT,
                         "stratum '%s' has %zu row%s with label '%s', fewer than the %zu folds, and metrics are stated "
-                        "for a population that has them: use fewer folds, or `stated-for` rows",
+                        "for a population that has them:\nuse fewer folds, or `stated-for=rows`",
                         pv__show(stratum).text, have, have == 1 ? "" : "s", pv__show(label).text, least);
     return pv__fail(ctx, PV_ERR_INPUT,
-                    "stratum '%s' has no row with label '%s', and metrics are stated for a population that has them: "
-                    "judge more rows, or use `stated-for` rows",
+                    "stratum '%s' has no row with label '%s', and metrics are stated for a population that has "
+                    "them:\njudge more rows, or use `stated-for=rows`",
                     pv__show(stratum).text, pv__show(label).text);
 }
 
@@ -38,8 +38,8 @@ pv_status pv__strata_check_rows(pv_ctx *ctx, const pv_targets *targets, char *co
     for (size_t n = 0; n < targets->n && status == PV_OK; n++) {
         if (targets->stratum[n] < 0)
             status = pv__fail(ctx, PV_ERR_INPUT,
-                              "row %zu does not name its stratum, which metrics stated for the population need: leave "
-                              "the row out, or use `stated-for` rows",
+                              "row %zu does not name its stratum, which metrics stated for the population need:\nleave "
+                              "the row out, or use `stated-for=rows`",
                               n + 1);
         else
             rows[(size_t)targets->stratum[n] * k + (size_t)targets->label[n]]++;

@@ -113,8 +113,9 @@ done:
 static pv_status name_fold(pv_ctx *ctx, const work *w, size_t at, pv_status status) {
     if (status == PV_OK || status == PV_ERR_USAGE || status == PV_ERR_MEMORY || status == PV_ERR_INTERRUPTED)
         return status;
-    char message[sizeof ctx->error.message];
-    memcpy(message, ctx->error.message, sizeof message);
+    char message[PV_MESSAGE_SIZE];
+    pv__format(message, sizeof message, "%s", ctx->error.message);
+    pv__error_break(&ctx->error, message);
     return pv__fail(ctx, status, "fold %zu of %zu: %.400s", at % w->v->folds + 1, w->v->folds, message);
 }
 
@@ -168,7 +169,7 @@ static pv_status learn_anew(pv_ctx *ctx, const work *w, pv_dataset **learn, pv_d
     PV_GOTO(done, pv_table_take(ctx, w->how->table, taken[1]->rows, taken[1]->table_row, &table));
     PV_GOTO(done, pv_schema_apply(ctx, *own, table, &roles, judge));
     if ((*judge)->rows != taken[1]->rows || (*own)->classes != w->schema->classes)
-        status = pv__fail(ctx, PV_ERR_INPUT, "the rows to learn from lack a label that others have; use fewer folds");
+        status = pv__fail(ctx, PV_ERR_INPUT, "the rows to learn from lack a label that others have;\nuse fewer folds");
 done:
     ctx->options.log = log;
     pv_table_free(ctx, table);

@@ -260,13 +260,13 @@ static void wrong_ensembles(void **state) {
     scans = pixels;
     scans.binarise = 3;
     REFUSED(pv_ensemble_check(ctx, &other, &third, "b.model", &home), PV_ERR_INPUT,
-            "was fitted with `binarise` 3, the first model with 0");
+            "was fitted with `binarise=3`, the first model with 0");
     other = first;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", &unknown), PV_ERR_USAGE,
             "in a population of known prevalence");
     other.prevalence = NULL;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", &home), PV_ERR_USAGE,
-            "states no prevalence; `population` known:P says where to average");
+            "states no prevalence; `population=known:P` says where to average");
 }
 
 /* ---- requests to stop -------------------------------------------------------------------------------------------- */

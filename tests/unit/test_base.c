@@ -46,9 +46,9 @@ static void test_one_bound(void **state) {
         {0}};
     CHECK_OK(ctx, pv_option_set(ctx, open, &s, "least", "1e300"));
     assert_int_equal(pv_option_set(ctx, open, &s, "least", "0.5"), PV_ERR_USAGE);
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`least` 0.5: must be at least 1"));
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`least=0.5`: must be at least 1"));
     assert_int_equal(pv_option_set(ctx, open, &s, "most", "4"), PV_ERR_USAGE);
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`most` 4: must be at most 3"));
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`most=4`: must be at most 3"));
     pv_ctx_free(ctx);
 }
 
@@ -105,12 +105,12 @@ static void test_options(void **state) {
     }
     const struct {
         const char *name, *value, *message;
-    } wrong[] = {{"count", "11", "`count` 11: must lie between 1 and 10"},
-                 {"count", "2.5", "`count` 2.5: not a whole number"},
-                 {"count", "99999999999999999999", "`count` 99999999999999999999: must lie between 1 and 10"},
-                 {"rate", "nan", "`rate` nan: not a number"},
-                 {"rate", "", "`rate` : not a number"},
-                 {"kind", "lon", "`kind` lon: choose one of a|b|long"},
+    } wrong[] = {{"count", "11", "`count=11`: must lie between 1 and 10"},
+                 {"count", "2.5", "`count=2.5`: not a whole number"},
+                 {"count", "99999999999999999999", "`count=99999999999999999999`: must lie between 1 and 10"},
+                 {"rate", "nan", "`rate=nan`: not a number"},
+                 {"rate", "", "`rate=`: not a number"},
+                 {"kind", "lon", "`kind=lon`: choose one of a|b|long"},
                  {"count", NULL, "`count` needs a value"},
                  {"flag", "yes", "`flag` takes no value; write `flag` alone"},
                  {"cuont", "1", "unknown option `cuont`; did you mean `count`?"},

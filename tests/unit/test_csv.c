@@ -242,15 +242,15 @@ static void refuses_names(void **state) {
 
 static void refuses_mixtures(void **state) {
     (void)state;
-    refused("id,age\n1,61\n2,NA\n3,old\n", 4, 2, "column 2, 'age'", "`categorical` age");
+    refused("id,age\n1,61\n2,NA\n3,old\n", 4, 2, "column 2, 'age'", "`categorical=age`");
     says("'old' is not a number");
-    refused("id,g\n1,A\n2,B\n3,3\n", 4, 2, "'3' is a number", "`categorical` g");
+    refused("id,g\n1,A\n2,B\n3,3\n", 4, 2, "'3' is a number", "`categorical=g`");
     refused("x\n1\n0x10\n", 3, 1, "'0x10'", "not a number");
     refused("x\n1\n2 3\n", 3, 1, "'2 3'", "not a number");
     refused("x\n1\n1,5\n", 3, 0, "2 fields", "header 1");
     refused("x\n1\n\"bell\a\ttab\"\n", 3, 1, "bell\\x07\\ttab", "x");
-    refused("x,y\n\"1\n\",2\n\"p\nq\",3\n5,6\n", 6, 1, "'5' is a number", "`categorical` x");
-    refused("x,y\n1,2\n3,\"a\nb\"\n", 3, 2, "'a\\nb' is not a number", "`categorical` y");
+    refused("x,y\n\"1\n\",2\n\"p\nq\",3\n5,6\n", 6, 1, "'5' is a number", "`categorical=x`");
+    refused("x,y\n1,2\n3,\"a\nb\"\n", 3, 2, "'a\\nb' is not a number", "`categorical=y`");
     refused("x,y\n1,2\na,3,4\n", 3, 0, "3 fields", "header 2"); /* the cause comes before the symptom */
 }
 

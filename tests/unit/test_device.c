@@ -24,7 +24,7 @@ static void test_choice(void **state) {
     pv_status status = pv_ctx_set_device(ctx, PV_DEVICE_CUDA, PV_PRECISION_TF32);
     assert_int_equal(status, found ? PV_OK : PV_ERR_USAGE);
     if (!found)
-        assert_non_null(strstr(pv_ctx_error(ctx)->message, "`device` cuda is not available: "));
+        assert_non_null(strstr(pv_ctx_error(ctx)->message, "`device=cuda` is not available: "));
     ctx->ranks.calls.size = 2; /* ranks share a network among processors */
     assert_int_equal(pv__engine_find(ctx, &kind), PV_ERR_USAGE);
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "by one process, and there are 2 ranks"));

@@ -176,7 +176,7 @@ static void follows_roles(void **state) {
 static void refuses_missing(void **state) {
     (void)state;
     static const char text[] = "a,b,y\n1,u,0\n2,,1\nNA,v,0\n4,u,\n5,v,1\n7,u,0\n";
-    refused(text, plain, "'b' is missing", "`missing` drop");
+    refused(text, plain, "'b' is missing", "`missing=drop`");
     at(3, 2);
     says("3 of 6");
     learned l;
@@ -215,7 +215,7 @@ static void refuses_weights(void **state) {
     at(3, 3);
     refused("a,y,w\n1,0,inf\n2,1,1\n", ROLES(.weights = "w"), "inf", "0, or from 1e-100 to 1e100");
     refused("a,y,w\n1,0,0\n2,1,0\n", ROLES(.weights = "w"), "all weights", "'w'");
-    refused("a,y,w\n1,0,1\n2,1,\n3,1,1\n", ROLES(.weights = "w"), "'w' is missing", "`missing` drop");
+    refused("a,y,w\n1,0,1\n2,1,\n3,1,1\n", ROLES(.weights = "w"), "'w' is missing", "`missing=drop`");
     refused("a,y,w\n1,0,1e308\n2,1,1e308\n3,1,1e308\n", ROLES(.weights = "w"), "1e+308", "0, or from");
     learned l;
     ok(learn("a,y,w\n1,0,1\nNA,1,0\n3,1,2\n", ROLES(.weights = "w"), &l)); /* a row without weight may have gaps */
@@ -248,7 +248,7 @@ static void refuses_targets(void **state) {
 
 static void refuses_columns(void **state) {
     (void)state;
-    refused("a,b,y\n1,7,0\n2,7,1\n", plain, "same value in every row: b", "`exclude`");
+    refused("a,b,y\n1,7,0\n2,7,1\n", plain, "same value in every row: b", "`exclude=b`");
     refused("a,b,c,d,e,f,g,y\n1,1,1,k,1,1,1,0\n1,1,1,k,1,1,2,1\n", plain, "a, b, c, d, e and 1 more", "`exclude`");
     refused("a,b,y\n1,,0\n2,,1\n", plain, "'b' is missing", "drop");
     char *text = malloc(100000), *end = text;
@@ -256,12 +256,12 @@ static void refuses_columns(void **state) {
     end += sprintf(end, "a,name,y\n");
     for (int i = 0; i < 201; i++)
         end += sprintf(end, "%d,n%d,%d\n", i, i, i % 2);
-    refused(text, plain, "more than 200", "`exclude` name");
+    refused(text, plain, "more than 200", "`exclude=name`");
     end = text + sprintf(text, "a;name;y\n");
     for (int i = 0; i < 300; i++)
         end += sprintf(end, "%d;%d,5;%d\n", i, i, i % 2);
-    refused(text, plain, "decimal comma", "`decimal` ,");
-    refused("a;y\n5,8;1\n-4,0;0\n1.200,5;1\n", plain, "decimal comma", "`categorical` a");
+    refused(text, plain, "decimal comma", "`decimal=,`");
+    refused("a;y\n5,8;1\n-4,0;0\n1.200,5;1\n", plain, "decimal comma", "`categorical=a`");
     refused("a;y\n1,148,000;1\n950,000;0\n", plain, "separators of thousands ('1,148,000')", "Write them without");
     refused("a;y\n1 148;1\n2 000;0\n", plain, "separators of thousands", "Write them without");
     refused("g,g=b,y\na,1,0\nb,2,1\na,4,1\nb,3,0\n", plain, "'g=b'", "rename");
@@ -273,12 +273,12 @@ static void refuses_collinear(void **state) {
     const pv_roles strict = ROLES(.collinear = PV_COLLINEAR_REFUSE);
     refused("a,b,c,y\n1,3,2,0\n2,1,4,1\n4,5,8,0\n7,2,14,1\n5,5,10,1\n", strict, "collinear columns: 'c' is",
             "up to scale and shift, as a;");
-    says("`exclude` c");
-    says("`collinear` keep");
+    says("`exclude=c`");
+    says("`collinear=keep`");
     refused("a,b,total,y\n1,3,4,0\n2,1,3,1\n4,5,9,0\n7,2,9,1\n5,5,10,1\n", strict, "determined exactly by a, b",
-            "`exclude` total");
+            "`exclude=total`");
     refused("g,h,y\nu,p,0\nv,q,1\nu,p,1\nv,q,0\nv,q,1\n", strict, "collinear columns: 'h=q' is", "as g=v");
-    refused("a,b,y\n1,5,0\n2,7,1\n", strict, "2 features on 2 rows", "`collinear` keep");
+    refused("a,b,y\n1,5,0\n2,7,1\n", strict, "2 features on 2 rows", "`collinear=keep`");
     learned l;
     ok(learn("a,b,y\n1,3,0\n2,5,1\n4,9,0\n", ROLES(.collinear = PV_COLLINEAR_KEEP), &l));
     assert_int_equal(l.data->features, 2);
@@ -379,9 +379,9 @@ static void apply_refuses(void **state) {
     at(3, 4);
     apply_refused("a,g,k,y\nx,u,1,no\n", &l, plain, "held numbers in training", "'x'");
     at(2, 1);
-    apply_refused("a,g,k,y\n1,u,1,no\n,u,2,yes\n", &l, plain, "'a' is missing", "`missing` drop");
+    apply_refused("a,g,k,y\n1,u,1,no\n,u,2,yes\n", &l, plain, "'a' is missing", "`missing=drop`");
     at(3, 1);
-    apply_refused("a,g,k,y\n1,u,1,no\n2,u,2,\n", &l, plain, "'y' is missing", "`missing` drop");
+    apply_refused("a,g,k,y\n1,u,1,no\n2,u,2,\n", &l, plain, "'y' is missing", "`missing=drop`");
     at(3, 4);
     apply_refused("a,g,k,y\n1,u,1,no\ninf,u,2,no\n", &l, plain, "'a' is infinite", "correct");
     apply_refused("a,g,k,y\n1,u,1,no\n", &l, (pv_roles){.target = "z"}, "`target`", "'z'");
@@ -458,8 +458,8 @@ static void groups_are_checked(void **state) {
     static const char text[] = "x,g,w,y\n1,a,1,0\n2,,2,1\n3,b,1,0\n5,b,3,1\n";
     refused(text, (pv_roles){.target = "y", .group = "g"}, "no group in column 'g'; every row needs one", "");
     assert_int_equal(pv_ctx_error(ctx)->line, 3);
-    refused(text, (pv_roles){.target = "y", .group = "y"}, "this is the target", "");
-    refused(text, (pv_roles){.target = "y", .group = "w", .weights = "w"}, "these are the weights", "");
+    refused(text, (pv_roles){.target = "y", .group = "y"}, "is the target", "");
+    refused(text, (pv_roles){.target = "y", .group = "w", .weights = "w"}, "is the column of weights", "");
     refused(text, (pv_roles){.target = "y", .group = ""}, "needs the name of a column", "");
     refused(text, (pv_roles){.target = "y", .group = "h"}, "there is no column 'h'", "");
     /* Of numbers in memory: by value. */

@@ -27,7 +27,7 @@ static void test_separation(void **state) {
         options.loss = loss;
         options.infer = PV_INFER_ML;
         assert_int_equal(try_fit(ctx, &p, &options), PV_ERR_INPUT);
-        assert_non_null(strstr(pv_ctx_error(ctx)->message, "`infer` map"));
+        assert_non_null(strstr(pv_ctx_error(ctx)->message, "`infer=map`"));
         options.infer = PV_INFER_MAP;
         pv_classifier *c = fit(ctx, &p, &options);
         assert_true(isfinite(c->w[1]) && c->w[1] > 0);
@@ -40,7 +40,7 @@ static void test_separation(void **state) {
     for (int i = 0; i < 2; i++) {
         options.batch = i ? "6" : "full";
         assert_int_equal(try_fit(ctx, &p, &options), PV_ERR_INPUT);
-        assert_non_null(strstr(pv_ctx_error(ctx)->message, "`infer` map"));
+        assert_non_null(strstr(pv_ctx_error(ctx)->message, "`infer=map`"));
     }
     options.batch = "full";
     options.prior = "normal:2.5";
@@ -70,30 +70,30 @@ static void test_refusals(void **state) {
     problem p = nodules(ctx, 40, 1);
     const struct {
         const char *name, *value, *name2, *value2, *message;
-    } wrong[] = {{"prevalence", NULL, NULL, NULL, "needs `prevalence`"},
+    } wrong[] = {{"prevalence", NULL, NULL, NULL, "needs `prevalence=P`"},
                  {"prevalence", "1.5", NULL, NULL, "1.5"},
                  {"prevalence", "0", NULL, NULL, "0"},
-                 {"prevalence-n", "-3", NULL, NULL, "`prevalence-n` -3"},
+                 {"prevalence-n", "-3", NULL, NULL, "`prevalence-n=-3`"},
                  {"prevalence-n", "lots", NULL, NULL, "'known'"},
-                 {"prior", "normal:-1", NULL, NULL, "`prior` normal:-1"},
-                 {"model", "forest", NULL, NULL, "`model` forest"},
-                 {"batch", "0", NULL, NULL, "`batch` 0"},
+                 {"prior", "normal:-1", NULL, NULL, "`prior=normal:-1`"},
+                 {"model", "forest", NULL, NULL, "`model=forest`"},
+                 {"batch", "0", NULL, NULL, "`batch=0`"},
                  {"batch", "81", NULL, NULL, "only 80 rows"},
-                 {"batch", "16", "marginal", "plugin", "`batch` full"},
-                 {"marginal", "auxiliary:linear", NULL, NULL, "`batch` 256"},
-                 {"marginal", "plugin", "loss", "iw", "`loss` ig"},
+                 {"batch", "16", "marginal", "plugin", "`batch=full`"},
+                 {"marginal", "auxiliary:linear", NULL, NULL, "`batch=256`"},
+                 {"marginal", "plugin", "loss", "iw", "`loss=ig`"},
                  {"batch", "16", "design", "counts:8,9", "sum to 17"},
                  {"batch", "16", "design", "counts:16", "2 counts"},
-                 {"batch", "16", "design", "fair", "`design` fair"},
+                 {"batch", "16", "design", "fair", "`design=fair`"},
                  {"batch", "1", NULL, NULL, "too small"},
                  {"infer", "ml", "prevalence-n", "0", "undetermined"},
                  {"prevalence", "0.01-0.02", "prevalence-n", "5", "leave `prevalence-n` out"},
                  {"prevalence", "0.02-0.01", NULL, NULL, "0.02-0.01"},
                  {"prevalence", "0.5-0.500000001", NULL, NULL, "no Beta distribution"},
-                 {"intercept-prior", "laplace:1", NULL, NULL, "`intercept-prior` laplace is not smooth"},
+                 {"intercept-prior", "laplace:1", NULL, NULL, "`intercept-prior=laplace` is not smooth"},
                  {"model", "mlp:9000,9000,9000", NULL, NULL, "parameters are too many"},
                  {"model", "mlp:9000", "infer", "laplace", "over the last layer is for at most"},
-                 {"model", "convnet", NULL, NULL, "`model` convnet takes images"}};
+                 {"model", "convnet", NULL, NULL, "`model=convnet` takes images"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         pv_fit_options options = pv_fit_options_default();
         options.prevalence = "0.01";
@@ -143,7 +143,7 @@ static void test_refused_rows(void **state) {
     pv_classifier *c;
     p.data->group = group; /* all in one */
     assert_int_equal(pv_fit(ctx, p.schema, p.data, &options, &c), PV_ERR_INPUT);
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`validation` 0.25: "));
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`validation=0.25`: "));
     p.data->group = NULL;
     for (size_t i = 0; i < n; i++) {
         frequency[2 * i] = 0.8;
@@ -178,7 +178,7 @@ static void test_images(void **state) {
     options.prevalence = "0.1";
     options.batch = "16";
     options.marginal = PV_MARGINAL_AUXILIARY_CONSTANT;
-    refuses(ctx, &p, &options, PV_ERR_USAGE, "`model` linear takes tables");
+    refuses(ctx, &p, &options, PV_ERR_USAGE, "`model=linear` takes tables");
     options.model = "convnet:views=1,size=8,low=4,channels=8,features=4";
     pv_simulation pixels = {
         .rows = 200, .cases = -1, .controls = -1, .prevalence = 0.4, .dimensions = 64, .separation = 2, .seed = 1};
@@ -292,11 +292,11 @@ static void test_idle_options(void **state) {
         const char *given, *name, *value, *what; /* what NULL: it has its part */
     } rows[] = {{"epochs", NULL, NULL, "minibatches"},
                 {"epochs", "batch", "16", NULL},
-                {"max-iter", "batch", "16", "`batch` full"},
-                {"prior", "infer", "ml", "`infer` map"},
-                {"draws", "infer", "ml", "`infer` laplace, vi, hmc and robust"},
+                {"max-iter", "batch", "16", "`batch=full`"},
+                {"prior", "infer", "ml", "`infer=map`"},
+                {"draws", "infer", "ml", "`infer=laplace`, vi, hmc and robust"},
                 {"draws", "infer", "hmc", NULL},
-                {"chains", "infer", "vi", "`infer` hmc"},
+                {"chains", "infer", "vi", "`infer=hmc`"},
                 {"steps", "infer", "vi", NULL},
                 {"marginal", "loss", "plain", "as ig"},
                 {"prevalence-n", "loss", "iw", "as ig"},
@@ -325,7 +325,7 @@ static void test_idle_options(void **state) {
     CHECK_OK(ctx, pv_settings_set(ctx, settings, "chains", "4"));
     assert_int_equal(pv_fit_settings_check(ctx, settings, false), PV_ERR_USAGE);
     assert_int_equal(pv_learn(ctx, "/nothing/there.csv", settings, &none), PV_ERR_USAGE);
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`chains` is for `infer` hmc"));
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`chains` is for `infer=hmc`"));
     CHECK_OK(ctx, pv_settings_set(ctx, settings, "chains", NULL));
     CHECK_OK(ctx, pv_fit_settings_check(ctx, settings, false));
     pv_settings_free(ctx, settings);

@@ -65,7 +65,7 @@ static void test_packed_votes(void **state) {
     roles.group = "patient";
     pv_images *images = NULL;
     assert_int_equal(pv_images_read(ctx, file_of("packed.npz"), &roles, &images), PV_ERR_INPUT);
-    says("array 'votes' has no vote for image [1]; `missing` drop");
+    says("array 'votes' has no vote for image [1]; `missing=drop`");
     roles.drop_missing = true;
     images = must_get("packed.npz", &roles);
     assert_int_equal(images->layout, PV_IMAGES_VOLUMES);

@@ -60,7 +60,7 @@ static void probabilities_elsewhere(void **state) {
     pv_prediction *said;
     pv_judgement *j;
     assert_int_equal(pv_population_of_probs(ctx, probs, NULL, "known:0.2", NULL, &population), PV_ERR_USAGE);
-    says("`from` P");
+    says("`from=P`");
     assert_int_equal(pv_population_of_probs(ctx, probs, from, "design", NULL, &population), PV_ERR_USAGE);
     ok(pv_population_of_probs(ctx, probs, from, "known:0.2", NULL, &population));
     ok(pv_predict_probs(ctx, probs, from, population, &judging, &said));

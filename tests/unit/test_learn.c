@@ -141,9 +141,9 @@ static void says_what_is_wrong(void **state) {
     pv_settings *settings = settings_of(pairs, 1), *other;
     put(study, sizeof study - 1);
     refuses(settings, path, PV_ERR_USAGE, "`target` is missing");
-    refuses(settings, PV_TEST_DIR "/arrays/discs.npz", PV_ERR_USAGE, "is a file of arrays, and `model` linear");
+    refuses(settings, PV_TEST_DIR "/arrays/discs.npz", PV_ERR_USAGE, "is a file of arrays, and `model=linear`");
     ok(pv_settings_set(ctx, settings, "model", "convnet"));
-    refuses(settings, path, PV_ERR_USAGE, "is not a file of arrays, and `model` convnet");
+    refuses(settings, path, PV_ERR_USAGE, "is not a file of arrays, and `model=convnet`");
     refuses(settings, "/nowhere/at.all", PV_ERR_PATH, "cannot be read");
     put("", 0);
     refuses(settings, path, PV_ERR_FORMAT, "is empty");

@@ -245,11 +245,11 @@ static void is_for_one_log_odds(void **state) {
     pv_classifier *c;
     ok(pv_schema_learn(ctx, table, &(pv_roles){.target = "grade", .offset = "z", .features = "x1,x2"}, &schema, &data));
     assert_int_equal(pv_fit(ctx, schema, data, &options, &c), PV_ERR_USAGE);
-    says("3 labels have 2: choose `model` ordinal");
+    says("3 labels have 2: choose `model=ordinal`");
     options.model = "mlp:4";
     options.infer = PV_INFER_MAP;
     assert_int_equal(pv_fit(ctx, schema, data, &options, &c), PV_ERR_USAGE);
-    says("is for `model` linear and ordinal");
+    says("is for `model=linear` and ordinal");
     pv_dataset_free(ctx, data);
     pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);

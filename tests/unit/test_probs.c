@@ -61,7 +61,7 @@ static void test_one_column(void **state) {
     assert_string_equal(probs->labels[0], "control");
     near(probs->p[1], 0.2, 0);
     pv_probs_free(ctx, probs);
-    refused("p__case\n0.2\n", &(pv_probs_options){0}, PV_ERR_INPUT, "`columns` case=p__case", 0, 0);
+    refused("p__case\n0.2\n", &(pv_probs_options){0}, PV_ERR_INPUT, "`columns=case=p__case`", 0, 0);
 }
 
 /* Every other column stays as it stands. */

@@ -129,7 +129,7 @@ static void a_failure_changes_nothing(void **state) {
     (void)state;
     static const struct {
         const char *name, *text, *says;
-    } wrong[] = {{"los", "ig", "did you mean 'loss'"},
+    } wrong[] = {{"los", "ig", "did you mean `loss`"},
                  {"loss", "maximum", "choose one of ig|iw|plain"},
                  {"missing", "perhaps", "choose one of refuse|drop"},
                  {"max-iter", "many", "not a whole number"},

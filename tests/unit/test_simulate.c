@@ -305,7 +305,7 @@ static void refuses_nonsense(void **state) {
     refused("gaussian", s, "outside (0,1)");
     s = good;
     s.rows = 0;
-    refused("nodules", s, "`rows`");
+    refused("nodules", s, "`rows=");
     s = good;
     s.cases = 5;
     refused("nodules", s, "both `cases` and `controls`");
@@ -315,12 +315,12 @@ static void refuses_nonsense(void **state) {
     refused("nodules", s, "one row");
     s = good;
     s.dimensions = 0;
-    refused("gaussian", s, "`dimensions`");
+    refused("gaussian", s, "`dimensions=");
     s = good;
     s.separation = (double)INFINITY;
-    refused("gaussian", s, "`separation`");
+    refused("gaussian", s, "`separation=");
     s.separation = -1;
-    refused("gaussian", s, "`separation`");
+    refused("gaussian", s, "`separation=");
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */

@@ -352,7 +352,7 @@ static void test_refused(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         options.dirichlet = bad[i];
         assert_int_equal(pv_unknown_infer(ctx, &sample, labels, &options, &found), PV_ERR_USAGE);
-        says("`dirichlet`");
+        says("`dirichlet=");
     }
     options = pv_unknown_options_default();
     loglik[3] = NAN;

@@ -81,7 +81,7 @@ static void job_warnings_are_told_once(void **state) {
         pv_validation *v;
         heard[0] = '\0';
         CHECK_OK(listening, pv_cross_validate(listening, s.schema, s.data, &options, &how, &v));
-        assert_string_equal(heard, "`chains` has no effect here: it is for `infer` hmc;");
+        assert_string_equal(heard, "`chains` has no effect here: it is for `infer=hmc`;");
         pv_validation_free(listening, v);
         pv_ctx_free(listening);
     }

@@ -66,7 +66,7 @@ test_that("every way to use a fit has the offset", {
 test_that("what offsets cannot be is refused", {
   d <- timed()
   expect_input_error(prevail(smoker ~ age + offset(log(time)), d), "3 labels have 2")
-  expect_input_error(prevail(case ~ age + offset(log(time)), d, model = "mlp:3", prevalence = 0.1), "linear and ordinal")
+  expect_input_error(prevail(case ~ age + offset(log(time)), d, model = "mlp:3", prevalence = 0.1), "model = \"linear\"` and ordinal")
   small <- prevail(case ~ age, d, loss = "plain", infer = "ml")
   large <- prevail(case ~ age + dose + offset(log(time)), d, loss = "plain", infer = "ml")
   expect_input_error(anova(small, large), "other offsets")

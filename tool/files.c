@@ -60,10 +60,12 @@ static const pv_files_pattern curve_files[] = {{"roc.csv", "threshold,fpr,fpr_lo
                                                {"pr.csv", "threshold,recall,recall_lo,"},
                                                {"im.csv", "prevalence,threshold,informedness,"},
                                                {"calibration.csv", "bin_lo,bin_hi,mean_p,"},
+                                               {"calibration_smooth.csv", "p,observed,observed_lo,"},
                                                {"expected.csv", "threshold,fpr_expected,fpr,"},
                                                {"net_benefit.csv", "threshold,net_benefit,"},
                                                {"predictive_values.csv", "prevalence,ppv,"},
                                                {NULL, NULL}};
+_Static_assert(sizeof curve_files / sizeof *curve_files == PV_CURVES + 1, "a curve's file has no pattern");
 
 /* ---- naming ------------------------------------------------------------------------------------------------------ */
 

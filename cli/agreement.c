@@ -1,6 +1,7 @@
 /* Whether a fit's line holds in the population, in words and as JSON. */
 #include "cli/classifier.h"
 #include "prevail/prevail.h"
+#include "tool/console.h"
 #include "tool/json.h"
 
 #include <math.h>
@@ -12,8 +13,9 @@ void cli_print_agreement(const pv_classifier *c) {
     int y = pv_agreement_farthest(a, c->schema->classes);
     double shift = a->shift[y] - (y > 0 ? a->shift[0] : a->shift[1]);
     printf("\n  Does the line hold in the population?\n");
-    printf("  mean risk of %s, rows weighted to the population: %.4g, stated %.4g, z = %.1f\n", c->schema->labels[y],
-           a->mean[y], c->prevalence[y], a->z[y]);
+    fputs("  mean risk of ", stdout);
+    cli_put_name(c->schema->labels[y], 0);
+    printf(", rows weighted to the population: %.4g, stated %.4g, z = %.1f\n", a->mean[y], c->prevalence[y], a->z[y]);
     if (a->df > 0)
         printf(
             "  the line of the rows (profile) and that of the population (iw) %s: chi-square %.1f of %lld, p = %.2g\n",

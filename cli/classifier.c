@@ -6,16 +6,14 @@
 
 #include <math.h>
 
-/* The characters of UTF-8 text, for alignment: bytes that continue none. */
-static int characters(const char *text) {
-    int count = 0;
-    for (; *text; text++)
-        count += ((unsigned char)*text & 0xC0) != 0x80;
-    return count;
+static void put_padded(const char *name, int width) {
+    fputs("  ", stdout);
+    cli_put_name(name, width);
 }
 
-static void print_padded(const char *text, int width) {
-    printf("  %s%*s", text, width > characters(text) ? width - characters(text) : 0, "");
+static int wider(int width, const char *name) {
+    int own = cli_name_width(name);
+    return own > width ? own : width;
 }
 
 json_t *cli_json_prevalence(const pv_classifier *c) {
@@ -66,9 +64,9 @@ void cli_print_classes(const pv_classifier *classifier, const pv_summary *summar
     bounds names = bound_names(summary->level);
     const pv_spread *marginal = summary->marginal;
     for (int y = 0; y < classifier->schema->classes; y++)
-        width = characters(classifier->schema->labels[y]) > width ? characters(classifier->schema->labels[y]) : width;
+        width = wider(width, classifier->schema->labels[y]);
     bool relative = pv_classifier_is_relative(classifier);
-    print_padded("label", width);
+    put_padded("label", width);
     printf("  %12s", "in the data");
     if (!relative)
         printf("  %12s  %12s", classifier->estimated ? "estimated" : "stated", "in the model");
@@ -76,7 +74,7 @@ void cli_print_classes(const pv_classifier *classifier, const pv_summary *summar
         printf("  %12s  %12s", names.lo, names.hi);
     fputc('\n', stdout);
     for (int y = 0; y < classifier->schema->classes; y++) {
-        print_padded(classifier->schema->labels[y], width);
+        put_padded(classifier->schema->labels[y], width);
         printf("  %12.6g", classifier->design[y]);
         if (relative) {
             fputc('\n', stdout);
@@ -187,14 +185,30 @@ static void print_references(const pv_schema *schema) {
     bool any = false;
     for (size_t s = 0; s < schema->sources; s++)
         if (schema->source[s].type == PV_COLUMN_TEXT) {
-            printf("%s %s", any ? "," : "  reference levels:", schema->source[s].name);
-            printf(" %s", schema->source[s].level[0]);
+            fputs(any ? ", " : "  reference levels: ", stdout);
+            cli_put_name(schema->source[s].name, 0);
+            fputc(' ', stdout);
+            cli_put_name(schema->source[s].level[0], 0);
             any = true;
         }
     if (any)
         fputc('\n', stdout);
-    if (schema->offset)
-        printf("  offset: %s, with a coefficient of 1\n", schema->source[0].name);
+    if (schema->offset) {
+        fputs("  offset: ", stdout);
+        cli_put_name(schema->source[0].name, 0);
+        puts(", with a coefficient of 1");
+    }
+}
+
+/* Which labels an equation compares. */
+static void print_contrast(const pv_classifier *classifier, const char *label, bool further) {
+    char *const *labels = classifier->schema->labels;
+    bool ordered = pv_model_has_thresholds(classifier->model);
+    fputs(ordered ? "  higher labels against lower ones, from " : further ? "\n  " : "  ", stdout);
+    cli_put_name(ordered ? labels[0] : label, 0);
+    fputs(ordered ? " to " : " against ", stdout);
+    cli_put_name(ordered ? labels[classifier->schema->classes - 1] : labels[0], 0);
+    fputc('\n', stdout);
 }
 
 void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *summary, bool details) {
@@ -203,20 +217,16 @@ void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *s
     if (!summary->coefficient)
         printf("  %zu parameters\n", pv_model_params(classifier->model));
     for (size_t at = 0; summary->coefficient && at < summary->terms; at++)
-        width = characters(summary->coefficient[at].name) > width ? characters(summary->coefficient[at].name) : width;
+        width = wider(width, summary->coefficient[at].name);
     for (size_t e = 0; summary->coefficient && e < summary->equations; e++) {
         const pv_coefficient *own = summary->coefficient + e * summary->terms;
-        if (pv_model_has_thresholds(classifier->model))
-            printf("  higher labels against lower ones, from %s to %s\n", classifier->schema->labels[0],
-                   classifier->schema->labels[classifier->schema->classes - 1]);
-        else
-            printf("%s  %s against %s\n", e ? "\n" : "", own->label, classifier->schema->labels[0]);
-        print_padded("", width);
+        print_contrast(classifier, own->label, e > 0);
+        put_padded("", width);
         print_heads(what, details, summary->level);
         for (size_t at = 0; at < summary->terms; at++) {
             if (isnan(own[at].value.mean)) /* the intercept of matched sets, which there is not */
                 continue;
-            print_padded(own[at].name, width);
+            put_padded(own[at].name, width);
             print_coefficient(&own[at], what, details, at >= summary->intercepts);
         }
     }

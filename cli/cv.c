@@ -172,8 +172,9 @@ static void print_footer(const cv_options *options, const cli_training *training
     if (v->replicates > 0)
         printf("  lo, hi: %.4g %% interval of it, from %lld bootstrap replicates within labels%s\n",
                100 * options->interval, (long long)v->replicates, repeats);
-    printf("  mean, sd: over %zu folds; -: undefined; positive: label %s\n", v->folds * v->repeats,
-           training->schema->labels[training->data->classes - 1]);
+    printf("  mean, sd: over %zu folds; -: undefined; positive: label ", v->folds * v->repeats);
+    cli_put_name(training->schema->labels[training->data->classes - 1], 0);
+    fputc('\n', stdout);
     cli_print_stated(1, &v);
 }
 
@@ -190,8 +191,10 @@ static void print_table(cli_call *call, const cv_options *options, const cli_tra
            v->data->rows, call->argument[0], v->folds);
     if (v->repeats > 1)
         printf(", %zu times", v->repeats);
-    if (options->roles.roles.group)
-        printf(", by %s", options->roles.roles.group);
+    if (options->roles.roles.group) {
+        fputs(", by ", stdout);
+        cli_put_name(options->roles.roles.group, 0);
+    }
     printf("; population %s\n\n", options->population);
     cli_print_misleading(1, &v, training->schema->labels);
     printf("  %-18s %9s %9s %9s %9s %9s", "", "pooled", "lo", "hi", "mean", "sd");

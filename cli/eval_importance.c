@@ -61,21 +61,25 @@ void eval_importance_print(const eval_inputs *inputs) {
     const pv_judgement *j = inputs->judged;
     if (!found)
         return;
-    printf("\n  What each column is worth where a share of %.4g are %s: nats a person lost without it\n",
-           found->stated[j->positive], j->labels[j->positive]);
+    printf("\n  What each column is worth where a share of %.4g are ", found->stated[j->positive]);
+    cli_put_name(j->labels[j->positive], 0);
+    puts(": nats a person lost without it");
     printf("  (of %.4g that the model has; %zu rows, %lld permutations of each column)\n\n", found->information,
            found->rows, (long long)found->permutations);
     int width = 6;
-    for (size_t c = 0; c < found->columns; c++)
-        width = strlen(found->column[c].name) > (size_t)width ? (int)strlen(found->column[c].name) : width;
+    for (size_t c = 0; c < found->columns; c++) {
+        int own = cli_name_width(found->column[c].name);
+        width = own > width ? own : width;
+    }
     width = width < 40 ? width : 40;
     printf("  %-*s %10s %10s %8s\n", width, "column", "lost", "sd", "of all");
     for (size_t c = 0; c < found->columns; c++) {
         char part[32] = "-";
         if (!isnan(part_of(found, c)))
             snprintf(part, sizeof part, "%.3g %%", 100 * part_of(found, c));
-        printf("  %-*s %10.4g %10.2g %8s\n", width, found->column[c].name, found->column[c].loss, found->column[c].sd,
-               part);
+        fputs("  ", stdout);
+        cli_put_name(found->column[c].name, width);
+        printf(" %10.4g %10.2g %8s\n", found->column[c].loss, found->column[c].sd, part);
     }
 }
 

@@ -88,9 +88,10 @@ static const char *shown(double value, char *text, size_t size) {
 }
 
 static void print_footer(const eval_options *options, const pv_judgement *j) {
-    const char *label = j->labels[j->positive];
     double observed = j->observed[j->positive];
-    printf("\n  positive: label %s; -: undefined on these rows\n", label);
+    fputs("\n  positive: label ", stdout);
+    cli_put_name(j->labels[j->positive], 0);
+    puts("; -: undefined on these rows");
     if (options->probs && !options->from)
         printf("  holdout_nll and information_gain need --from P, the prevalence the probabilities were made for\n");
     if (j->found.replicates > 0)

@@ -155,11 +155,14 @@ static void print_strata(const pv_fit_options *fit, int strata) {
 static void print_text(const cli_call *call, const fit_options *options, const pv_classifier *c,
                        const pv_summary *summary) {
     if (c->schema->image)
-        printf("%s on %s: %zu images, %zu parameters, target %s\n", pv_model_spec(c->model), c->source, c->rows,
-               pv_model_params(c->model), c->schema->target);
+        printf("%s on %s: %zu images, %zu parameters", pv_model_spec(c->model), c->source, c->rows,
+               pv_model_params(c->model));
     else
-        printf("%s on %s: %zu rows, %d feature%s, target %s\n", pv_model_spec(c->model), c->source, c->rows,
-               pv_classifier_features(c), pv_classifier_features(c) == 1 ? "" : "s", c->schema->target);
+        printf("%s on %s: %zu rows, %d feature%s", pv_model_spec(c->model), c->source, c->rows,
+               pv_classifier_features(c), pv_classifier_features(c) == 1 ? "" : "s");
+    fputs(", target ", stdout);
+    cli_put_name(c->schema->target, 0);
+    fputc('\n', stdout);
     char why[96];
     bool intercept = !pv_loss_is_relative(c->loss);
     if (c->dropped && c->schema->image)

@@ -44,8 +44,11 @@ void cli_print_strata(const pv_classifier *c) {
                 snprintf(share, sizeof share, "%.6g", s->share[i]);
                 snprintf(rows, sizeof rows, "%.6g", s->rows[i]);
             }
-            printf("  %-24s %9s %10s %-10s %13.6g %13.6g %13.6g\n", y == 1 ? c->schema->strata->name[i] : "", rows,
-                   share, c->schema->labels[y], s->design[i * k + y], s->prevalence[i * k + y],
+            fputs("  ", stdout);
+            cli_put_name(y == 1 ? c->schema->strata->name[i] : "", 24);
+            printf(" %9s %10s ", rows, share);
+            cli_put_name(c->schema->labels[y], 10);
+            printf(" %13.6g %13.6g %13.6g\n", s->design[i * k + y], s->prevalence[i * k + y],
                    exp(s->log_marginal[i * k + y]));
         }
 }
@@ -90,7 +93,9 @@ void cli_print_judged_strata(const pv_judgement *j) {
         char text[2][32] = {"-", "-"};
         for (int i = 0; i < 2 && of->rows; i++)
             snprintf(text[i], sizeof text[i], "%.4g", (i ? of->stated : of->observed)[j->positive]);
-        printf("\n  %-24s %7zu %9.4g %9s %9s", of->name, of->rows, of->share, text[0], text[1]);
+        fputs("\n  ", stdout);
+        cli_put_name(of->name, 24);
+        printf(" %7zu %9.4g %9s %9s", of->rows, of->share, text[0], text[1]);
         for (const pv_metric_row *row = pv_metric_table; row->name; row++)
             for (int m = 0; m < SHOWN; m++) {
                 char value[16];

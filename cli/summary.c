@@ -123,17 +123,19 @@ static void print_record(const pv_classifier *c, bool all) {
     const char *version = json_string_value(json_object_get(record, "version"));
     const char *command = json_string_value(json_object_get(record, "command")), *name;
     printf("\n  made by prevail %s", version ? version : "of unknown version");
-    if (command)
-        printf(": %s", command);
-    printf("\n");
+    fputs(command ? ": " : "", stdout);
+    cli_put_name(command ? command : "", 0);
+    fputc('\n', stdout);
     json_object_foreach(json_object_get(record, "options"), name, value) {
         const char *text = json_string_value(json_object_get(value, "value"));
         const char *used = json_string_value(json_object_get(value, "used"));
         bool is_default = json_is_true(json_object_get(value, "default"));
         defaults += is_default;
-        if (all || !is_default)
-            printf("  --%-20s %s%s%s%s\n", name, text && *text ? text : "-", used ? ", here " : "", used ? used : "",
-                   is_default ? "  (default)" : "");
+        if (!all && is_default)
+            continue;
+        printf("  --%-20s ", name);
+        cli_put_name(text && *text ? text : "-", 0);
+        printf("%s%s%s\n", used ? ", here " : "", used ? used : "", is_default ? "  (default)" : "");
     }
     if (!all && defaults)
         printf("  %d other options of the model at their defaults: --all shows them\n", defaults);
@@ -141,8 +143,9 @@ static void print_record(const pv_classifier *c, bool all) {
 }
 
 static void print_text(const cli_call *call, const pv_classifier *c, const pv_summary *summary, bool all) {
-    printf("%s: %s, %zu parameters, for %s\n\n", call->argument[0], pv_model_spec(c->model), pv_model_params(c->model),
-           c->schema->target);
+    printf("%s: %s, %zu parameters, for ", call->argument[0], pv_model_spec(c->model), pv_model_params(c->model));
+    cli_put_name(c->schema->target, 0);
+    fputs("\n\n", stdout);
     printf("  data        %s, %zu rows", c->source, c->rows);
     char why[96];
     if (c->dropped)

@@ -86,9 +86,11 @@ void cli_print_elsewhere(const char *label, double observed, double prevalence) 
     char population[40] = "other shares";
     if (!isnan(prevalence))
         snprintf(population, sizeof population, "a share of %.4g", prevalence);
-    printf("  Metrics with * are of these rows, a share of %.4g of which are %s. The probabilities are for\n"
+    printf("  Metrics with * are of these rows, a share of %.4g of which are ", observed);
+    cli_put_name(label, 0);
+    printf(". The probabilities are for\n"
            "  people of whom %s are: --stated-for population states the metrics for them.\n\n",
-           observed, label, population);
+           population);
 }
 
 /* ---- warnings ---------------------------------------------------------------------------------------------------- */

@@ -51,4 +51,10 @@ void cli_guard_terminal(void); /* there: before anything is printed */
  * or end the line. */
 bool cli_unprintable(uint32_t code);
 
+/* Names and labels in printed tables: control characters and line ends are escaped (\\n, \\x1B), so that each stays in
+ * its line. */
+char *cli_shown(const char *text);              /* the caller frees */
+int cli_name_width(const char *name);           /* in characters, as cli_put_name prints it */
+void cli_put_name(const char *name, int width); /* to standard output, spaces after it up to the width */
+
 #endif

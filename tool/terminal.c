@@ -1,10 +1,12 @@
 /* Standard streams: there, whatever the command was started with; and what a terminal is shown. Control characters and
  * marks that turn the order of text, which names and labels out of files may hold, are shown as \\x1B and \\u202E
- * instead of being obeyed. Pipes and files get the bytes as they are.
+ * instead of being obeyed. Pipes and files get the bytes as they are, but for names in tables, which stay in their
+ * line.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,6 +35,51 @@ static bool put(const char *bytes, size_t size) {
     }
     return true;
 }
+
+/* ---- names in tables --------------------------------------------------------------------------------------------- */
+
+char *cli_shown(const char *text) {
+    char *shown = cli_alloc(6 * strlen(text) + 1, 1), *at = shown;
+    while (*text) {
+        uint32_t code = 0;
+        size_t length = pv_utf8_next(text, &code);
+        if (length && !cli_unprintable(code)) {
+            memcpy(at, text, length);
+            at += length;
+        } else if (code == '\n' || code == '\r' || code == '\t') {
+            *at++ = '\\';
+            *at++ = code == '\n' ? 'n' : code == '\r' ? 'r' : 't';
+        } else {
+            at += snprintf(at, 7, code > 0xFF && length ? "\\u%04X" : "\\x%02X",
+                           length ? (unsigned)code : (unsigned char)*text);
+        }
+        text += length ? length : 1;
+    }
+    return shown;
+}
+
+static int characters(const char *text) {
+    int count = 0;
+    for (; *text; text++)
+        count += ((unsigned char)*text & 0xC0) != 0x80; /* not those that continue a character */
+    return count;
+}
+
+int cli_name_width(const char *name) {
+    char *shown = cli_shown(name);
+    int width = characters(shown);
+    free(shown);
+    return width;
+}
+
+void cli_put_name(const char *name, int width) {
+    char *shown = cli_shown(name);
+    int used = characters(shown);
+    printf("%s%*s", shown, width > used ? width - used : 0, "");
+    free(shown);
+}
+
+/* ---- the terminal ------------------------------------------------------------------------------------------------ */
 
 /* A character whose end has not come yet. */
 typedef struct begun {

@@ -1,4 +1,5 @@
-/* What is learned of a column of numbers: its mean and standard deviation.
+/* What is learned of a column of numbers: its mean, and the scale that it is divided by, which is the standard
+ * deviation unless a few extreme values decide that (spread.c).
  *
  * One pass, with sums about the mean of the first cells; where that is further than a standard deviation from the mean
  * of all, as in a sorted column, a second about the mean that was found, which takes out the first's rounding. The
@@ -8,6 +9,7 @@
 #include <math.h>
 
 #include "data/columns.h"
+#include "data/spread.h"
 
 extern const pv__column_kernels pv__column_kernels_baseline, pv__column_kernels_avx2, pv__column_kernels_avx512;
 
@@ -189,6 +191,21 @@ static int exponent_for(const pv__moments *sums) {
     return most < -1000 ? 1000 : -most;
 }
 
+/* The scale in standard deviations. */
+static double spread_of(pv__cursor *cursor, const pv_dataset *data, double mean, double sd) {
+    pv__spread_bins bins;
+    double taken[BLOCK];
+    pv__spread_begin(&bins);
+    for (size_t begin = 0; begin < data->rows; begin += BLOCK) {
+        size_t n = data->rows - begin < BLOCK ? data->rows - begin : BLOCK;
+        const double *x = pv__cursor_block(cursor, begin, n, data->rows, taken);
+        for (size_t i = 0; i < n; i++)
+            if (!isnan(x[i]))
+                pv__spread_add(&bins, (x[i] - mean) / sd, data->weight ? data->weight[begin + i] : 1);
+    }
+    return pv__spread_scale(&bins);
+}
+
 void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows, const pv__glance *glance, double *mean,
                      double *sd) {
     pv__cursor cursor;
@@ -220,4 +237,6 @@ void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows,
     }
     *mean = ldexp(shift + off, -exponent);
     *sd = ldexp(sqrt(fmax(0, sums.second / sums.weight - off * off)), -exponent);
+    if (*sd > 0 && pv__spread_asked(sums.weight, fmax(sums.largest - *mean, *mean - sums.least) / *sd))
+        *sd *= spread_of(&cursor, data, *mean, *sd);
 }

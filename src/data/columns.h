@@ -49,8 +49,10 @@ typedef struct pv__glance {
 /* whole [plan->features]: whether no cell of the feature's column is missing or infinite. Fills plan->glance of those
  * that are whole, where there is room for it. */
 PV_MUST_USE pv_status pv__columns_whole(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, bool *whole);
-/* Weighted mean and population standard deviation of the data's rows, missing cells left out, of any magnitude. sd is
- * 0 where all values are equal, or there are none. */
+/* Weighted mean and scale of the data's rows, missing cells left out, of any magnitude: the population standard
+ * deviation, or less where a few extreme values decide that (spread.c). 0 where all values are equal, or there are
+ * none.
+ */
 void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows, const pv__glance *glance, double *mean,
                      double *sd); /* glance NULL: there was none */
 /* Rows first .. first+n-1 of the table, as if they were all of the column: where they lie or, of a file, read into room

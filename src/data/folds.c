@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "data/schema_learn.h"
+#include "data/spread.h"
 
 static pv_status check_folds(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group) {
     if (!data->label || data->rows == 0)
@@ -345,10 +346,10 @@ static void count_levels(const pv_dataset *data, size_t feature, pv_source_colum
     }
 }
 
-/* Weighted mean and population sd of a column that is standardised already: no number here is large. */
+/* Weighted mean and scale of a column that is standardised already (pv__scale_learn): no number here is large. */
 static void scale_of(const pv_dataset *data, size_t feature, double *mean, double *sd) {
     size_t d = (size_t)data->features;
-    double total = 0, sum = 0, square = 0, first = data->x[feature];
+    double total = 0, sum = 0, square = 0, farthest = 0, first = data->x[feature];
     bool constant = true;
     for (size_t i = 0; i < data->rows; i++) {
         double v = data->weight ? data->weight[i] : 1, x = data->x[i * d + feature];
@@ -360,8 +361,16 @@ static void scale_of(const pv_dataset *data, size_t feature, double *mean, doubl
     for (size_t i = 0; i < data->rows; i++) {
         double off = data->x[i * d + feature] - *mean;
         square += (data->weight ? data->weight[i] : 1) * off * off;
+        farthest = fmax(farthest, fabs(off));
     }
     *sd = constant ? 0 : sqrt(square / total);
+    if (!(*sd > 0 && pv__spread_asked(total, farthest / *sd)))
+        return;
+    pv__spread_bins bins;
+    pv__spread_begin(&bins);
+    for (size_t i = 0; i < data->rows; i++)
+        pv__spread_add(&bins, (data->x[i * d + feature] - *mean) / *sd, data->weight ? data->weight[i] : 1);
+    *sd *= pv__spread_scale(&bins);
 }
 
 pv_status pv_schema_rescale(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, pv_schema **scaled) {

@@ -1,8 +1,9 @@
 /* Columns of a table as features: what is learned of each, and the matrix made of them.
  *
- * A number column becomes (x - mean) / sd with the weighted mean and population standard deviation of the training
- * rows; a text column becomes one indicator for each level but the first, the reference. Levels are in natural order,
- * 5-9 before 10-14; one that says that it is missing is never the first.
+ * A number column becomes (x - mean) / scale with the weighted mean of the training rows and their population standard
+ * deviation, or less where a few extreme values decide that (spread.c); a text column becomes one indicator for each
+ * level but the first, the reference. Levels are in natural order, 5-9 before 10-14; one that says that it is missing
+ * is never the first.
  *
  * A missing cell is a number at the mean, or the most frequent level. Where the schema has an indicator of missing
  * cells, that is 1, and the levels' indicators are 0. A level that training did not have is the mean of the rare levels

@@ -4,7 +4,7 @@ CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 MINUTES ?= 10
 
-.PHONY: all lab cuda r-package check-cuda bench-cuda setup setup-check setup-bench setup-fuzz demo check warnings sanitize fuzz soak coverage bench install format clean
+.PHONY: all lab cuda r-package check-cuda bench-cuda setup setup-check setup-bench setup-fuzz setup-platforms demo check warnings sanitize fuzz soak coverage bench install format clean
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -44,6 +44,8 @@ setup-bench:
 
 setup-fuzz:
 	@scripts/setup build fuzz
+setup-platforms:
+	@scripts/setup build platforms
 
 demo: setup
 	@$(MAKE) --no-print-directory all
@@ -62,7 +64,7 @@ fuzz: setup-fuzz
 	@scripts/fuzz $(MINUTES)
 
 # The long form: an hour of fuzzing, kills, the whole allocation sweep. Prints the table of docs/testing.md.
-soak: setup-check setup-fuzz
+soak: setup-check setup-fuzz setup-platforms
 	@scripts/soak
 
 # Line coverage of src/ by the tests, and the lines that none reaches.

@@ -28,18 +28,23 @@ typedef struct feature {
 
 static int run(cli_call *call) {
     const version_options *options = call->options;
+#if defined(__x86_64__) || defined(__i386__)
     __builtin_cpu_init();
     const feature features[] = {{"avx2", __builtin_cpu_supports("avx2") != 0},
                                 {"fma", __builtin_cpu_supports("fma") != 0},
                                 {"avx512f", __builtin_cpu_supports("avx512f") != 0},
                                 {"avx512dq", __builtin_cpu_supports("avx512dq") != 0},
                                 {"avx512vl", __builtin_cpu_supports("avx512vl") != 0}};
+    size_t count = sizeof features / sizeof *features;
+#else
+    const feature features[] = {{"", false}};
+    size_t count = 0;
+#endif
     enum { ROOM = 8 };
     pv_library libraries[ROOM], engines[ROOM];
     const char *device;
     bool found = pv_ctx_device(call->ctx, &device);
-    size_t count = sizeof features / sizeof *features, known = pv_libraries(libraries, ROOM),
-           readers = pv_engines(engines, ROOM);
+    size_t known = pv_libraries(libraries, ROOM), readers = pv_engines(engines, ROOM);
     if (options->running.json) {
         json_t *object = cli_json_object(), *cpu = cli_json_object(), *versions = cli_json_object();
         for (size_t i = 0; i < count; i++)

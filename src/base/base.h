@@ -140,6 +140,37 @@ bool pv__forked(void); /* this process came of a fork after the library was load
 /* Instruction sets that kernels are compiled for, and the best that this processor has. */
 typedef enum pv__isa { PV_ISA_BASELINE, PV_ISA_AVX2, PV_ISA_AVX512 } pv__isa;
 pv__isa pv__isa_best(void);
+/* Defines get(), which returns the table of kernels for this processor: one is compiled per instruction set. */
+#ifdef __x86_64__
+#define PV_KERNELS_GET(type, get, name)                                                                                \
+    extern const type name##_baseline, name##_avx2, name##_avx512;                                                     \
+    const type *get(void) {                                                                                            \
+        const type *const all[] = {&name##_baseline, &name##_avx2, &name##_avx512};                                    \
+        return all[pv__isa_best()];                                                                                    \
+    }
+#else
+#define PV_KERNELS_GET(type, get, name)                                                                                \
+    extern const type name##_baseline;                                                                                 \
+    const type *get(void) {                                                                                            \
+        return &name##_baseline;                                                                                       \
+    }
+#endif
+
+/* Files hold little-endian cells. The n cells of the given size in that order: themselves, or a copy in buffer. The
+ * same function makes of a file's cells the machine's. */
+#define PV_BIG_ENDIAN (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+static inline const void *pv__little_endian(const void *cells, size_t size, size_t n, void *buffer) {
+    if (!PV_BIG_ENDIAN)
+        return cells;
+    for (size_t i = 0; i < n; i++)
+        for (size_t b = 0; b < size / 2; b++) { /* the two may be the same place */
+            const unsigned char *from = (const unsigned char *)cells + i * size;
+            unsigned char *to = (unsigned char *)buffer + i * size, low = from[b], high = from[size - 1 - b];
+            to[b] = high;
+            to[size - 1 - b] = low;
+        }
+    return buffer;
+}
 
 /* Text in the C locale, whatever the process's is (format.c): the only way to it in src/. */
 int pv__format(char *to, size_t size, const char *format, ...) PV_PRINTF(3, 4); /* snprintf */

@@ -1,6 +1,6 @@
 /* The file of a checkpoint (docs/formats.md).
  *
- *   prevail-checkpoint 1
+ *   prevail-checkpoint 1      (with the kind of machine, where it is not of 64 bits and little-endian)
  *   ENTRIES BYTES CHECKSUM      (decimal, decimal, XXH3-64 of the bytes in hexadecimal)
  *   entries: length of the name, length of the data (64 bits each, as the machine has them), name, data
  *
@@ -23,7 +23,17 @@
 
 #include "checkpoint.h"
 
-#define MAGIC "prevail-checkpoint 1\n"
+/* The data of entries are as the machine has them: the first line says of which kind it is, where not of the usual. */
+#define WORD "prevail-checkpoint 1"
+#if !PV_BIG_ENDIAN && SIZE_MAX == UINT64_MAX
+#define MAGIC WORD "\n"
+#elif SIZE_MAX == UINT64_MAX
+#define MAGIC WORD " big-endian 64-bit\n"
+#elif PV_BIG_ENDIAN
+#define MAGIC WORD " big-endian 32-bit\n"
+#else
+#define MAGIC WORD " little-endian 32-bit\n"
+#endif
 
 pv_status pv__checkpoint_file_damaged(pv_ctx *ctx, const pv_checkpoint *c, const char *what) {
     return pv__fail_at(ctx, PV_ERR_FORMAT, c->path, 0, 0,
@@ -196,7 +206,13 @@ static pv_status take_entries(pv_ctx *ctx, pv_checkpoint *c, size_t entries, con
 static pv_status read_stream(pv_ctx *ctx, pv_checkpoint *c, FILE *stream) {
     char magic[sizeof MAGIC] = {0};
     struct stat about;
-    if (fread(magic, 1, sizeof MAGIC - 1, stream) != sizeof MAGIC - 1 || memcmp(magic, MAGIC, sizeof MAGIC - 1) != 0)
+    size_t got = fread(magic, 1, sizeof MAGIC - 1, stream), word = sizeof WORD - 1;
+    if (got > word && memcmp(magic, WORD, word) == 0 && (magic[word] == ' ' || magic[word] == '\n') &&
+        memcmp(magic, MAGIC, got) != 0)
+        return pv__fail_at(ctx, PV_ERR_USAGE, c->path, 0, 0,
+                           "was written on another kind of machine (byte order or word size): continue it there, or "
+                           "begin again here, without `resume`");
+    if (got != sizeof MAGIC - 1 || memcmp(magic, MAGIC, sizeof MAGIC - 1) != 0)
         return pv__fail_at(ctx, PV_ERR_FORMAT, c->path, 0, 0,
                            "is not a checkpoint: it does not begin with 'prevail-checkpoint 1';\ncheck the name");
     size_t sizes[2];

@@ -13,7 +13,9 @@
 
 #include "base/base.h"
 
+#ifdef __SIZEOF_INT128__
 __extension__ typedef unsigned __int128 wide;
+#endif
 
 const double pv__power10[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -39,6 +41,7 @@ const uint64_t pv__power10_u64[20] = {1,
                                       1000000000000000000,
                                       10000000000000000000u};
 
+#ifdef __SIZEOF_INT128__
 static const uint64_t power5[PV__EXACT_POWER + 1] = {1,
                                                      5,
                                                      25,
@@ -75,7 +78,9 @@ static double power_of_two(int exponent) {
     memcpy(&value, &bits, sizeof value);
     return value;
 }
+#endif
 
+#ifdef __SIZEOF_INT128__
 /* In both branches a bit lost below becomes the last bit of a word of at least 62 bits, so that the conversion to
  * double is the only rounding. */
 double pv__scale_decimal(uint64_t mantissa, int exponent) {
@@ -99,6 +104,13 @@ double pv__scale_decimal(uint64_t mantissa, int exponent) {
     bool lost = numerator % divisor != 0;
     return (double)(quotient | lost) * power_of_two(divisor_up - up - 62 + exponent);
 }
+#else
+double pv__scale_decimal(uint64_t mantissa, int exponent) {
+    char text[40];
+    pv__format(text, sizeof text, "%llue%d", (unsigned long long)mantissa, exponent);
+    return pv__strtod(text, NULL);
+}
+#endif
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -169,6 +181,7 @@ bool pv__number_parse(const char *text, size_t n, double *value) {
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* round(value x 10^power), exact; 0 where 128 bits do not hold it. value is normal and positive. */
+#ifdef __SIZEOF_INT128__
 static uint64_t scaled_integer(double value, int power) {
     if (power < 0 || power > PV__EXACT_POWER)
         return 0;
@@ -182,6 +195,13 @@ static uint64_t scaled_integer(double value, int power) {
     quotient += rest > half || (rest == half && (quotient & 1));
     return (uint64_t)quotient;
 }
+#else
+static uint64_t scaled_integer(double value, int power) {
+    (void)value;
+    (void)power;
+    return 0;
+}
+#endif
 
 static int put_word(const char *word, char *text) {
     size_t length = strlen(word);

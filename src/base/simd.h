@@ -1,13 +1,16 @@
 /* src/base/simd.h: one vector type for kernels compiled once per instruction set (files named *_kernels.c).
  *
  * PV_ISA is baseline, avx2 or avx512; PV_KERNEL(name) gives each copy its own symbol. Kernels are reached through a
- * table of functions chosen at run time, so that one binary serves every x86-64. Lanes are summed in an order that
+ * table of functions chosen at run time, so that one binary serves every x86-64. Other processors have baseline alone,
+ * whose functions work lane by lane where they have no SSE2. Lanes are summed in an order that
  * depends on the vector width: results agree between instruction sets to rounding, and are the same bits on one.
  */
 #ifndef PV_SRC_SIMD_H
 #define PV_SRC_SIMD_H
 
+#ifdef __SSE2__
 #include <immintrin.h>
+#endif
 #include <sleef.h>
 #include <stdbool.h>
 #include <string.h>
@@ -91,7 +94,7 @@ static inline vd v_load_head(const double *p, size_t count) {
 static inline void v_store_head(double *p, vd v, size_t count) {
     _mm256_maskstore_pd(p, v_mask_of(count), (__m256d)v);
 }
-#else
+#elif defined(__SSE2__)
 typedef double vd __attribute__((vector_size(16)));
 enum { VL = 2 };
 static inline vd v_set(double x) {
@@ -124,6 +127,40 @@ static inline vd v_load_head(const double *p, size_t count) {
 static inline void v_store_head(double *p, vd v, size_t count) {
     if (count)
         _mm_store_sd(p, (__m128d)v);
+}
+#else
+typedef double vd __attribute__((vector_size(16)));
+enum { VL = 2 };
+static inline vd v_set(double x) {
+    return (vd){x, x};
+}
+static inline vd v_exp(vd x) {
+    return (vd){Sleef_exp_u10(x[0]), Sleef_exp_u10(x[1])};
+}
+static inline vd v_log(vd x) {
+    return (vd){Sleef_log_u10(x[0]), Sleef_log_u10(x[1])};
+}
+static inline vd v_log1p(vd x) {
+    return (vd){Sleef_log1p_u10(x[0]), Sleef_log1p_u10(x[1])};
+}
+static inline vd v_min(vd a, vd b) {
+    return (vd){a[0] < b[0] ? a[0] : b[0], a[1] < b[1] ? a[1] : b[1]};
+}
+static inline vd v_max(vd a, vd b) {
+    return (vd){a[0] > b[0] ? a[0] : b[0], a[1] > b[1] ? a[1] : b[1]};
+}
+static inline vd v_inverse(vd x) {
+    return v_set(1) / x;
+}
+static inline double v_sum(vd v) {
+    return v[0] + v[1];
+}
+static inline vd v_load_head(const double *p, size_t count) {
+    return (vd){count ? p[0] : 0, 0};
+}
+static inline void v_store_head(double *p, vd v, size_t count) {
+    if (count)
+        p[0] = v[0];
 }
 #endif
 

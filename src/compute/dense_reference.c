@@ -72,17 +72,6 @@ static void logistic_backward(size_t n, const double *loglik, const double *dlog
 const pv__compute pv__compute_reference = {"reference",   rows_dot, rows_add,      matmul,           relu,
                                            relu_backward, logistic, logistic_loss, logistic_backward};
 
-extern const pv__compute pv__compute_baseline, pv__compute_avx2, pv__compute_avx512;
+PV_KERNELS_GET(pv__compute, pv__compute_best, pv__compute)
 
-const pv__compute *pv__compute_best(void) {
-    const pv__compute *const all[] = {&pv__compute_baseline, &pv__compute_avx2, &pv__compute_avx512};
-    return all[pv__isa_best()];
-}
-
-extern const pv__float_kernels pv__float_kernels_baseline, pv__float_kernels_avx2, pv__float_kernels_avx512;
-
-const pv__float_kernels *pv__float_kernels_get(void) {
-    const pv__float_kernels *const all[] = {&pv__float_kernels_baseline, &pv__float_kernels_avx2,
-                                            &pv__float_kernels_avx512};
-    return all[pv__isa_best()];
-}
+PV_KERNELS_GET(pv__float_kernels, pv__float_kernels_get, pv__float_kernels)

@@ -54,15 +54,29 @@ double pv_rng_normal(pv_rng *rng) {
     return radius * cos(angle);
 }
 
-__extension__ typedef unsigned __int128 wide;
+/* The product's high word; *low: the other. */
+static uint64_t product(uint64_t a, uint64_t b, uint64_t *low) {
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 wide;
+    wide both = (wide)a * b;
+    *low = (uint64_t)both;
+    return (uint64_t)(both >> 64);
+#else
+    const uint64_t half = UINT32_MAX;
+    uint64_t first = (a & half) * (b & half), second = (a >> 32) * (b & half) + (first >> 32),
+             third = (a & half) * (b >> 32) + (second & half);
+    *low = a * b;
+    return (a >> 32) * (b >> 32) + (second >> 32) + (third >> 32);
+#endif
+}
 
 /* Lemire 2019, with rejection. */
 size_t pv_rng_below(pv_rng *rng, size_t n) {
     uint64_t range = n, floor = (0 - range) % range;
     for (;;) {
-        wide product = (wide)pv_rng_bits(rng) * range;
-        if ((uint64_t)product >= floor)
-            return (size_t)(product >> 64);
+        uint64_t low, high = product(pv_rng_bits(rng), range, &low);
+        if (low >= floor)
+            return (size_t)high;
     }
 }
 

@@ -156,7 +156,7 @@ static pv_status name_array(pv_ctx *ctx, const pv_archive *a, const char *name, 
 
 pv_status pv_archive_add(pv_ctx *ctx, pv_archive *a, const char *name, pv_array_type type, int dims,
                          const size_t *shape, void *bytes) {
-    pv_array array = {.dims = dims};
+    pv_array array = {.dims = dims, .swapped = PV_BIG_ENDIAN};
     for (int i = 0; i < dims && i < PV_ARRAY_DIMS_MAX; i++)
         array.shape[i] = shape[i];
     PV_TRY(name_array(ctx, a, name, type, &array));
@@ -432,7 +432,7 @@ double pv_array_number(const pv_array *array, size_t i) {
     } while (0)
 
 void pv_array_floats(const pv_array *a, size_t first, size_t n, float *values) {
-    bool plain = (!a->fortran || a->dims < 2) && (!a->swapped || a->element == 1);
+    bool plain = (!a->fortran || a->dims < 2) && (a->swapped == PV_BIG_ENDIAN || a->element == 1);
     if (plain)
         switch (a->type) {
         case PV_ARRAY_U8:

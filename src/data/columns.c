@@ -11,13 +11,7 @@
 #include "data/columns.h"
 #include "data/spread.h"
 
-extern const pv__column_kernels pv__column_kernels_baseline, pv__column_kernels_avx2, pv__column_kernels_avx512;
-
-const pv__column_kernels *pv__column_kernels_get(void) {
-    const pv__column_kernels *const all[] = {&pv__column_kernels_baseline, &pv__column_kernels_avx2,
-                                             &pv__column_kernels_avx512};
-    return all[pv__isa_best()];
-}
+PV_KERNELS_GET(pv__column_kernels, pv__column_kernels_get, pv__column_kernels)
 
 bool pv__all_rows(const pv_table *table, const pv_dataset *data) {
     bool all = data->rows == table->rows;

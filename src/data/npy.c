@@ -79,7 +79,7 @@ static bool parse_type(const char *text, pv_array *array) {
     unsigned long size = strtoul(text + 3, &end, 10);
     if (end == text + 3 || *end != '\'' || size > 1 << 20)
         return false;
-    array->swapped = text[1] == '>';
+    array->swapped = text[1] == '>' || (PV_BIG_ENDIAN && text[1] == '=');
     array->element = size;
     if (text[2] == 'U' || text[2] == 'S') {
         array->type = text[2] == 'U' ? PV_ARRAY_UNICODE : PV_ARRAY_BYTES;

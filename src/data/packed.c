@@ -11,6 +11,7 @@
  * cannot point anywhere. Numbers in double precision stay in the mapped file; what indexes something is read into
  * memory and checked there (source.c says why). Single precision is turned into double precision as it is read; where
  * that would not fit the context's memory it stays in the mapped file, and its cells become doubles as they are used.
+ * Cells are little-endian: a big-endian machine reads them all into memory.
  *
  * A table that was packed keeps its source's name and hash: what is learned from it has the same bytes.
  */
@@ -140,7 +141,7 @@ static void write_cells(FILE *stream, const pv_table *table, const pv_column *co
     enum { PIECE = 1024 }; /* stacks may be small */
     float numbers[PIECE];
     double wide[PIECE];
-    uint64_t lines[PIECE];
+    uint64_t lines[PIECE], converted[PIECE];
     for (size_t at = 0; at < table->rows && !ferror(stream); at += PIECE) {
         size_t n = table->rows - at < PIECE ? table->rows - at : PIECE;
         const void *from = numbers;
@@ -152,7 +153,9 @@ static void write_cells(FILE *stream, const pv_table *table, const pv_column *co
             numbers[i] = (float)pv__cell_number(column, at + i);
         for (size_t i = 0; k == KIND_LINE && i < n; i++)
             lines[i] = table->line[at + i];
-        fwrite(k == KIND_LINE ? lines : from, kind_size[k], n, stream);
+        if (k == KIND_LINE)
+            from = lines;
+        fwrite(pv__little_endian(from, kind_size[k], n, converted), kind_size[k], n, stream);
     }
 }
 
@@ -391,14 +394,25 @@ static pv_status read_levels(reader *r, json_t *levels, pv_column *column) {
     return at == n ? PV_OK : damaged(r->ctx, r->source->path, "a column has the same level twice");
 }
 
+static pv_status read_cells(reader *r, uint64_t place, size_t size, size_t n, void *cells) {
+    PV_TRY(pv__source_read(r->ctx, r->source, place, n * size, cells));
+    pv__little_endian(cells, size, n, cells);
+    return PV_OK;
+}
+
 static pv_status read_codes(reader *r, uint64_t place, pv_column *column) {
     size_t rows = r->table->rows;
     PV_TRY(pv__alloc(r->ctx, rows, sizeof *column->code, &column->code));
-    PV_TRY(pv__source_read(r->ctx, r->source, place, rows * sizeof *column->code, column->code));
+    PV_TRY(read_cells(r, place, sizeof *column->code, rows, column->code));
     for (size_t i = 0; i < rows; i++)
         if (column->code[i] < -1 || column->code[i] >= column->levels)
             return damaged(r->ctx, r->source->path, "a cell has a level that its column has not");
     return PV_OK;
+}
+
+static pv_status read_double(reader *r, uint64_t place, pv_column *column) {
+    PV_TRY(pv__resize(r->ctx, r->table->rows, sizeof *column->number, &column->number));
+    return read_cells(r, place, sizeof *column->number, r->table->rows, column->number);
 }
 
 static pv_status read_single(reader *r, uint64_t place, pv_column *column) {
@@ -408,7 +422,7 @@ static pv_status read_single(reader *r, uint64_t place, pv_column *column) {
     PV_TRY(pv__resize(r->ctx, rows, sizeof *column->number, &column->number));
     for (size_t at = 0; at < rows; at += PIECE) {
         size_t n = rows - at < PIECE ? rows - at : PIECE;
-        PV_TRY(pv__source_read(r->ctx, r->source, place + at * sizeof *piece, n * sizeof *piece, piece));
+        PV_TRY(read_cells(r, place + at * sizeof *piece, sizeof *piece, n, piece));
         for (size_t i = 0; i < n; i++)
             column->number[at + i] = (double)piece[i];
     }
@@ -467,9 +481,9 @@ static pv_status read_column(reader *r, json_t *from, pv_column *column) {
         return read_codes(r, place, column);
     }
     void *cells = r->source->mapped + place;
-    column->borrowed = k == KIND_DOUBLE || r->narrow;
+    column->borrowed = (k == KIND_DOUBLE && !PV_BIG_ENDIAN) || (k == KIND_SINGLE && r->narrow);
     if (!column->borrowed)
-        PV_TRY(read_single(r, place, column));
+        PV_TRY(k == KIND_SINGLE ? read_single(r, place, column) : read_double(r, place, column));
     else if (k == KIND_SINGLE)
         column->single = cells;
     else
@@ -482,7 +496,7 @@ static pv_status read_lines(reader *r) {
     size_t rows = r->table->rows;
     PV_TRY(take_place(r, kind_size[KIND_LINE], &place));
     PV_TRY(pv__alloc(r->ctx, rows, sizeof *r->table->line, &r->table->line));
-    PV_TRY(pv__source_read(r->ctx, r->source, place, rows * sizeof *r->table->line, r->table->line));
+    PV_TRY(read_cells(r, place, sizeof *r->table->line, rows, r->table->line));
     for (size_t i = 0; i < rows; i++)
         if (r->table->line[i] > LINES_MAX || r->table->line[i] <= (i > 0 ? r->table->line[i - 1] : 0))
             return damaged(r->ctx, r->source->path, "its rows have lines that no file has");
@@ -521,6 +535,8 @@ static pv_status check_names(reader *r) {
  * them. */
 static bool is_wide(const reader *r, json_t *columns) {
     size_t count = 0, bytes;
+    if (PV_BIG_ENDIAN) /* the file's cells are not the machine's */
+        return false;
     for (size_t c = 0; c < json_array_size(columns); c++) {
         const char *word = json_string_value(json_object_get(json_array_get(columns, c), "kind"));
         count += word && strcmp(word, kind_name[KIND_SINGLE]) == 0;

@@ -24,6 +24,9 @@ pv_status pv__source_open(pv_ctx *ctx, const char *path, pv__source *source) {
         status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is not a regular file; arrays must be on a disk");
     else if (about->st_size == 0)
         status = pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is empty;\ncopy it again");
+    else if ((uintmax_t)about->st_size > PTRDIFF_MAX)
+        status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is too large for a machine of %zu bits;\ncut it into parts",
+                             8 * sizeof(size_t));
     if (status == PV_OK) {
         source->size = (size_t)about->st_size;
         source->descriptor = fcntl(fileno(stream), F_DUPFD_CLOEXEC, 0);

@@ -107,7 +107,7 @@ static inline double pixel(const source *s, size_t at) {
 static source source_of(const pv_image_encoding *e, const pv_images *images, size_t row) {
     const pv_array *a = &images->pixels;
     return (source){a, images->index[row] * images->planes * images->height * images->width,
-                    (!a->fortran || a->dims < 2) && (!a->swapped || a->element == 1), e->low, e->high};
+                    (!a->fortran || a->dims < 2) && (a->swapped == PV_BIG_ENDIAN || a->element == 1), e->low, e->high};
 }
 
 /* The neighbours of an index along one axis, and the weight of the upper one. */

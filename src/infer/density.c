@@ -26,13 +26,7 @@ typedef struct state {
     bool own_aboard;
 } state;
 
-extern const pv__density_kernels pv__density_kernels_baseline, pv__density_kernels_avx2, pv__density_kernels_avx512;
-
-const pv__density_kernels *pv__density_kernels_get(void) {
-    const pv__density_kernels *const all[] = {&pv__density_kernels_baseline, &pv__density_kernels_avx2,
-                                              &pv__density_kernels_avx512};
-    return all[pv__isa_best()];
-}
+PV_KERNELS_GET(pv__density_kernels, pv__density_kernels_get, pv__density_kernels)
 
 /* ---- making one -------------------------------------------------------------------------------------------------- */
 

@@ -13,10 +13,6 @@
 
 #define PV__MODEL_MAGIC "prevail-model 1\n"
 
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "model files hold little-endian doubles; byte swapping is not written yet"
-#endif
-
 /* Share, n, prevalence, design, log p(y|w) and rows of all strata, as they lie in memory. */
 static inline size_t pv__model_strata_numbers(size_t strata, size_t classes) {
     return strata * (3 + 3 * classes);

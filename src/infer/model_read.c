@@ -128,6 +128,7 @@ static pv_status get_array(const reader *r, const char *name, size_t count, bool
         return damaged(r, "an array's size does not fit the model");
     PV_TRY(pv__alloc(r->ctx, count, sizeof(double), values));
     memcpy(*values, r->payload + offset, count * sizeof(double));
+    pv__little_endian(*values, sizeof(double), count, *values);
     for (size_t i = 0; i < count; i++)
         if (!isfinite((*values)[i]) && !(undefined_too && isnan((*values)[i])))
             return damaged(r, "an array holds a number that is not finite");

@@ -169,6 +169,13 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
     return object;
 }
 
+/* How many numbers from `at` on are converted at a time; 0: there are no more. */
+enum { PIECE = 1024 };
+static size_t piece_of(const array *a, size_t at) {
+    size_t left = a->values ? a->count - at : 0;
+    return left < PIECE ? left : PIECE;
+}
+
 static pv_status checksum(pv_ctx *ctx, const char *header, size_t header_size, const array *arrays, size_t n,
                           uint64_t *sum) {
     XXH3_state_t *state = XXH3_createState();
@@ -177,8 +184,11 @@ static pv_status checksum(pv_ctx *ctx, const char *header, size_t header_size, c
     XXH3_64bits_reset(state);
     XXH3_64bits_update(state, header, header_size);
     for (size_t i = 0; i < n; i++)
-        if (arrays[i].values)
-            XXH3_64bits_update(state, arrays[i].values, arrays[i].count * sizeof(double));
+        for (size_t at = 0, m; (m = piece_of(&arrays[i], at)) > 0; at += m) {
+            double buffer[PIECE];
+            XXH3_64bits_update(state, pv__little_endian(arrays[i].values + at, sizeof *buffer, m, buffer),
+                               m * sizeof *buffer);
+        }
     *sum = XXH3_64bits_digest(state);
     XXH3_freeState(state);
     return PV_OK;
@@ -271,8 +281,10 @@ static void put_frame(sink *to, const frame *f) {
     put(to, f->header, f->header_size);
     put(to, "\n", 1);
     for (size_t i = 0; i < ARRAYS; i++)
-        if (f->arrays[i].values)
-            put(to, f->arrays[i].values, f->arrays[i].count * sizeof(double));
+        for (size_t at = 0, m; (m = piece_of(&f->arrays[i], at)) > 0; at += m) {
+            double buffer[PIECE];
+            put(to, pv__little_endian(f->arrays[i].values + at, sizeof *buffer, m, buffer), m * sizeof *buffer);
+        }
 }
 
 pv_status pv_classifier_save(pv_ctx *ctx, const pv_classifier *c, const char *path) {

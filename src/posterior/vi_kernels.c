@@ -17,12 +17,20 @@ static void normals(size_t n, double *x) {
 #elif defined(PV_ISA_avx2)
         vd radius = (vd)_mm256_sqrt_pd((__m256d)r2);
         Sleef___m256d_2 both = Sleef_sincosd4_u10avx2((__m256d)angle);
-#else
+#elif defined(__SSE2__)
         vd radius = (vd)_mm_sqrt_pd((__m128d)r2);
         Sleef___m128d_2 both = Sleef_sincosd2_u10sse2((__m128d)angle);
 #endif
+#ifdef __SSE2__
         v_store(x + i, radius * (vd)both.y);
         v_store(x + half + i, radius * (vd)both.x);
+#else
+        for (size_t lane = 0; lane < VL; lane++) {
+            Sleef_double2 both = Sleef_sincos_u10(angle[lane]);
+            x[i + lane] = sqrt(r2[lane]) * both.y;
+            x[half + i + lane] = sqrt(r2[lane]) * both.x;
+        }
+#endif
     }
 }
 

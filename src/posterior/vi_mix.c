@@ -4,12 +4,7 @@
 
 #include "posterior/vi.h"
 
-extern const pv__vi_kernels pv__vi_kernels_baseline, pv__vi_kernels_avx2, pv__vi_kernels_avx512;
-
-const pv__vi_kernels *pv__vi_kernels_get(void) {
-    const pv__vi_kernels *const all[] = {&pv__vi_kernels_baseline, &pv__vi_kernels_avx2, &pv__vi_kernels_avx512};
-    return all[pv__isa_best()];
-}
+PV_KERNELS_GET(pv__vi_kernels, pv__vi_kernels_get, pv__vi_kernels)
 
 pv_status pv__vi_mix_new(pv_ctx *ctx, size_t components, size_t dims, bool diagonal, bool lean, pv__vi_mix *mix) {
     *mix = (pv__vi_mix){.components = components, .dims = dims, .diagonal = diagonal, .lean = lean};

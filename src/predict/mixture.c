@@ -7,13 +7,7 @@
 #include <omp.h>
 #include <string.h>
 
-extern const pv__mixture_kernels pv__mixture_kernels_baseline, pv__mixture_kernels_avx2, pv__mixture_kernels_avx512;
-
-const pv__mixture_kernels *pv__mixture_kernels_get(void) {
-    const pv__mixture_kernels *const all[] = {&pv__mixture_kernels_baseline, &pv__mixture_kernels_avx2,
-                                              &pv__mixture_kernels_avx512};
-    return all[pv__isa_best()];
-}
+PV_KERNELS_GET(pv__mixture_kernels, pv__mixture_kernels_get, pv__mixture_kernels)
 
 /* Threads for a loop over the chunks that costs about so many microseconds a chunk: a pass over many rows can be
  * shorter than the wait for a thread that the machine has given to somebody else. */

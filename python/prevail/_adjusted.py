@@ -1,54 +1,36 @@
 """Any classifier of scikit-learn's kind, with probabilities for the population instead of the training rows."""
 
 import copy
+import warnings
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from . import _design
+from ._classifier import PrevalenceClassifier
 from ._compat import BaseEstimator, ClassifierMixin, check_is_fitted, check_weights, checked_labels
 from ._context import Context
-from ._errors import InputError
-from ._frames import label_text, label_texts, positive_index
+from ._errors import InputError, PrevailWarning
+from ._frames import label_texts, positive_index
 from ._labels import classes_and_codes, missing_prevalence, shares
 from ._population import InferredPrevalence, Probabilities, decide, unknown_options
 
 
-def _steps(estimator):
-    """The steps of a pipeline; none of anything else."""
-    found = getattr(estimator, "steps", None)
-    return found if isinstance(found, list) else []
-
-
-def _last_step(estimator):
-    """The estimator at the end of pipelines."""
-    while _steps(estimator):
-        estimator = _steps(estimator)[-1][1]
-    return estimator
-
-
-def _resampler(estimator):
-    """The name of what changes the rows on their way to the last step; None: nothing is known to."""
-    while _steps(estimator):
-        for name, step in _steps(estimator):
-            if hasattr(step, "fit_resample"):
-                return name
-        estimator = _steps(estimator)[-1][1]
-    own = type(estimator)
-    return own.__name__ if own.__module__.startswith("imblearn.ensemble") else None
-
-
-def _fits_weights(estimator):
-    """How much each class counts by the estimator's own settings: (mapping or "balanced" or None)."""
-    last = _last_step(estimator)
-    params = last.get_params(deep=False) if hasattr(last, "get_params") else {}
-    weight = params.get("class_weight")
-    if isinstance(weight, str) and weight.startswith("balanced"):
-        return "balanced"
-    if isinstance(weight, dict):
-        return weight
-    scale = params.get("scale_pos_weight")
-    return None if scale is None else {"scale_pos_weight": float(scale)}
+def _own_population(fitted):
+    """The label proportions for which one of this package's estimators predicts; None for any other estimator."""
+    last = _design.fitted_last(fitted)
+    if isinstance(last, PrevalenceAdjusted):
+        stands = None if _is_word(last.prevalence, "unknown") else last.prevalence_
+    elif isinstance(last, PrevalenceClassifier):
+        stands = last._population_shares()
+    else:
+        return None
+    if stands is None:
+        raise InputError(
+            "`estimator` infers the prevalence of each set of rows itself: give it a stated prevalence, or use it alone", "usage"
+        )
+    return stands
 
 
 class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
@@ -67,9 +49,12 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
         How common the classes are in the population. A number is that of the positive class; a sequence is in the order
         of `classes_`. "unknown": inferred from the rows of each prediction. "design": as in the design, probabilities
         are left as they are. It may be changed after fitting, and must be there to predict.
-    design : float, mapping, sequence or None
-        The label shares that the estimator has learned from. None: those of the rows given to `fit`, weighted as the
-        estimator weights them (`sample_weight`, `class_weight`, `scale_pos_weight`).
+    design : float, mapping, sequence, "estimate" or None
+        The label proportions that the estimator has learned from. "estimate": those that its predictions of rows that it has not
+        seen reveal (five-fold cross-fitting). None: those of the rows given to `fit` where nothing weights them. Where something
+        does (`sample_weight`, `class_weight`, `scale_pos_weight`, ...), those that the parameters say, after comparison with the
+        estimate: `fit` raises an error where the two contradict each other. Where parameters do not tell (meta-estimators,
+        resampling pipelines), the estimate. An estimator of this package says itself which population it predicts for.
     positive : label, optional
         Of two classes, the one that a single number speaks of. Default: the larger number, or the one that says so
         (case, yes, true, malignant, ...), else the last.
@@ -85,7 +70,9 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
     positive_ : object
         The positive class.
     design_ : ndarray of shape (n_classes,)
-        The label shares of the design.
+        The label proportions of the design.
+    design_se_ : ndarray of shape (n_classes,)
+        Standard errors of log(design_ / design_[0]); 0 where the design is known.
     prevalence_ : ndarray of shape (n_classes,)
         Of the population; an inferred one as of the last prediction.
     inferred_ : InferredPrevalence
@@ -133,7 +120,7 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
             raise InputError("`estimator` is missing: give the classifier to be adjusted", "usage")
         if not hasattr(self.estimator, "predict_proba"):
             raise InputError(
-                f"`estimator`: {type(_last_step(self.estimator)).__name__} has no `predict_proba`; give a classifier that has "
+                f"`estimator`: {type(_design.last_step(self.estimator)).__name__} has no `predict_proba`; give a classifier that has "
                 "one (SVC with probability=True, say)",
                 "usage",
             )
@@ -141,20 +128,6 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         labels = checked_labels(y, None, type(self).__name__)
         weights = check_weights(sample_weight, len(labels))
-        if self.design is None:
-            changes = _resampler(self.estimator)
-            if changes:
-                raise InputError(
-                    f"{changes} changes the rows before the classifier sees them, so the label shares that it learns "
-                    "from are not those of y: state them with `design`, 0.5 for balanced ones",
-                    "usage",
-                )
-            if weights is not None and _fits_weights(self.estimator) == "balanced" and np.ptp(weights) > 0:
-                raise InputError(
-                    'with class_weight="balanced" and sample_weight the label shares that the estimator learns from depend '
-                    "on its kind and version: state them with `design`, or leave one of the two out",
-                    "usage",
-                )
         self._check(np.unique(labels))
         fitted = clone(self.estimator)
         if weights is not None:
@@ -165,7 +138,7 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
                 setattr(self, name, getattr(fitted, name))
             elif hasattr(self, name):
                 delattr(self, name)
-        self._take_design(labels, weights)
+        self._take_design(X, y, labels, _design.weights_of(weights, fit_params), fit_params)
         return self
 
     def _check(self, classes):
@@ -173,34 +146,65 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
         with Context() as ctx:
             for name in ("design", "prevalence"):
                 given = getattr(self, name)
-                if given is not None and not (name == "prevalence" and _is_word(given)) and len(classes) > 1:
+                if given is not None and not _is_word(given, *_WORDS[name]) and len(classes) > 1:
                     shares(ctx, name, given, classes, self.positive)
 
-    def _take_design(self, labels, weights):
-        if self.design is not None:
+    def _take_design(self, X, y, labels, weights, fit_params):
+        own = _own_population(self.estimator_)
+        if own is not None:
+            if self.design is not None:
+                raise InputError(
+                    f"`design`: {type(_design.fitted_last(self.estimator_)).__name__} predicts for a population of its own, "
+                    f"{_listed(self.estimator_.classes_, own)}: leave `design` out",
+                    "usage",
+                )
+            self._learned_design = _design.Design(own)
+        if own is not None or not (self.design is None or _is_word(self.design, "estimate")):
             return
-        _, codes = classes_and_codes(labels, self.estimator_.classes_)
-        mass = np.bincount(codes, weights, minlength=len(self.estimator_.classes_)).astype(float)
-        own = _fits_weights(self.estimator_)
-        if own == "balanced":
-            mass = (mass > 0).astype(float)
-        elif own and "scale_pos_weight" in own:
-            mass = mass * np.where(np.arange(len(mass)) == 1, own["scale_pos_weight"], 1.0)
-        elif own:
-            by_text = {label_text(label): value for label, value in own.items()}
-            mass = mass * np.array([by_text.get(text, 1.0) for text in label_texts(self.estimator_.classes_)])
-        self._learned_design = mass / mass.sum()
+        classes = self.estimator_.classes_
+        _, codes = classes_and_codes(labels, classes)
+        estimator = _design.chosen(self.estimator_)
+        found, behaves = _design.learn(
+            estimator, X, y, codes, classes, weights, fit_params, only_estimate=_is_word(self.design, "estimate")
+        )
+        name = type(_design.last_step(estimator)).__name__
+        if found is None:
+            raise InputError(
+                f"the design that {name} has learned from cannot be told from its parameters or its predictions: state it with "
+                "`design`, 0.5 for balanced labels",
+                "usage",
+            )
+        if behaves is not None:
+            raise InputError(
+                f"{name} was told to weight its labels to {_listed(classes, found.shares)}, but its predictions of rows that it has "
+                f"not seen are those of a model that learned from {_listed(classes, behaves.shares)}: give design=\"estimate\" to "
+                "use the latter, or state `design`",
+                "usage",
+            )
+        if found.se.max() > 0.3:
+            warnings.warn(
+                f"the design of {name} is estimated from few rows: {_listed(classes, found.shares)}, with a standard error of "
+                f"{found.se.max():.2g} on the log odds. State `design` if it is known.",
+                PrevailWarning,
+                stacklevel=3,
+            )
+        self._learned_design = found
 
     # ---- what is known ----------------------------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self):
-        return hasattr(self, "estimator_") or (self.design is not None and _is_fitted(self.estimator))
+        return hasattr(self, "estimator_") or (self._knows_design() and _is_fitted(self.estimator))
+
+    def _knows_design(self):
+        """Of an estimator that was fitted elsewhere."""
+        own = isinstance(_design.fitted_last(self.estimator), (PrevalenceAdjusted, PrevalenceClassifier))
+        return own if self.design is None else not _is_word(self.design, "estimate")
 
     def _fitted(self):
         if hasattr(self, "estimator_"):
             return self.estimator_
         if self.estimator is not None and _is_fitted(self.estimator):
-            if self.design is not None:
+            if self._knows_design():
                 return self.estimator
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Its estimator is: say what label shares it has "
@@ -220,10 +224,22 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
     @property
     def design_(self):
         fitted = self._fitted()
-        if self.design is None:
-            return self._learned_design
+        if self.design is None or _is_word(self.design, "estimate"):
+            return self._known_design(fitted).shares
         with Context() as ctx:
             return shares(ctx, "design", self.design, fitted.classes_, self.positive)
+
+    def _known_design(self, fitted):
+        found = getattr(self, "_learned_design", None)
+        return _design.Design(_own_population(fitted)) if found is None else found
+
+    @property
+    def design_se_(self):
+        """Standard errors of the logarithms of design_ over its first entry; 0 where the design is known."""
+        fitted = self._fitted()
+        if self.design is None or _is_word(self.design, "estimate"):
+            return self._known_design(fitted).se
+        return np.zeros(len(fitted.classes_))
 
     def _stated(self):
         """Refuses to go on without a prevalence: the design's own would be silently what the wrapper is to mend."""
@@ -328,13 +344,20 @@ def _inner_tags(estimator):
     return {name: tags[name] for name in ("allow_nan", "binary_only", "pairwise", "X_types", "poor_score") if name in tags}
 
 
+_WORDS = {"prevalence": ("unknown", "design"), "design": ("estimate",)}
+
+
+def _listed(classes, shares):
+    return ", ".join(f"{label} {share:.3g}" for label, share in zip(label_texts(classes), shares))
+
+
 def _is_word(prevalence, *words):
     return isinstance(prevalence, str) and prevalence in (words or ("unknown", "design"))
 
 
 def _is_fitted(estimator):
     try:
-        check_is_fitted(_last_step(estimator))
+        check_is_fitted(_design.last_step(estimator))
     except (NotFittedError, TypeError):
         return False
     return hasattr(estimator, "classes_")

@@ -9,7 +9,7 @@ from . import _c
 from ._c import lib
 from ._context import Context
 from ._frames import encode, label_texts
-from ._labels import prevalence_text
+from ._labels import prevalence_text, shares
 from ._model import array
 from ._population import InferredPrevalence, decide, unknown_options
 from ._training import Archive, arrays_of, table_of
@@ -36,13 +36,26 @@ class Predicting:
             return population
         if self._of_images and not isinstance(population, str):
             places = dict(enumerate(self.classes_))
-            shares = prevalence_text(population, self.classes_, self.positive_ if len(places) == 2 else None, "population")
-            parts = dict(part.rsplit("=", 1) for part in shares.split(","))
+            texts = prevalence_text(population, self.classes_, self.positive_ if len(places) == 2 else None, "population")
+            parts = dict(part.rsplit("=", 1) for part in texts.split(","))
             labels = label_texts(self.classes_)
             return "known:" + ",".join(f"{self._model.labels[list(self._order).index(labels.index(k))]}={p}" for k, p in parts.items())
         positive = self.positive_ if len(self.classes_) == 2 else None
         text = prevalence_text(population, self.classes_, positive, "population")
         return text if text.startswith("known:") else "known:" + text
+
+    def _population_shares(self):
+        """The label proportions for which it predicts by default; None: inferred from the rows of each prediction."""
+        self._fitted()
+        population = getattr(self, "population_", None)
+        if population is None or (isinstance(population, str) and population in ("true", "design")):
+            return self.design_ if population == "design" else self.prevalence_
+        if population == "unknown":
+            return None
+        if isinstance(population, str):
+            population = population.removeprefix("known:")
+        with Context(self.threads) as ctx:
+            return shares(ctx, "population", population, self.classes_, self.positive_ if len(self.classes_) == 2 else None)
 
     def _predict(self, ctx, X, population, level=0.0):
         text = self._population_text(population)

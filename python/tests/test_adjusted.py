@@ -87,21 +87,6 @@ def test_xgboost(people):
     assert model.predict_proba(X)[:, 1].mean() == pytest.approx(0.05, abs=0.015)
 
 
-def test_resampling_pipeline(people):
-    pipeline = pytest.importorskip("imblearn.pipeline")
-    from imblearn.ensemble import BalancedRandomForestClassifier
-    from imblearn.under_sampling import RandomUnderSampler
-
-    X, y = people
-    inner = pipeline.make_pipeline(RandomUnderSampler(random_state=0), LogisticRegression())
-    with pytest.raises(prevail.InputError, match="randomundersampler changes the rows.*`design`"):
-        prevail.PrevalenceAdjusted(inner, prevalence=0.05).fit(X, y)
-    with pytest.raises(prevail.InputError, match="BalancedRandomForestClassifier"):
-        prevail.PrevalenceAdjusted(BalancedRandomForestClassifier(), prevalence=0.05).fit(X, y)
-    model = prevail.PrevalenceAdjusted(inner, prevalence=0.05, design=0.5).fit(X, y)
-    assert model.predict_proba(X)[:, 1].mean() == pytest.approx(0.05, abs=0.015)
-
-
 def test_fitted_already(study):
     X, y = study
     fitted = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)

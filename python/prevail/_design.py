@@ -1,0 +1,258 @@
+"""The design of another library's model: the label proportions that its probabilities stand for.
+
+Under a design with proportions d, a model that predicts p(y|x) among rows with proportions q has log odds that are shifted by
+log d - log q. So the shift s that makes predictions agree with the rows on average,
+
+    mean over rows of softmax(log p + s) = q,
+
+gives the design back: d is proportional to q exp(-s). The predictions are cross-fitted: a model's own training rows would
+answer with their labels. Probabilities of exactly 0 stay 0, as they do when they are adjusted.
+"""
+
+import inspect
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+from ._frames import label_text, label_texts
+
+FOLDS = 5
+# Parameters that give labels other weights than their rows have, and the values that give none.
+WEIGHTING = {
+    "class_weight": (None,),
+    "class_weights": (None,),
+    "auto_class_weights": (None, "None"),
+    "scale_pos_weight": (None, 1, 1.0),
+    "is_unbalance": (None, False),
+    "priors": (None,),
+    "class_prior": (None,),
+    "fit_prior": (None, True),
+}
+# Of these a class_weight or scale_pos_weight says what the design is; behaviour is compared with it.
+TRANSPARENT = ("sklearn.", "xgboost.", "lightgbm.")
+KNOWN = TRANSPARENT + ("catboost.", "imblearn.")
+
+
+def steps(estimator):
+    """The steps of a pipeline; none of anything else."""
+    found = getattr(estimator, "steps", None)
+    return found if isinstance(found, list) else []
+
+
+def last_step(estimator):
+    """The estimator at the end of pipelines."""
+    while steps(estimator):
+        estimator = steps(estimator)[-1][1]
+    return estimator
+
+
+def chosen(fitted):
+    """What a search has chosen in its place, also at the end of a pipeline; others are themselves."""
+    found = getattr(fitted, "best_estimator_", None)
+    if found is not None:
+        return chosen(found)
+    if steps(fitted):
+        name, last = steps(fitted)[-1]
+        better = chosen(last)
+        if better is not last:
+            return clone(fitted).set_params(**{name: clone(better)})
+    return fitted
+
+
+def fitted_last(fitted):
+    """The fitted classifier at the end of pipelines and searches."""
+    while True:
+        last = last_step(fitted)
+        fitted = getattr(last, "best_estimator_", None)
+        if fitted is None:
+            return last
+
+
+def _name(path):
+    return str(path).rpartition("__")[2]
+
+
+def _params(estimator):
+    try:
+        return estimator.get_params(deep=True)
+    except (AttributeError, TypeError):
+        return {}
+
+
+def _is_own(value, own):
+    return type(value).__module__.partition(".")[0] == own
+
+
+def _parts(estimator):
+    """The estimator and those within it."""
+    found = [estimator] + [value for value in _params(estimator).values() if hasattr(value, "get_params") and not inspect.isclass(value)]
+    return found + [step for part in list(found) for _, step in steps(part)]
+
+
+def _says_nothing(name, value):
+    return any(value is usual or (usual is not None and not isinstance(value, (np.ndarray, dict, list)) and value == usual) for usual in WEIGHTING[name])
+
+
+def _weights_visible(estimator):
+    """Whether some parameter gives labels weights, or some step changes the rows."""
+    for path, value in _params(estimator).items():
+        if _name(path) in WEIGHTING and not _says_nothing(_name(path), value):
+            return True
+    return any(hasattr(part, "fit_resample") or type(part).__module__.startswith("imblearn.ensemble") for part in _parts(estimator))
+
+
+def _is_calibrated(estimator):
+    """Probabilities that were calibrated on the rows given to fit: what is within does not matter."""
+    return type(last_step(estimator)).__name__ == "CalibratedClassifierCV"
+
+
+def _is_simple(estimator):
+    """One classifier, with or without steps that change columns alone: nothing within it fits labels."""
+    if any(hasattr(step, "fit_resample") for _, step in steps(estimator)):
+        return False
+    last = last_step(estimator)
+    return not any(hasattr(value, "fit") for value in _params(last).values())
+
+
+def weights_of(sample_weight, fit_params):
+    """The weights of the rows; a pipeline's are given to the step that takes them."""
+    if sample_weight is not None:
+        return sample_weight
+    found = [value for name, value in fit_params.items() if _name(name) == "sample_weight" and value is not None]
+    return np.asarray(found[0], dtype=float) if len(found) == 1 else None
+
+
+class Design:
+    """What is known of a design.
+
+    Attributes
+    ----------
+    shares : ndarray
+        Of the labels, in the order of classes.
+    se : ndarray
+        Standard errors of log(shares[k] / shares[0]); 0 where the design is known.
+    """
+
+    def __init__(self, shares, se=None):
+        self.shares = shares
+        self.se = np.zeros(len(shares)) if se is None else se
+
+
+def by_rows(codes, classes, weights):
+    mass = np.bincount(codes, weights, minlength=len(classes)).astype(float)
+    return mass / mass.sum()
+
+
+def by_parameters(estimator, codes, classes, weights):
+    """The design that the parameters say; None: they do not say it."""
+    last = last_step(estimator)
+    mass = by_rows(codes, classes, weights)
+    if _is_calibrated(estimator):
+        return mass
+    if not _weights_visible(estimator):
+        return mass if all(type(part).__module__.startswith(KNOWN) for part in _parts(estimator)) else None
+    if not _is_simple(estimator) or not type(last).__module__.startswith(TRANSPARENT):
+        return None
+    params = {name: value for name, value in last.get_params(deep=False).items() if name in WEIGHTING and not _says_nothing(name, value)}
+    if len(params) != 1:
+        return None
+    name, value = params.popitem()
+    if name == "class_weight" and isinstance(value, str) and value.startswith("balanced"):
+        varied = weights is not None and np.ptp(weights) > 0
+        return None if varied else np.full(len(mass), 1 / len(mass))
+    if name == "class_weight" and isinstance(value, dict):
+        by_text = {label_text(label): float(factor) for label, factor in value.items()}
+        mass = mass * np.array([by_text.get(text, 1.0) for text in label_texts(classes)])
+        return mass / mass.sum()
+    if name == "scale_pos_weight" and len(mass) == 2:
+        mass = mass * np.array([1.0, float(value)])
+        return mass / mass.sum()
+    return None
+
+
+def is_in_doubt(estimator, weights):
+    """Whether the model's behaviour is to be compared with its parameters: something weights its labels, or may."""
+    if _is_calibrated(estimator):
+        return False
+    return weights is not None or _weights_visible(estimator) or not all(type(part).__module__.startswith(KNOWN) for part in _parts(estimator))
+
+
+def cross_fitted(estimator, X, y, codes, fit_params):
+    """Probabilities of each row by a model that has not seen it; None where a label has too few rows."""
+    folds = min(FOLDS, int(np.bincount(codes)[np.unique(codes)].min()))
+    if folds < 2:
+        return None
+    cv = StratifiedKFold(folds, shuffle=True, random_state=0)
+    named = "params" if "params" in inspect.signature(cross_val_predict).parameters else "fit_params"
+    return cross_val_predict(clone(estimator), X, y, cv=cv, method="predict_proba", **{named: fit_params or None})
+
+
+def estimate(p, codes, weights):
+    """The design by the predictions p [rows][classes] of rows that the models have not seen; None: they do not tell it."""
+    n, k = p.shape
+    w = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    w = w / w.sum()
+    y = np.eye(k)[codes]
+    q = w @ y
+    with np.errstate(divide="ignore"):
+        log_p = np.log(p)
+    shift = np.zeros(k)
+
+    def moved(shift):
+        made = log_p + shift
+        made = np.exp(made - made.max(axis=1, keepdims=True))
+        return made / made.sum(axis=1, keepdims=True)
+
+    def residual(shift):
+        return w @ moved(shift) - q
+
+    for _ in range(200):
+        there = moved(shift)
+        gradient = (w @ there - q)[1:]
+        curvature = (np.diag(w @ there) - (there * w[:, None]).T @ there)[1:, 1:]
+        if not np.isfinite(curvature).all() or np.linalg.cond(curvature) > 1e12 or np.diag(curvature).min() < 1e-6:
+            return None
+        step = np.linalg.solve(curvature, gradient)
+        size = 1.0
+        while size > 1e-8 and np.abs(residual(shift - np.r_[0, size * step])).max() > np.abs(gradient).max():
+            size /= 2
+        shift = shift - np.r_[0, size * step]
+        if np.abs(residual(shift)).max() < 1e-10:
+            break
+    if np.abs(residual(shift)).max() > 1e-6:
+        return None
+    there = moved(shift)
+    curvature = (np.diag(w @ there) - (there * w[:, None]).T @ there)[1:, 1:]
+    means = (y * w[:, None]).T @ there / np.where(q > 0, q, 1)[:, None]
+    scores = (w[:, None] * (there - y @ means))[:, 1:]  # the labels' numbers are given: what varies is within them
+    inverse = np.linalg.inv(curvature)
+    covariance = inverse @ (scores.T @ scores) @ inverse
+    shares = q * np.exp(-shift)
+    return Design(shares / shares.sum(), np.r_[0, np.sqrt(np.diag(covariance))])
+
+
+def apart(one, other):
+    """The differences between log(shares[k] / shares[0]) of two designs, k > 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = np.log(one / one[0]) - np.log(other / other[0])
+    return np.abs(gap[1:])
+
+
+def learn(estimator, X, y, codes, classes, weights, fit_params, only_estimate=False):
+    """The design of a fitted estimator, by its parameters and by what it does: (Design or None, the estimate that contradicts it
+    or None). estimator: as `chosen` gives it, cloned for cross-fitting."""
+    rows, said = by_rows(codes, classes, weights), None if only_estimate else by_parameters(estimator, codes, classes, weights)
+    if len(classes) < 2 or (said is not None and not is_in_doubt(estimator, weights)):
+        return Design(rows if said is None else said), None
+    fit_params = {name: value for name, value in fit_params.items() if name != "groups"}
+    p = cross_fitted(estimator, X, y, codes, fit_params)
+    found = None if p is None else estimate(p, codes, weights)
+    if only_estimate or found is None:
+        return found if said is None else Design(said), None
+    if said is None:
+        plain = not _weights_visible(estimator) and (apart(found.shares, rows) <= 2 * found.se[1:]).all()
+        return (Design(rows) if plain else found), None
+    gap = apart(found.shares, said)
+    contradicted = ((gap > 3 * found.se[1:]) & (gap > 0.25)).any()
+    return Design(said), found if contradicted else None

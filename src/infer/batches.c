@@ -400,16 +400,17 @@ size_t pv__batches_size(const pv__batches *batches) {
 
 pv_batch_loss pv__batches_loss(const pv__batches *b) {
     const pv_fit_options *options = b->problem->options;
-    pv_batch_loss loss = {.loss = (pv_loss)options->loss,
-                          .marginal = (pv_marginal)options->marginal,
-                          .implementation = (pv_implementation)(options->implementation + 1),
-                          .design = {.sampling = b->sampling,
-                                     .mass = b->problem->mass,
-                                     .population = b->problem->population,
-                                     .population_weight = (pv_weighting)options->population_weight,
-                                     .epoch_weight = (pv_weighting)options->epoch_weight,
-                                     .direct = options->direct,
-                                     .stratum_log_ratio = b->problem->stratum_log_ratio}};
+    pv_batch_loss loss = {
+        .loss = (pv_loss)options->loss,
+        .marginal = (pv_marginal)options->marginal,
+        .implementation = (pv_implementation)(options->implementation + 1),
+        .design = {.sampling = b->sampling,
+                   .mass = b->problem->mass,
+                   .population = b->problem->population,
+                   .population_weight = (pv_weighting)options->population_weight,
+                   .epoch_weight = (pv_weighting)options->epoch_weight,
+                   .direct = options->direct,
+                   .stratum_log_ratio = b->problem->stratified ? b->problem->sampled->log_ratio : NULL}};
     /* A known prevalence is a strong pull here; the output biases are then set to match it exactly. */
     if (isinf(loss.design.population.prevalence_n) && loss.marginal != PV_MARGINAL_PROFILE)
         loss.design.population.prevalence_n = pv__known_strength(b->problem);

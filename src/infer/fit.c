@@ -46,15 +46,17 @@ static pv_status read_prevalence(pv_ctx *ctx, const pv_schema *schema, pv__probl
         problem->has_prevalence = problem->whole = true;
         return PV_OK;
     }
-    if (problem->one && !(problem->options->subcohort > 0)) {
-        memcpy(problem->prevalence, problem->one->prevalence, (size_t)k * sizeof *problem->prevalence);
-        problem->population.prevalence_n = problem->one->n[0];
+    const pv_stratified *stated = problem->sampled->stated; /* of the one stratum */
+    if (stated && !(problem->options->subcohort > 0)) {
+        memcpy(problem->prevalence, stated->prevalence, (size_t)k * sizeof *problem->prevalence);
+        problem->population.prevalence_n = stated->n[0];
         problem->has_prevalence = true;
-        problem->whole = problem->options->prevalence_by != NULL; /* counts are observations */
+        problem->whole = !problem->sampled->counted; /* counts are observations */
         return PV_OK;
     }
     if (problem->options->subcohort > 0) {
-        PV_TRY(pv__subcohort_check(ctx, problem->options, k));
+        const pv__design_options design = pv__design_options_of(problem->options);
+        PV_TRY(pv__subcohort_check(ctx, &design, k));
         pv__subcohort(problem->mass, problem->options->subcohort, problem->prevalence,
                       &problem->population.prevalence_n);
         problem->has_prevalence = problem->whole = true;
@@ -292,7 +294,7 @@ static pv_status check_data(pv_ctx *ctx, const pv_schema *schema, const pv_datas
 }
 
 static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *given,
-                             const pv_fit_options *options, pv_model *model, const pv_stratified *strata,
+                             const pv_fit_options *options, pv_model *model, const pv__design *design,
                              pv__problem *problem) {
     size_t k = (size_t)data->classes, params = pv_model_params(model);
     *problem = (pv__problem){.given = given,
@@ -303,16 +305,14 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
                              .data = data->images ? data : NULL,
                              .columns = data->columns ? data : NULL,
                              .targets = pv_dataset_targets(data),
-                             .cluster = data->clustered ? data->group : NULL,
-                             .sampling = data->sampling || (options->sample && options->sample->sampling),
+                             .cluster = design->cluster,
+                             .survey = design->block,
+                             .sampling = design->sampling || (options->sample && options->sample->sampling),
                              .map = options->infer != PV_INFER_ML,
                              .feature = schema->feature,
-                             .stratified = strata && strata->strata > 1 ? strata : NULL,
-                             .one = strata && strata->strata == 1 ? strata : NULL};
-    if (pv__strata_of_survey(schema, data, given))
-        problem->survey = data->stratum;
-    if (!problem->stratified)
-        problem->targets.stratum = NULL;
+                             .stratified = design->strata > 1 ? design->stated : NULL,
+                             .sampled = design};
+    problem->targets.stratum = design->stratum;
     if (params > 100000000)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`model=%s`: %zu parameters are too many; 100000000 are the most:\nchoose smaller layers",
@@ -508,22 +508,20 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     double began = pv__seconds();
     pv__problem problem = {0};
     pv__loaded *loaded = NULL;
-    pv_stratified *strata = NULL;
+    const pv__design_options stated = pv__design_options_of(given);
+    pv__design *design = NULL;
     pv_classifier *c;
     PV_TRY(pv__alloc(ctx, 1, sizeof *c, &c));
     pv_status status;
     PV_GOTO(done, pv__model_new(ctx, options->model, data->features, schema->offset, data->classes, &c->model));
-    PV_GOTO(done, pv__stratified_new(ctx, schema, data, given, &strata));
+    PV_GOTO(done, pv__design_new(ctx, schema, data, &stated, &design));
     if (choose)
         options->prior = "normal:1"; /* until the rest is known to be right */
-    PV_GOTO(done, problem_new(ctx, schema, data, given, options, c->model, strata, &problem));
+    PV_GOTO(done, problem_new(ctx, schema, data, given, options, c->model, design, &problem));
     problem.shared = true;
-    PV_GOTO(done, pv__fit_alike(ctx, data, c->model, strata, given));
-    PV_GOTO(done, pv__fit_facts(ctx, data, held, c->model, strata, given));
-    if (problem.stratified) { /* one stratum is the population: nothing of it is left to keep */
-        c->stratified = strata;
-        strata = NULL;
-    }
+    PV_GOTO(done, pv__fit_alike(ctx, data, c->model, design->stated, given));
+    PV_GOTO(done, pv__fit_facts(ctx, data, held, c->model, design->stated, given));
+    c->stratified = pv__design_keep(design);
     if (choose) {
         PV_GOTO(done, pv__prior_choose(ctx, schema, data, given, c->model, prior));
         options->prior = prior;
@@ -558,8 +556,7 @@ done:
     pv__free(ctx, problem.scaled);
     pv__free(ctx, problem.joined);
     pv__free(ctx, problem.joined_label);
-    pv__free(ctx, problem.stratum_log_ratio);
-    pv_stratified_free(ctx, strata);
+    pv__design_free(ctx, design);
     if (status != PV_OK)
         pv_classifier_free(ctx, c);
     return status;

@@ -8,6 +8,7 @@
 #include "base/reduce.h"
 #include "base/tree.h"
 #include "core/loss.h"
+#include "design/design.h"
 #include "model/model.h"
 #include "prevail/infer.h"
 
@@ -52,8 +53,8 @@ typedef struct pv__problem {
     bool sampling;                   /* weights are sampling weights */
     const int32_t *survey;           /* [n], strata that clusters or rows of a survey were drawn in; NULL: none */
     const pv_stratified *stratified; /* NULL: the population has one stratum */
-    const pv_stratified *one;  /* that one's prevalence, where a file or `subcohort` has it; NULL: options have it */
-    double *stratum_log_ratio; /* [strata][classes] */
+    const pv__design *sampled;       /* of which cluster, survey and stratified are */
+    double *stratum_log_ratio;       /* [strata][classes] */
 } pv__problem;
 
 /* Some groups, and which of them are this rank's: its share where the problem's rows are shared, else all. */
@@ -163,31 +164,21 @@ PV_MUST_USE pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, con
 PV_MUST_USE pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *classifier, double level,
                                            pv_spread *spreads);
 
-/* ---- strata (strata.c, strata_file.c) ---------------------------------------------------------------------------- */
+/* ---- the design (design/design.h) -------------------------------------------------------------------------------- */
 
-/* What the options' files say of the schema's strata, and what the data have of each; *made NULL: there are none. On
- * failure *made holds what there is, to be freed. */
-pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
-                             const pv_fit_options *options, pv_stratified **made);
-pv_status pv__stratified_alloc(pv_ctx *ctx, int strata, int classes, pv_stratified **made);
-/* (strata_file.c) Share, prevalence and n, from a file of prevalences or of a cohort's counts, or
- * from what is known of it (NULL: the file is read); mass [strata][classes]
- * is what the data have. */
-pv_status pv__prevalence_by_read(pv_ctx *ctx, const char *path, const pv_table *known, const pv_csv_options *csv,
-                                 const pv_schema *schema, pv_stratified *to);
-pv_status pv__phase_one_read(pv_ctx *ctx, const char *path, const pv_table *known, const pv_csv_options *csv,
-                             const pv_schema *schema, const double *mass, pv_stratified *to);
-/* Whether the schema's strata are those of a survey, which say how clusters or rows of sampling weights were drawn, and
- * nothing of labels. */
-/* Strata of the population: 1 where the schema has none, where they are a survey's, and where all rows are of one. */
-int pv__population_strata_count(const pv_schema *schema, const pv_fit_options *options);
-bool pv__strata_of_survey(const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options);
-/* Of a case-cohort sample with labels of mass [2]: prevalence [2] of the cohort and the observations *n that it is
- * worth. The others were drawn by chance, so that their number is as uncertain as they are few. */
-void pv__subcohort(const double *mass, double fraction, double *prevalence, double *n);
-/* Refuses what does not go with `subcohort`. */
-pv_status pv__subcohort_check(pv_ctx *ctx, const pv_fit_options *options, int classes);
-/* Takes them into a problem whose options are otherwise understood; refuses what knows no strata. */
+static inline pv__design_options pv__design_options_of(const pv_fit_options *o) {
+    return (pv__design_options){.prevalence = o->prevalence,
+                                .prevalence_n = o->prevalence_n,
+                                .prevalence_by = o->prevalence_by,
+                                .phase_one = o->phase_one,
+                                .known = o->known,
+                                .csv = o->csv,
+                                .prevalence_odds = o->prevalence_odds,
+                                .subcohort = o->subcohort,
+                                .sample = o->sample != NULL,
+                                .variances = o->infer == PV_INFER_ROBUST && !o->bare};
+}
+/* (strata.c) Takes them into a problem whose options are otherwise understood; refuses what knows no strata. */
 pv_status pv__stratify(pv_ctx *ctx, pv__problem *problem);
 
 /* ---- validation rows (holdout.c) --------------------------------------------------------------------------------- */
@@ -271,8 +262,6 @@ pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv_
 
 /* The loss that the design asks for; refuses options that do not go with it. */
 pv_status pv__matched_options(pv_ctx *ctx, const pv_dataset *data, pv_fit_options *options);
-/* How many sets there are, and how many say nothing. */
-pv_status pv__matched_tell(pv_ctx *ctx, const pv_dataset *data);
 /* Gives w the intercept by which the sample's mean risk is the prevalence. */
 pv_status pv__matched_intercept(pv_ctx *ctx, const pv__problem *problem, const pv_dataset *sample, double *w);
 
@@ -519,9 +508,6 @@ double *pv__follower_state(pv__follower *follower, const double **rho);
  * was; log_q [classes] is the network's output there, log_target [classes] what it should have been. */
 pv_status pv__follower_step(pv_ctx *ctx, pv__follower *follower, const pv_batch_design *design, const pv__batch *batch,
                             const double *loglik, const double *log_q, double *log_target, double *bias, pv__lag *lag);
-
-/* The Beta distribution with [low, high] as its central 90 %: its mean and its number of pseudo-observations. */
-pv_status pv__beta_from_interval(pv_ctx *ctx, double low, double high, double *mean, double *n);
 
 /* The low-level module's parameters from an NPZ of VGG-16's first two convolutions, into w. */
 pv_status pv__pretrained_load(pv_ctx *ctx, const pv_model *model, const char *path, double *w);

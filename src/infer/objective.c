@@ -60,14 +60,14 @@ static size_t chunk_rows(const pv_model *model) {
 }
 
 void pv__log_ratio(const pv__problem *problem, double *log_ratio) {
+    bool corrected = pv_loss_has_marginal(pv__problem_loss(problem));
     if (problem->stratified) {
         size_t count = pv__ratio_sets(problem) * (size_t)problem->targets.classes;
         for (size_t i = 0; i < count; i++)
-            log_ratio[i] = problem->tilted ? 0 : problem->stratum_log_ratio[i]; /* there the weights do it all */
+            log_ratio[i] = corrected && !problem->tilted ? problem->sampled->log_ratio[i] : 0; /* or weights do it */
         return;
     }
     for (int y = 0; y < problem->targets.classes; y++) {
-        bool corrected = pv_loss_has_marginal(pv__problem_loss(problem));
         log_ratio[y] = corrected ? log(problem->design[y]) - log(problem->population.prevalence[y]) : 0;
         if (problem->tilted) /* the weights do the rest */
             log_ratio[y] *= 1 - problem->exponent;

@@ -185,7 +185,8 @@ static pv_status rows_per_slope(pv_ctx *ctx, const pv_dataset *data, const pv_mo
 static const char *obstacle(const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options) {
     if (data->images)
         return "images, whose training takes too long to be repeated";
-    if (pv__strata_of_survey(schema, data, options) || pv__population_strata_count(schema, options) > 1)
+    const pv__design_options stated = pv__design_options_of(options);
+    if (pv__survey_has_strata(schema, data, &stated) || pv__design_strata(schema, &stated) > 1)
         return "strata";
     return data->matched || pv_loss_is_relative((pv_loss)options->loss) ? "matched sets" : NULL;
 }
@@ -270,7 +271,8 @@ pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_datase
         chosen = USUAL;
     /* The weighted estimator's likelihood is flat in strata whose part of the population is small, however many rows
      * they have: there a prior that is weak elsewhere would decide. */
-    bool strata = pv__population_strata_count(schema, options) > 1;
+    const pv__design_options stated = pv__design_options_of(options);
+    bool strata = pv__design_strata(schema, &stated) > 1;
     if (options->infer == PV_INFER_ML || (strata && options->infer == PV_INFER_ROBUST && !asked))
         pv__format(prior, PV__PRIOR_TEXT, "none");
     else

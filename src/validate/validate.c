@@ -306,7 +306,8 @@ static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
     v->elsewhere = strcmp(w->how->population, "true") != 0;
     if (strcmp(w->how->population, "unknown") == 0)
         PV_GOTO(done, pv__alloc(ctx, parts, sizeof(pv_unknown_prevalence *), &v->target));
-    if (pv__population_strata_count(w->schema, w->options) > 1)
+    const pv__design_options design = pv__design_options_of(w->options);
+    if (pv__design_strata(w->schema, &design) > 1)
         PV_GOTO(done, pv__alloc(ctx, parts, sizeof *v->strata, &v->strata));
     if (hold_out) {
         size_t entered = pv_checkpoint_enter(ctx, "holdout", 0);

@@ -1,7 +1,7 @@
 /* A prevalence given as an interval: the Beta distribution that has it as its central 90 %. */
 #include <math.h>
 
-#include "infer/infer.h"
+#include "design/design.h"
 
 /* The mean for which the lower tail below low is 5 %, at strength n. The tail falls as the mean rises. */
 static double mean_of(double low, double n) {

@@ -9,7 +9,7 @@
 
 #include "data/data.h"
 #include "data/schema_learn.h"
-#include "infer/infer.h"
+#include "design/design.h"
 
 /* The file as a table, its columns read as text but for that of numbers, and the stratum of each row. */
 typedef struct strata_file {

@@ -1,0 +1,142 @@
+/* What is stated of each stratum of the population: its share, and how common labels are in it. */
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "core/core.h"
+#include "design/design.h"
+
+pv_status pv__stratified_alloc(pv_ctx *ctx, int strata, int classes, pv_stratified **made) {
+    size_t s = (size_t)strata, k = (size_t)classes;
+    PV_TRY(pv__alloc(ctx, 1, sizeof **made, made));
+    pv_stratified *to = *made;
+    to->strata = strata;
+    to->classes = classes;
+    PV_TRY(pv__alloc(ctx, s, (3 + 3 * k) * sizeof(double), &to->share));
+    to->n = to->share + s;
+    to->prevalence = to->n + s;
+    to->design = to->prevalence + s * k;
+    to->log_marginal = to->design + s * k;
+    to->rows = to->log_marginal + s * k;
+    return PV_OK;
+}
+
+void pv_stratified_free(pv_ctx *ctx, pv_stratified *stratified) {
+    if (!stratified)
+        return;
+    pv__free(ctx, stratified->share); /* and what lies behind it */
+    pv__free(ctx, stratified->draw_log_marginal);
+    pv__free(ctx, stratified);
+}
+
+void pv_stratified_mix(const pv_stratified *from, double *prevalence) {
+    size_t k = (size_t)from->classes;
+    memset(prevalence, 0, k * sizeof *prevalence);
+    for (size_t s = 0; s < (size_t)from->strata; s++)
+        for (size_t y = 0; y < k; y++)
+            prevalence[y] += from->share[s] * from->prevalence[s * k + y];
+}
+
+static pv_status check_options(pv_ctx *ctx, const pv_schema *schema, const pv__design_options *o) {
+    const char *file = o->prevalence_by ? "prevalence-by" : o->phase_one ? "phase-one" : "subcohort";
+    if (!schema->strata && (o->prevalence_by || o->phase_one))
+        return pv__fail(ctx, PV_ERR_USAGE, "`%s` is of strata:\nname their columns with `strata`, or leave it out",
+                        file);
+    if (!schema->strata)
+        return PV_OK;
+    if (!o->prevalence_by && !o->phase_one && !(o->subcohort > 0))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`strata` needs a prevalence for each: `prevalence-by=FILE`, `phase-one=FILE` with the counts "
+                        "of the cohort, or `subcohort=F` of a case-cohort sample; those of a survey need sampling "
+                        "weights or clusters (`weights-are=sampling`, `cluster`)");
+    if (o->subcohort > 0)
+        PV_TRY(pv__subcohort_check(ctx, o, schema->classes));
+    if (o->prevalence_by && o->phase_one)
+        return pv__fail(ctx, PV_ERR_USAGE, "give `prevalence-by` or `phase-one`, not both");
+    if (o->prevalence)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`prevalence=%s`: with `strata` each has its own, in the file of `%s`;\nleave `prevalence` out",
+                        o->prevalence, file);
+    if (strcmp(o->prevalence_n, "auto") != 0)
+        return pv__fail(ctx, PV_ERR_USAGE, "`prevalence-n` does not go with `strata`: the file of `%s` says it", file);
+    if (o->sample)
+        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` does not go with `strata`;\nleave it out");
+    return PV_OK;
+}
+
+/* A prevalence that rests on so many people is known for all that the rows can tell (as without strata). */
+static void hold_if_known(const double *mass, pv_stratified *to) {
+    size_t k = (size_t)to->classes;
+    for (size_t s = 0; s < (size_t)to->strata; s++) {
+        double rows = 0;
+        for (size_t y = 0; y < k; y++)
+            rows += mass[s * k + y];
+        if (to->n[s] > 1e6 * rows)
+            to->n[s] = HUGE_VAL;
+    }
+}
+
+/* Every stratum needs rows of every label. */
+static pv_status check_masses(pv_ctx *ctx, const pv_schema *schema, const double *mass) {
+    size_t k = (size_t)schema->classes;
+    for (size_t i = 0; i < (size_t)schema->strata->count * k; i++)
+        if (!(mass[i] > 0))
+            return pv__fail(
+                ctx, PV_ERR_INPUT,
+                "stratum '%s' has no row of label '%s';\njoin it with another stratum, or leave its rows out",
+                pv__show(schema->strata->name[i / k]).text, pv__show(schema->labels[i % k]).text);
+    return PV_OK;
+}
+
+/* Odds against the first label times factor. The error of log odds, 1/(n pi (1 - pi)) for two labels, stays. */
+static void scale_odds(double factor, pv_stratified *to) {
+    size_t k = (size_t)to->classes;
+    for (size_t s = 0; s < (size_t)to->strata; s++) {
+        double *p = to->prevalence + s * k, first = p[0], sum = 0;
+        for (size_t y = 0; y < k; y++)
+            sum += p[y] *= y > 0 ? factor : 1;
+        for (size_t y = 0; y < k; y++)
+            p[y] /= sum;
+        to->n[s] *= first * (1 - first) / (p[0] * (1 - p[0]));
+    }
+}
+
+pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
+                             const pv__design_options *options, pv_stratified **made) {
+    *made = NULL;
+    PV_TRY(check_options(ctx, schema, options));
+    if (!schema->strata)
+        return PV_OK;
+    if (!data->stratum)
+        return pv__fail(ctx, PV_ERR_USAGE, "the schema has strata and the data have none: apply it to their table");
+    size_t k = (size_t)schema->classes, count = (size_t)schema->strata->count;
+    pv_targets targets = pv_dataset_targets(data);
+    PV_TRY(pv__stratified_alloc(ctx, schema->strata->count, schema->classes, made));
+    double *mass;
+    PV_TRY(pv__alloc(ctx, count * k, sizeof *mass, &mass));
+    pv__strata_mass(&targets, schema->strata->count, mass);
+    pv_status status;
+    PV_GOTO(done, check_masses(ctx, schema, mass));
+    if (options->subcohort > 0)
+        pv__subcohort_strata(mass, options->subcohort, *made);
+    else
+        PV_GOTO(done,
+                options->phase_one
+                    ? pv__phase_one_read(ctx, options->phase_one, options->known, options->csv, schema, mass, *made)
+                    : pv__prevalence_by_read(ctx, options->prevalence_by, options->known, options->csv, schema, *made));
+    if (options->prevalence_by && options->prevalence_odds > 0 && options->prevalence_odds != 1)
+        scale_odds(options->prevalence_odds, *made);
+    if (count > 1) /* one is held as any population's prevalence is (fit.c) */
+        hold_if_known(mass, *made);
+    for (size_t s = 0; s < count; s++) {
+        double rows = 0;
+        for (size_t y = 0; y < k; y++)
+            rows += mass[s * k + y];
+        (*made)->rows[s] = rows;
+        for (size_t y = 0; y < k; y++)
+            (*made)->design[s * k + y] = mass[s * k + y] / rows;
+    }
+done:
+    pv__free(ctx, mass);
+    return status;
+}

@@ -501,8 +501,8 @@ PV_MUST_USE pv_status pv_prevalence_parse_one(pv_ctx *ctx, const char *option, c
  * yes, true, malignant, ...); -1 where there is no telling, and the last by spelling counts. */
 int pv_labels_positive(const char *const *labels);
 
-/* The labels of rows (n of them; row[i] of the table, NULL: i), -1 where the cell is missing. The column must have been
- * read as text. A label that is none of labels [classes] is refused with its place. option is for messages. */
+/* The labels of rows (n of them; row[i] of the table, NULL: i), -1 where the cell is missing. A label
+ * that is none of labels [classes] is rejected with its place. option is for messages. */
 PV_MUST_USE pv_status pv_table_labels(pv_ctx *ctx, const pv_table *table, const char *option, const char *column,
                                       char *const *labels, int classes, size_t n, const size_t *row, int32_t *label);
 

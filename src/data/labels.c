@@ -1,32 +1,45 @@
 /* Labels of rows by themselves, from a column of a table. */
 #include <string.h>
 
-#include "data/data.h"
+#include "data/schema_learn.h"
+
+pv_status pv__labels_match(pv_ctx *ctx, const pv_column *column, char *const *labels, int classes, size_t n,
+                           const size_t *row, int32_t *label) {
+    int32_t *match; /* by level */
+    PV_TRY(pv__alloc(ctx, (size_t)column->levels, sizeof *match, &match));
+    for (int32_t i = 0; i < column->levels; i++)
+        match[i] = pv__label_find(labels, classes, column->level[i], strlen(column->level[i]));
+    for (size_t i = 0; i < n; i++) {
+        size_t at = row ? row[i] : i;
+        char number[PV__NUMBER_TEXT];
+        if (pv__cell_missing(column, at)) {
+            label[i] = PV__MISSING;
+            continue;
+        }
+        const char *text = pv__cell_text(column, at, number);
+        label[i] = text == number ? pv__label_find(labels, classes, text, strlen(text)) : match[column->code[at]];
+        label[i] = label[i] < 0 ? PV__UNSEEN : label[i];
+    }
+    pv__free(ctx, match);
+    return PV_OK;
+}
 
 pv_status pv_table_labels(pv_ctx *ctx, const pv_table *table, const char *option, const char *name, char *const *labels,
                           int classes, size_t n, const size_t *row, int32_t *label) {
     size_t c;
     PV_TRY(pv_table_find(ctx, table, option, name, &c));
     const pv_column *column = &table->column[c];
-    if (column->type != PV_COLUMN_TEXT)
-        return pv__fail(ctx, PV_ERR_USAGE, "column '%s' was not read as text", pv__show(name).text);
-    int32_t *match;
-    PV_TRY(pv__alloc(ctx, (size_t)column->levels, sizeof *match, &match));
-    for (int32_t i = 0; i < column->levels; i++)
-        match[i] = pv__label_find(labels, classes, column->level[i], strlen(column->level[i]));
-    pv_status status = PV_OK;
-    for (size_t i = 0; i < n && status == PV_OK; i++) {
-        int32_t code = column->code[row ? row[i] : i];
-        label[i] = code < 0 ? -1 : match[code];
-        if (code >= 0 && match[code] < 0) {
-            char joined[240];
-            pv__join(labels, (size_t)classes, 8, joined, sizeof joined);
-            status = PV__FAIL_CELL(ctx, table, row ? row[i] : i, c, "'%s' in column '%s' is none of the labels: %s",
-                                   pv__show(column->level[code]).text, pv__show(name).text, joined);
-        }
+    PV_TRY(pv__labels_match(ctx, column, labels, classes, n, row, label));
+    for (size_t i = 0; i < n; i++) {
+        size_t at = row ? row[i] : i;
+        char joined[240], number[PV__NUMBER_TEXT];
+        if (label[i] != PV__UNSEEN)
+            continue;
+        pv__join(labels, (size_t)classes, 8, joined, sizeof joined);
+        return PV__FAIL_CELL(ctx, table, at, c, "'%s' in column '%s' is none of the labels: %s",
+                             pv__show(pv__cell_text(column, at, number)).text, pv__show(name).text, joined);
     }
-    pv__free(ctx, match);
-    return status;
+    return PV_OK;
 }
 
 pv_status pv__no_label(pv_ctx *ctx, const char *option, const char *name, size_t length, char *const *labels,

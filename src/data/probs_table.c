@@ -201,46 +201,59 @@ static pv_status find_other_label(pv_ctx *ctx, const pv_table *table, const char
     size_t c;
     PV_TRY(pv_table_find(ctx, table, "`target`", target, &c));
     const pv_column *column = &table->column[c];
-    const char *other = NULL;
-    for (int32_t l = 0; l < column->levels; l++) {
-        if (pv__label_find(found->label, 1, column->level[l], strlen(column->level[l])) == 0)
+    char *other = NULL, number[PV__NUMBER_TEXT];
+    int32_t *label;
+    pv_status status;
+    PV_TRY(pv__alloc(ctx, table->rows, sizeof *label, &label));
+    PV_GOTO(done, pv__labels_match(ctx, column, found->label, 1, table->rows, NULL, label));
+    for (size_t i = 0; i < table->rows; i++) {
+        if (label[i] != PV__UNSEEN)
             continue;
-        if (other)
-            return pv__fail(ctx, PV_ERR_USAGE,
-                            "the target '%s' has labels '%s' and '%s' beside '%s'; each label needs a column of "
-                            "probabilities (`columns`)",
-                            pv__show(target).text, pv__show(other).text, pv__show(column->level[l]).text,
-                            pv__show(found->label[0]).text);
-        other = column->level[l];
+        const char *text = pv__cell_text(column, i, number);
+        if (!other) {
+            PV_GOTO(done, pv__strdup(ctx, text, &other));
+        } else if (strcmp(text, other) != 0) {
+            PV_GOTO(done, pv__fail(ctx, PV_ERR_USAGE,
+                                   "the target '%s' has labels '%s' and '%s' beside '%s'; each label needs a column of "
+                                   "probabilities (`columns`)",
+                                   pv__show(target).text, pv__show(other).text, pv__show(text).text,
+                                   pv__show(found->label[0]).text));
+        }
     }
     if (!other)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "the target '%s' has no label but '%s', so the other label is unknown:\nname a column for each",
-                        pv__show(target).text, pv__show(found->label[0]).text);
-    char *copy;
-    PV_TRY(pv__strdup(ctx, other, &copy));
-    return put_first(ctx, copy, found);
+        PV_GOTO(
+            done,
+            pv__fail(ctx, PV_ERR_USAGE,
+                     "the target '%s' has no label but '%s', so the other label is unknown:\nname a column for each",
+                     pv__show(target).text, pv__show(found->label[0]).text));
+    status = put_first(ctx, other, found);
+    other = NULL;
+done:
+    pv__free(ctx, other);
+    pv__free(ctx, label);
+    return status;
 }
 
 /* Observed labels that no probability is for. */
 static pv_status check_target(pv_ctx *ctx, const char *target, const pv_probs *made) {
-    size_t c;
-    PV_TRY(pv_table_find(ctx, made->table, "`target`", target, &c));
-    const pv_column *column = &made->table->column[c];
-    for (int32_t l = 0; column->type == PV_COLUMN_TEXT && l < column->levels; l++) {
-        if (pv__label_find(made->labels, made->classes, column->level[l], strlen(column->level[l])) >= 0)
-            continue;
-        char joined[240];
-        size_t row = 0;
-        while (row + 1 < made->table->rows && column->code[row] != l)
-            row++;
+    const pv_table *table = made->table;
+    size_t c, i = 0;
+    int32_t *label;
+    PV_TRY(pv_table_find(ctx, table, "`target`", target, &c));
+    PV_TRY(pv__alloc(ctx, table->rows, sizeof *label, &label));
+    pv_status status = pv__labels_match(ctx, &table->column[c], made->labels, made->classes, table->rows, NULL, label);
+    while (status == PV_OK && i < table->rows && label[i] != PV__UNSEEN)
+        i++;
+    if (status == PV_OK && i < table->rows) {
+        char joined[240], number[PV__NUMBER_TEXT];
         pv__join(made->labels, (size_t)made->classes, 8, joined, sizeof joined);
-        return PV__FAIL_CELL(
-            ctx, made->table, row, c,
+        status = PV__FAIL_CELL(
+            ctx, table, i, c,
             "'%s' in column '%s' is none of the labels of the probabilities: %s;\nname them with `columns=LABEL=COL`",
-            pv__show(column->level[l]).text, pv__show(target).text, joined);
+            pv__show(pv__cell_text(&table->column[c], i, number)).text, pv__show(target).text, joined);
     }
-    return PV_OK;
+    pv__free(ctx, label);
+    return status;
 }
 
 /* Labels, weights and rows, with the columns of probabilities as features of a schema that changes nothing. */

@@ -254,6 +254,11 @@ PV_MUST_USE pv_status pv__categories_match(pv_ctx *ctx, const pv_table *table, s
                                            char *const *labels, int32_t n, const char *what, bool refuse,
                                            pv_column *categories);
 
+/* (labels.c) label [n]: which of labels [classes] the rows have in a column of texts or numbers; PV__MISSING,
+ * PV__UNSEEN. row as in pv_table_labels. */
+PV_MUST_USE pv_status pv__labels_match(pv_ctx *ctx, const pv_column *column, char *const *labels, int classes, size_t n,
+                                       const size_t *row, int32_t *label);
+
 /* ---- collinear.c ------------------------------------------------------------------------------------------------- */
 
 /* Finds features of which one is a linear combination of others and the intercept: refuses, or warns of them all. */

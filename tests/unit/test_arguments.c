@@ -88,10 +88,6 @@ static void wrong_losses(void **state) {
 static void wrong_tables(void **state) {
     (void)state;
     pv_table *table = read_text("x,y\n1,0\n2,1\n");
-    char zero[] = "0", one[] = "1", *labels[] = {zero, one};
-    int32_t label[2];
-    REFUSED(pv_table_labels(ctx, table, "`labels`", "y", labels, 2, 2, NULL, label), PV_ERR_USAGE,
-            "column 'y' was not read as text");
     pv_schema *schema;
     pv_dataset *data;
     REFUSED(pv_schema_learn(ctx, table, &(pv_roles){0}, &schema, &data), PV_ERR_USAGE, "`target` is missing");

@@ -1,13 +1,10 @@
 /* Known labels, costs and decisions: what they must give, and what is refused with its place. */
 #include "unit/fixture.h"
 
-static void test_labels(void **state) {
-    (void)state;
-    const char *const as_text[] = {"y"};
-    pv_csv_options options = {.text = as_text, .n_text = 1};
+static void labels_in(const pv_csv_options *options) {
     const char text[] = "x,y\n1,1\n2,\n3,0.0\n4,2\n";
     put(text, strlen(text));
-    pv_table *table = must_read(&options);
+    pv_table *table = must_read(options);
     static char zero[] = "0", one[] = "1";
     char *labels[] = {zero, one};
     int32_t label[4];
@@ -21,6 +18,14 @@ static void test_labels(void **state) {
     at(5, 2);
     assert_int_equal(pv_table_labels(ctx, table, "`labels`", "z", labels, 2, 2, rows, label), PV_ERR_USAGE);
     pv_table_free(ctx, table);
+}
+
+/* In a column of texts and in one of numbers. */
+static void test_labels(void **state) {
+    (void)state;
+    const char *const as_text[] = {"y"};
+    labels_in(&(pv_csv_options){.text = as_text, .n_text = 1});
+    labels_in(&(pv_csv_options){0});
 }
 
 /* ---- costs ------------------------------------------------------------------------------------------------------- */

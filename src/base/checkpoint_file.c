@@ -210,7 +210,7 @@ static pv_status read_stream(pv_ctx *ctx, pv_checkpoint *c, FILE *stream) {
     if (got > word && memcmp(magic, WORD, word) == 0 && (magic[word] == ' ' || magic[word] == '\n') &&
         memcmp(magic, MAGIC, got) != 0)
         return pv__fail_at(ctx, PV_ERR_USAGE, c->path, 0, 0,
-                           "was written on another kind of machine (byte order or word size): continue it there, or "
+                           "was written on another kind of machine (byte order or word size):\ncontinue it there, or "
                            "begin again here, without `resume`");
     if (got != sizeof MAGIC - 1 || memcmp(magic, MAGIC, sizeof MAGIC - 1) != 0)
         return pv__fail_at(ctx, PV_ERR_FORMAT, c->path, 0, 0,

@@ -1,5 +1,6 @@
 /* The options of a fit before any work: texts that cannot be read, options that do not go together, and such as would
- * do nothing. What needs the data (classes, rows, parameters) is checked where they are: fit.c, posterior.c.
+ * do nothing (rules.c). What needs numbers of the data (classes, rows, parameters) is checked where they are: fit.c,
+ * posterior.c.
  *
  * One rule for options that would do nothing: where it is known that one was given, it is refused, with what it is for,
  * since whoever gives it expects something of it. Values alone do not tell: programs share a struct among fits. So
@@ -11,139 +12,12 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "infer/infer.h"
+#include "infer/rules.h"
 
 /* ---- options that would do nothing ------------------------------------------------------------------------------- */
 
-/* What some options are for. */
-typedef enum part {
-    MINIBATCHES,
-    FULL_BATCH,
-    NETWORK,
-    MARGINAL,
-    STATED,
-    ABSOLUTE,
-    NO_COHORT,
-    BY_FILE,
-    IMPORTANCE,
-    AUXILIARY,
-    LINEAR,
-    PRIOR,
-    POSTERIOR,
-    SPREADS,
-    VI,
-    HMC
-} part;
-
-static const char *const needs[] = {
-    [MINIBATCHES] = "minibatches (`batch=N`)",
-    [FULL_BATCH] = "`batch=full`",
-    [NETWORK] = "`model=convnet` and inception",
-    [MARGINAL] = "a loss with a marginal, as ig",
-    [STATED] = "a loss that is told the prevalence, ig or iw",
-    [ABSOLUTE] = "a loss of absolute risks, ig, iw or plain",
-    [NO_COHORT] = "a stated `prevalence`, not for a `subcohort`, which determines it",
-    [BY_FILE] = "strata whose prevalences are in a file (`prevalence-by`)",
-    [IMPORTANCE] = "`loss=iw`",
-    [AUXILIARY] = "`marginal=auxiliary:constant` and auxiliary:linear",
-    [LINEAR] = "`marginal=auxiliary:linear`",
-    [PRIOR] = "`infer=map`, laplace, vi, hmc and robust",
-    [POSTERIOR] = "`infer=laplace`, vi, hmc and robust",
-    [SPREADS] = "`model=linear` and ordinal, and `infer=laplace`, vi and hmc",
-    [VI] = "`infer=vi`",
-    [HMC] = "`infer=hmc`",
-};
-
-/* An option that stands here twice needs both. */
-static const struct {
-    const char *option;
-    part part;
-} parts[] = {{"prevalence-n", MARGINAL},
-             {"prevalence-n", NO_COHORT},
-             {"marginal", MARGINAL},
-             {"match", STATED},
-             {"prevalence-by", ABSOLUTE},
-             {"phase-one", ABSOLUTE},
-             {"subcohort", ABSOLUTE},
-             {"prevalence-odds", BY_FILE},
-             {"iw-total", IMPORTANCE},
-             {"robust", MARGINAL},
-             {"robust", FULL_BATCH},
-             {"pretrained", NETWORK},
-             {"freeze-low", NETWORK},
-             {"prior", PRIOR},
-             {"intercept-prior", PRIOR},
-             {"intercept-prior", ABSOLUTE},
-             {"start", ABSOLUTE},
-             {"design", MINIBATCHES},
-             {"population-weight", MINIBATCHES},
-             {"population-weight", AUXILIARY},
-             {"epoch-weight", MINIBATCHES},
-             {"direct", MINIBATCHES},
-             {"direct", AUXILIARY},
-             {"implementation", MINIBATCHES},
-             {"implementation", AUXILIARY},
-             {"epochs", MINIBATCHES},
-             {"rate", MINIBATCHES},
-             {"schedule", MINIBATCHES},
-             {"validation", MINIBATCHES},
-             {"patience", MINIBATCHES},
-             {"auxiliary-rate", MINIBATCHES},
-             {"auxiliary-rate", AUXILIARY},
-             {"auxiliary-sparsity", MINIBATCHES},
-             {"auxiliary-sparsity", LINEAR},
-             {"trace", MINIBATCHES}, /* a field without a row in the table, and what is shown of a fit */
-             {"interval", SPREADS},
-             {"max-iter", FULL_BATCH},
-             {"tolerance", FULL_BATCH},
-             {"draws", POSTERIOR},
-             {"components", VI},
-             {"samples", VI},
-             {"steps", VI},
-             {"vi-rate", VI},
-             {"chains", HMC},
-             {"warmup", HMC}};
-
 bool pv__minibatches(const pv_fit_options *o, bool images) {
     return strcmp(o->batch, "full") != 0 && (images || strcmp(o->batch, "auto") != 0);
-}
-
-static bool has_part(const pv_fit_options *o, bool images, part wanted) {
-    switch (wanted) {
-    case MINIBATCHES:
-        return pv__minibatches(o, images);
-    case FULL_BATCH:
-        return !pv__minibatches(o, images);
-    case NETWORK:
-        return images;
-    case MARGINAL:
-        return pv_loss_has_marginal((pv_loss)o->loss);
-    case STATED:
-        return pv_loss_needs_prevalence((pv_loss)o->loss);
-    case ABSOLUTE:
-        return !pv_loss_is_relative((pv_loss)o->loss);
-    case NO_COHORT:
-        return !(o->subcohort > 0);
-    case BY_FILE:
-        return o->prevalence_by != NULL;
-    case IMPORTANCE:
-        return pv__loss((pv_loss)o->loss)->class_factor != NULL;
-    case AUXILIARY:
-        return o->marginal == PV_MARGINAL_AUXILIARY_CONSTANT || o->marginal == PV_MARGINAL_AUXILIARY_LINEAR;
-    case LINEAR:
-        return o->marginal == PV_MARGINAL_AUXILIARY_LINEAR;
-    case PRIOR:
-        return o->infer != PV_INFER_ML;
-    case POSTERIOR:
-        return o->infer > PV_INFER_ML;
-    case SPREADS:
-        return o->infer > PV_INFER_ML || strcmp(o->model, "linear") == 0 || strcmp(o->model, "ordinal") == 0;
-    case VI:
-        return o->infer == PV_INFER_VI;
-    case HMC:
-        return o->infer == PV_INFER_HMC;
-    }
-    return true;
 }
 
 pv_loss pv_fit_loss(const pv_fit_options *options, bool matched) {
@@ -151,10 +25,7 @@ pv_loss pv_fit_loss(const pv_fit_options *options, bool matched) {
 }
 
 const char *pv_fit_idle(const pv_fit_options *options, bool images, const char *name) {
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strcmp(parts[i].option, name) == 0 && !has_part(options, images, parts[i].part))
-            return needs[parts[i].part];
-    return NULL;
+    return pv__idle_for(pv__facts_of_options(NULL, options, images, false), name);
 }
 
 static bool differs(const pv_option *row, const pv_fit_options *options, const pv_fit_options *usual) {
@@ -255,65 +126,14 @@ static pv_status check_texts(pv_ctx *ctx, const pv_fit_options *o, bool minibatc
 
 /* ---- options together -------------------------------------------------------------------------------------------- */
 
-static pv_status check_sample(pv_ctx *ctx, const pv_fit_options *o, bool images, bool minibatches) {
-    if (images)
-        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` is for tables;\nleave it out with images");
-    if (!pv_loss_takes_sample((pv_loss)o->loss) && !pv_loss_is_relative((pv_loss)o->loss))
-        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` belongs to `loss=ig`;\nleave it out with `loss=%s`",
-                        pv_loss_name((pv_loss)o->loss));
-    if (minibatches)
-        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` takes all rows at once:\nleave `batch` out");
-    if (!o->prevalence && strcmp(o->prevalence_n, "auto") != 0)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence-n=%s` says how well `prevalence` is known, and there is none:\nstate it, or leave "
-                        "`prevalence-n` out",
-                        o->prevalence_n);
-    return PV_OK;
-}
-
-static pv_status check_together(pv_ctx *ctx, const pv_fit_options *o, bool images, bool minibatches) {
-    bool corrects = pv_loss_has_marginal((pv_loss)o->loss);
-    const char *marginal = pv_marginal_name((pv_marginal)o->marginal);
-    if (!images && (o->pretrained || o->freeze_low))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "%s is for `model=convnet` and inception:\nleave it out, or choose one of these",
-                        o->pretrained ? "`pretrained`" : "`freeze-low`");
-    if (!corrects && o->marginal != PV_MARGINAL_PROFILE)
-        return pv__fail(ctx, PV_ERR_USAGE, "`marginal=%s` belongs to `loss=ig`;\nleave it out with `loss=%s`", marginal,
-                        pv_loss_name((pv_loss)o->loss));
-    if (images && !minibatches)
-        return pv__fail(ctx, PV_ERR_USAGE, "`batch=full`: images are learned in minibatches:\ngive a number of them");
-    if (images && o->infer > PV_INFER_ML && o->infer != PV_INFER_LAPLACE)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer=%s` is for tables; images take map, ml or laplace, over the last layer",
-                        pv_inference_name((pv_inference)o->infer));
-    if (corrects && has_part(o, images, AUXILIARY) && !minibatches)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`marginal=%s` needs minibatches:\nadd `batch=256`, or use profile or plugin", marginal);
-    if (corrects && o->marginal == PV_MARGINAL_PLUGIN && minibatches)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "`marginal=plugin` sums over all rows:\nuse `batch=full`, or auxiliary:constant with minibatches");
-    if (o->patience > 0 && o->validation == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "`patience=%lld` needs validation rows:\nadd `validation=0.2`",
-                        (long long)o->patience);
-    if (minibatches && o->infer > PV_INFER_ML && o->infer != PV_INFER_VI && o->infer != PV_INFER_LAPLACE)
-        return pv__fail(ctx, PV_ERR_USAGE, "`infer=%s` takes all rows at once:\nleave `batch` out",
-                        pv_inference_name((pv_inference)o->infer));
-    return PV_OK;
-}
-
 pv_status pv_fit_check(pv_ctx *ctx, const pv_fit_options *options, bool sample, const char *const *given,
                        size_t n_given) {
     int64_t views, size;
     PV_TRY(pv_model_views(ctx, options->model, &views, &size));
     bool images = views > 0, minibatches = pv__minibatches(options, images);
     PV_TRY(refuse_idle(ctx, options, images, given, n_given));
-    if (!images && minibatches && ctx->root->device.kind == PV_DEVICE_CUDA)
-        return pv__fail(ctx, PV_ERR_USAGE, "`device=cuda` takes tables in the full batch:\nleave it out, or `batch`");
     PV_TRY(check_texts(ctx, options, minibatches));
-    PV_TRY(check_together(ctx, options, images, minibatches));
-    return sample ? check_sample(ctx, options, images, minibatches) : PV_OK;
+    return pv__rules_check(ctx, options, pv__facts_of_options(ctx, options, images, sample));
 }
 
 pv_status pv_fit_settings_check(pv_ctx *ctx, const pv_settings *settings, bool sample) {

@@ -48,7 +48,8 @@ static pv_status eval_batch(pv_ctx *ctx, pv__estimator *e, const pv__batch *batc
     const pv_model *model = e->problem->model;
     size_t n = batch->targets.n;
     pv_model_forward(model, e->work, w, n, batch->x, e->loglik);
-    PV_TRY(pv_batch_loss_eval(ctx, &e->loss, &batch->targets, NULL, e->loglik, log_q, value, e->dloglik, log_target));
+    PV_TRY(pv_batch_loss_eval(ctx, &e->loss, &batch->targets, batch->stratum, e->loglik, log_q, value, e->dloglik,
+                              log_target));
     memset(gradient, 0, e->params * sizeof *gradient);
     pv_model_backward(model, e->work, w, n, batch->x, e->loglik, e->dloglik, gradient);
     for (size_t i = 0; i < e->params; i++) {

@@ -5,6 +5,7 @@
 
 #include "data/schema_learn.h"
 #include "infer/infer.h"
+#include "infer/rules.h"
 #include "infer/density.h"
 #include "model/device_table.h"
 
@@ -209,18 +210,7 @@ static pv_status read_robust(pv_ctx *ctx, pv__problem *problem) {
 /* What pv_fit_check cannot see without the data. */
 static pv_status check_with_data(pv_ctx *ctx, const pv__problem *problem) {
     const pv_fit_options *o = problem->options;
-    bool network = pv__model_takes_views(problem->model);
-    if (!network && problem->data)
-        return pv__fail(ctx, PV_ERR_USAGE, "`model=%s` takes tables; for images choose convnet or inception", o->model);
-    if (network && !problem->data)
-        return pv__fail(ctx, PV_ERR_USAGE, "`model=%s` takes images; for tables choose linear, ordinal or mlp",
-                        o->model);
-    bool free_intercept = !problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE;
-    if (free_intercept && pv_loss_has_marginal(pv__problem_loss(problem)) && o->marginal == PV_MARGINAL_PROFILE &&
-        problem->population.prevalence_n == 0 && !problem->unlabelled)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence-n=0` without a prior on the intercept leaves it undetermined:\ngive "
-                        "`prevalence-n` a value, or an `intercept-prior`");
+    PV_TRY(pv__rules_check(ctx, o, pv__facts_of_problem(ctx, problem)));
     if (problem->batch > 0 && problem->map && problem->prior.kind == PV_PRIOR_LAPLACE)
         pv__log(ctx, PV_LOG_WARNING, "`prior=laplace` with minibatches shrinks slopes without making any exactly zero");
     return o->infer > PV_INFER_ML ? pv__check_posterior(ctx, problem) : PV_OK;
@@ -242,8 +232,6 @@ static pv_status join_sample(pv_ctx *ctx, const pv_dataset *data, const pv_datas
     if (sample->features != data->features)
         return pv__fail(ctx, PV_ERR_USAGE, "the population sample has %d features, the data %d; encode it as the data",
                         sample->features, data->features);
-    if (!problem->targets.label)
-        return pv__fail(ctx, PV_ERR_USAGE, "a population sample goes with hard labels only;\nleave it out with votes");
     if (sample->rows == 0)
         return pv__fail(ctx, PV_ERR_INPUT, "the population sample has no rows;\ngive some, or `prevalence`");
     PV_TRY(pv__alloc(ctx, rows, (d + 1) * sizeof(double), &problem->joined));
@@ -273,8 +261,6 @@ static pv_status scale_weights(pv_ctx *ctx, pv__problem *problem) {
     pv_targets *targets = &problem->targets;
     if (!(wanted > 0) || pv_fit_idle(problem->options, problem->data != NULL, "iw-total"))
         return PV_OK;
-    if (problem->stratified)
-        return pv__fail(ctx, PV_ERR_USAGE, "`iw-total` knows no strata, whose weights are the design's:\nleave it out");
     PV_TRY(pv__alloc(ctx, problem->n, sizeof(double), &problem->scaled));
     for (size_t i = 0; i < problem->n; i++)
         total += targets->weight ? targets->weight[i] : 1;
@@ -496,6 +482,13 @@ static pv_status load_rows(pv_ctx *ctx, const pv__problem *problem, pv__loaded *
     return pv__loaded_new(ctx, problem->model, problem->n, problem->x, many, loaded);
 }
 
+static pv_status check_facts(pv_ctx *ctx, const pv_fit_options *options, const pv_dataset *data) {
+    int64_t views, size;
+    PV_TRY(pv_model_views(ctx, options->model, &views, &size));
+    pv__fact_set told = pv__facts_of_options(ctx, options, views > 0, options->sample != NULL);
+    return pv__rules_check(ctx, options, told | pv__facts_of_data(data));
+}
+
 /* Sets the fit up on the rows to learn from, fits, and keeps what was found. */
 static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_dataset *held,
                           const pv_fit_options *given, pv_classifier **classifier) {
@@ -504,7 +497,8 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     char prior[PV__PRIOR_TEXT];
     if (options->rate == 0)
         options->rate = data->images ? 2e-4 : 0.01;
-    PV_TRY(pv__matched_options(ctx, data, options));
+    options->loss = (int)pv_fit_loss(options, data->matched);
+    PV_TRY(check_facts(ctx, options, data));
     double began = pv__seconds();
     pv__problem problem = {0};
     pv__loaded *loaded = NULL;

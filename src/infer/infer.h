@@ -260,8 +260,6 @@ pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv_
 
 /* ---- matched sets (matched.c) ------------------------------------------------------------------------------------ */
 
-/* The loss that the design asks for; refuses options that do not go with it. */
-pv_status pv__matched_options(pv_ctx *ctx, const pv_dataset *data, pv_fit_options *options);
 /* Gives w the intercept by which the sample's mean risk is the prevalence. */
 pv_status pv__matched_intercept(pv_ctx *ctx, const pv__problem *problem, const pv_dataset *sample, double *w);
 

@@ -43,21 +43,6 @@ static size_t head_params(const pv_model *model) {
 }
 
 pv_status pv__check_last_layer(pv_ctx *ctx, const pv__problem *problem) {
-    bool profile = pv__is_profile(problem);
-    if (problem->model->ordinal)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "`infer=laplace` over the last layer is for outputs of softmax, not for ordinal ones;\nuse `infer=map`");
-    if (!profile && !pv_loss_of_design(pv__problem_loss(problem)))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer=laplace` over the last layer is for `marginal=profile` and `loss=plain`;\nuse one of "
-                        "these, or `infer=map`");
-    if (problem->stratified || problem->unlabelled || problem->sampling || problem->cluster)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer=laplace` over the last layer knows no strata, population sample, sampling weights or "
-                        "clusters;\nuse `infer=map`");
-    if (profile && !(problem->population.prevalence_n > 0))
-        return pv__fail(ctx, PV_ERR_USAGE, "`infer=laplace` over the last layer needs a `prevalence-n` above 0");
     if (head_params(problem->model) > PARAMS_MAX)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`infer=laplace` over the last layer is for at most %d of its parameters, this model has "

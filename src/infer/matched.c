@@ -13,38 +13,6 @@
 
 #include "infer/infer.h"
 
-pv_status pv__matched_options(pv_ctx *ctx, const pv_dataset *data, pv_fit_options *options) {
-    options->loss = (int)pv_fit_loss(options, data->matched);
-    if (data->matched && options->loss != PV_LOSS_MATCHED)
-        return pv__fail(ctx, PV_ERR_USAGE, "`loss=%s` knows no matched sets:\nleave `loss` out, or `matched`",
-                        pv_loss_name((pv_loss)options->loss));
-    if (options->loss != PV_LOSS_MATCHED)
-        return PV_OK;
-    if (!data->matched)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`loss=matched` needs `matched`: the column that says which rows form a set");
-    if (strcmp(options->batch, "auto") != 0 && strcmp(options->batch, "full") != 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "matched sets take all rows at once:\nleave `batch` out");
-    if (options->infer == PV_INFER_ROBUST)
-        return pv__fail(ctx, PV_ERR_USAGE, "`infer=robust` knows no matched sets:\nchoose laplace, vi, hmc, map or ml");
-    if (options->prevalence && !options->sample)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "matched sets give odds ratios; for absolute risks at `prevalence=%s` give `population-sample` as well, "
-            "rows that show what the population looks like. For odds ratios alone leave `prevalence` out",
-            options->prevalence);
-    if (options->sample && !options->prevalence)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`population-sample` with matched sets needs `prevalence`: the sets do not tell how common the "
-                        "outcome is");
-    static const char *const cohorts[] = {"subcohort", "phase-one", "prevalence-by"};
-    const bool stated[] = {options->subcohort > 0, options->phase_one, options->prevalence_by};
-    for (size_t i = 0; i < sizeof stated / sizeof *stated; i++)
-        if (stated[i])
-            return pv__fail(ctx, PV_ERR_USAGE, "`%s` does not go with matched sets:\nleave it out", cohorts[i]);
-    return PV_OK;
-}
-
 /* ---- the intercept ----------------------------------------------------------------------------------------------- */
 
 /* b with mean sigma(eta + b) = p, by Newton's method inside a bracket. */

@@ -14,18 +14,6 @@ pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
     bool corrects = pv_loss_has_marginal(pv__problem_loss(problem));
     if (pv__posterior_is_last_layer(problem))
         return pv__check_last_layer(ctx, problem);
-    if (problem->batch > 0 && o->infer != PV_INFER_VI)
-        return pv__fail(ctx, PV_ERR_USAGE, "`infer=%s` takes all rows at once:\nleave `batch` out",
-                        pv_inference_name((pv_inference)o->infer));
-    if (problem->batch > 0 && pv__problem_form(problem) == PV_FORM_SELECTION)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`marginal=profile` has its posterior from all rows at once:\nleave `batch` out, or choose "
-                        "`marginal=auxiliary:linear`");
-    if (corrects && o->marginal != PV_MARGINAL_PROFILE && isinf(problem->population.prevalence_n))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "with a known prevalence `marginal=%s` leaves no posterior (it lives on a surface):\nsay with "
-                        "`prevalence-n=N` how many observations the prevalence rests on, or use `marginal=profile`",
-                        pv_marginal_name((pv_marginal)o->marginal));
     double total = 0;
     for (int y = 0; y < problem->targets.classes; y++)
         total += problem->mass[y];
@@ -34,11 +22,6 @@ pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
                         "`prevalence-n=%s` with `marginal=%s` leaves a posterior too thin to be followed (it lives on "
                         "a surface):\nuse `marginal=profile`, or at most %.3g with these rows",
                         o->prevalence_n, pv_marginal_name((pv_marginal)o->marginal), thinnest * total);
-    if (corrects && problem->population.prevalence_n == 0 && !problem->unlabelled &&
-        problem->intercept_prior.kind == PV_PRIOR_NONE)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence-n=0` without a prior on the intercept leaves it undetermined, and the posterior "
-                        "has no finite integral:\ngive `prevalence-n` a value, or an `intercept-prior`");
     if (params > DENSE_PARAMS_MAX && o->infer != PV_INFER_VI)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`infer=%s` is for at most %d parameters, this model has %zu:\nuse `infer=vi`",

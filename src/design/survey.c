@@ -17,16 +17,17 @@ pv_status pv__survey_check(pv_ctx *ctx, const pv_schema *schema, const pv_datase
     clusters = first + groups;
     pv_status status = PV_OK;
     for (size_t i = 0; i < data->rows && status == PV_OK; i++) {
-        size_t s = (size_t)data->stratum[i], *seen = data->clustered ? &first[data->group[i]] : NULL;
-        if (seen && *seen && data->stratum[*seen - 1] != data->stratum[i])
+        size_t s = (size_t)data->stratum[i], g = data->clustered ? (size_t)data->group[i] : 0;
+        size_t before = data->clustered ? first[g] : 0;
+        if (before && data->stratum[before - 1] != data->stratum[i])
             status = pv__fail(ctx, PV_ERR_INPUT,
                               "rows %zu and %zu are of one cluster, and of the strata '%s' and '%s': a cluster lies in "
                               "one stratum;\nname clusters apart (`cluster`), or leave `strata` out",
-                              data->table_row[*seen - 1] + 1, data->table_row[i] + 1,
-                              pv__show(name[data->stratum[*seen - 1]]).text, pv__show(name[s]).text);
-        clusters[s] += !seen || !*seen;
-        if (seen && !*seen)
-            *seen = i + 1;
+                              data->table_row[before - 1] + 1, data->table_row[i] + 1,
+                              pv__show(name[data->stratum[before - 1]]).text, pv__show(name[s]).text);
+        clusters[s] += !before;
+        if (data->clustered && !before)
+            first[g] = i + 1;
     }
     for (size_t s = 0; s < strata && variances && status == PV_OK; s++)
         if (clusters[s] < 2)

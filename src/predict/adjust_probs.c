@@ -111,7 +111,7 @@ static void gather(work *w, int32_t s) {
 }
 
 static void put_rows(const part *from, size_t k, const double *value, double *to) {
-    for (size_t j = 0; to && j < from->count; j++)
+    for (size_t j = 0; to && value && j < from->count; j++)
         memcpy(to + from->row[j] * k, value + j * k, k * sizeof *to);
 }
 

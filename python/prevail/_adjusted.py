@@ -305,6 +305,7 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
                 return given.matrix(given.predict(source, given.shares("prevalence", self.prevalence)).p)
             moved = given.predict(source, "unknown", unknown_options(ctx, 0.9))
             self.inferred_ = InferredPrevalence(moved.inferred.contents, given.classes, given.positive, given.order)
+            self.inferred_.warn_if_weak()
             return given.matrix(moved.p)
 
     def predict_log_proba(self, X):

@@ -334,7 +334,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         self.__dict__.pop("_model", None)
         model = Model(ctx.new(function, *arguments))
         ctx.resume()
-        self._model, self.classes_ = model, np.asarray(classes)
+        self._model, self.classes_, self._learned_prevalence = model, np.asarray(classes), self.prevalence
         self._describe()
         self._warn(ctx)
 

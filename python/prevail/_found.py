@@ -5,7 +5,7 @@ import numpy as np
 from ._c import lib
 from ._compat import check_is_fitted
 from ._context import Context
-from ._errors import in_python
+from ._errors import InputError, in_python
 from ._judge import frame
 from ._model import Model
 from ._training import plain_label
@@ -19,6 +19,12 @@ class Found:
 
     def _fitted(self):
         check_is_fitted(self)
+        if self.prevalence is not self._learned_prevalence and not _alike(self.prevalence, self._learned_prevalence):
+            raise InputError(
+                f"`prevalence` was {self._learned_prevalence!r} when the model was fitted and is now {self.prevalence!r}: call `fit` "
+                f"again, or predict for another population with for_population({self.prevalence!r})",
+                "usage",
+            )
         return self._model
 
     def _shares(self, name):
@@ -146,7 +152,15 @@ class Found:
         self.__dict__.pop("feature_names_in_", None)
         if set(names) != {f"x{i}" for i in range(len(names))}:  # those of an array, of which an offset comes first
             self.feature_names_in_ = np.asarray(names, dtype=object)
+        self._learned_prevalence = self.prevalence
         self._describe()
+
+
+def _alike(one, other):
+    try:
+        return bool(np.all(one == other))
+    except (TypeError, ValueError):
+        return False
 
 
 class Summary:

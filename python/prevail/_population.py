@@ -1,6 +1,7 @@
 """Probabilities in another population: adjust, infer_prevalence, decide."""
 
 import ctypes
+import warnings
 from collections import namedtuple
 from collections.abc import Mapping
 
@@ -8,8 +9,8 @@ import numpy as np
 
 from . import _c
 from ._c import lib
-from ._context import Context
-from ._errors import InputError
+from ._context import Context, _outside
+from ._errors import InputError, PrevailWarning
 from ._frames import encode, label_text, label_texts, listed, positive_index, texts
 from ._labels import classes_and_codes, missing_prevalence, prevalence_text, shares
 from ._model import array
@@ -46,6 +47,20 @@ class InferredPrevalence:
         self.level, self.weak, self.swayed = found.level, bool(found.weak), bool(found.swayed)
         self.worth, self.movement = found.worth, found.movement
         self._at = positive
+
+    def warn_if_weak(self):
+        if not self.weak:
+            return
+        found = ""
+        if len(self.value) == 2:
+            lo, hi = self.interval
+            found = f" ({self.prevalence:.2g}, {100 * self.level:g} % interval {lo:.2g} to {hi:.2g})"
+        warnings.warn(
+            f"The rows hardly tell their prevalence{found}: they carry less information than ten labelled ones. State the prevalence "
+            "if it is known.",
+            PrevailWarning,
+            stacklevel=_outside(),
+        )
 
     @property
     def prevalence(self):

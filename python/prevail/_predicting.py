@@ -92,6 +92,8 @@ class Predicting:
         self._fitted()
         with Context(self.threads) as ctx:
             said = self._predict(ctx, X, population, level)
+            if self._population_text(population) == "unknown":
+                self.inferred_.warn_if_weak()
             return [self._matrix(said, getattr(said, part)) for part in parts]
 
     def predict_proba(self, X, population=None):

@@ -141,9 +141,33 @@ curve_data <- function(x, kind = "roc", ...) {
   make_curve(x, kind, ...)
 }
 
-net_benefit <- function(object, ...) {
-  x <- if (inherits(object, "prevail_evaluation")) object else evaluate(object, ...)
-  curve_data(x, "net_benefit")
+net_benefit <- function(object, ..., thresholds = NULL) {
+  x <- if (inherits(object, "prevail_evaluation")) {
+    refuse_dots("net_benefit", list(...), names(formals()))
+    object
+  } else {
+    evaluate(object, ...)
+  }
+  if (is.null(thresholds)) return(curve_data(x, "net_benefit"))
+  net_benefit_at(x, thresholds)
+}
+
+# Net benefit is made of rates, which change at the thresholds that rows have and nowhere else.
+net_benefit_at <- function(x, thresholds) {
+  if (!is.numeric(thresholds) || anyNA(thresholds) || any(thresholds <= 0 | thresholds >= 1)) {
+    refuse("`thresholds` must be numbers between 0 and 1")
+  }
+  if (!.Call(call_model_alive, x$handle$judgement)) {
+    refuse("an evaluation that was saved has the thresholds that it had; evaluate again for others")
+  }
+  curve <- make_curve(x, "roc", points = 0)
+  curve <- curve[order(curve$threshold), ]
+  # Rows of p >= t are called; the curve's thresholds are exp(log p), hence the tolerance.
+  place <- findInterval(thresholds * (1 - 1e-13), curve$threshold, left.open = TRUE) + 1
+  share <- x$stated[[x$positive]]
+  odds <- thresholds / (1 - thresholds)
+  data.frame(threshold = thresholds, net_benefit = share * c(curve$tpr, 0)[place] - (1 - share) * c(curve$fpr, 0)[place] * odds,
+    treat_all = share - (1 - share) * odds, treat_none = 0)
 }
 
 # ---- the page -------------------------------------------------------------------------------------------------------

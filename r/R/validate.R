@@ -25,8 +25,16 @@ cross_validate <- function(fit, data, options, how, lenient = FALSE) {
   }, fit$threads)
 }
 
-cv <- function(object, folds = 3, repeats = 1, population = NULL, stated_for = NULL, level = 0.9, ...) {
-  if (!inherits(object, "prevail")) refuse("`object` is not a fit of prevail(): cv(prevail(y ~ x, data, ...))")
+cv <- function(object, ...) UseMethod("cv")
+
+# The name is also survey's, of coefficients of variation. Each package's generic finds the other's methods; this one is not called
+# cv.default, which survey's would find from here.
+cv_of_others <- function(object, ...) {
+  if ("survey" %in% loadedNamespaces()) return(getExportedValue("survey", "cv")(object, ...))
+  refuse("`object` is not a fit of prevail(): cv(prevail(y ~ x, data, ...))")
+}
+
+cv.prevail <- function(object, folds = 3, repeats = 1, population = NULL, stated_for = NULL, level = 0.9, ...) {
   refuse_dots("cv", list(...), names(formals()), c(prevalence = "the argument is `population`"))
   check_level(level)
   where <- population_text(object, population)
@@ -54,12 +62,10 @@ print.prevail_cv <- function(x, ...) {
   NextMethod()
 }
 
-sweep <- function(x, ...) UseMethod("sweep")
-sweep.default <- function(x, ...) base::sweep(x, ...)
-
-sweep.prevail <- function(x, prevalence, losses = c("ig", "iw", "plain"), folds = 3, repeats = 1, population = NULL,
-                          stated_for = "population", ...) {
-  refuse_dots("sweep", list(...), names(formals()))
+sweep_prevalence <- function(x, prevalence, losses = c("ig", "iw", "plain"), folds = 3, repeats = 1, population = NULL,
+                             stated_for = "population", ...) {
+  if (!inherits(x, "prevail")) refuse("`x` is not a fit of prevail()")
+  refuse_dots("sweep_prevalence", list(...), names(formals()))
   if (missing(prevalence)) refuse("`prevalence` is missing: the prevalences to assume, c(0.1, 0.01, 0.001)")
   if (length(x$labels) != 2) refuse("a sweep is for two labels here; the command has it for more")
   data <- training_data(x)

@@ -34,7 +34,7 @@ test_that("arguments that there are not are refused, with those that are meant",
   expect_input_error(evaluate(fit, banana = 3), "no argument banana$")
   expect_input_error(evaluate(d$case, p = predict(fit), population = 0.3), "`prevalence`")
   expect_input_error(cv(fit, prevalence = 0.3), "`population`")
-  expect_input_error(sweep(fit, prevalence = 0.1, fold = 3, banana = 2), "banana")
+  expect_input_error(sweep_prevalence(fit, prevalence = 0.1, fold = 3, banana = 2), "banana")
   expect_input_error(summary(fit, levle = 0.9), "did you mean level")
   expect_input_error(confint(fit, levle = 0.9), "did you mean level")
   expect_input_error(residuals(fit, tpye = "pearson"), "did you mean type")

@@ -151,6 +151,10 @@ static pv_status find_feasible(pv_ctx *ctx, const pv__problem *problem, pv__obje
     for (int y = 0; y < problem->targets.classes; y++)
         total += problem->mass[y];
     PV_TRY(pv__objective_eval(joint, solution->w, false, &value, NULL));
+    if (!isfinite(value) && !problem->stratified && pv__model_is_free(problem->model)) {
+        PV_TRY(pv__match_prevalence(ctx, problem, false, solution->w)); /* then it is a mean of the rows' risks */
+        PV_TRY(pv__objective_eval(joint, solution->w, false, &value, NULL));
+    }
     for (double each = 1; !isfinite(value) && each <= 1e6; each *= 10) {
         double *n = NULL;
         pv__problem relaxed;

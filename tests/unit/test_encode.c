@@ -6,7 +6,7 @@
 static void standardises(void **state) {
     (void)state;
     learned l;
-    ok(learn("a,y,b\n1,0,10\n2,1,30\n3,0,20\n6,1,80\n", plain, &l));
+    ok(learn("a,y,b\n1,0,10\n2,1,30\n3,0,20\n6,1,60\n", plain, &l));
     assert_int_equal(l.data->rows, 4);
     assert_int_equal(l.data->features, 2);
     assert_int_equal(l.schema->sources, 2);
@@ -15,7 +15,7 @@ static void standardises(void **state) {
     near(l.schema->source[0].mean, 3, 1e-15);
     near(l.schema->source[0].sd, sqrt(3.5), 1e-15);
     near(x(l.data, 3, 0), 3 / sqrt(3.5), 1e-15);
-    near(l.schema->source[1].mean, 35, 1e-14);
+    near(l.schema->source[1].mean, 30, 1e-14);
     for (int f = 0; f < 2; f++) {
         double sum = 0, square = 0;
         for (size_t i = 0; i < 4; i++) {

@@ -65,7 +65,6 @@ pv_status pv__phase_one_read(pv_ctx *ctx, const char *path, const pv_table *know
 void pv__subcohort(const double *mass, double fraction, double *prevalence, double *n);
 /* The same of each stratum, with the strata's shares; mass [strata][2]. */
 void pv__subcohort_strata(const double *mass, double fraction, pv_stratified *to);
-pv_status pv__subcohort_check(pv_ctx *ctx, const pv__design_options *options, int classes);
 
 /* (matched_sets.c) Reports how many sets there are, and how many have no case or no control. */
 pv_status pv__matched_tell(pv_ctx *ctx, const pv_dataset *data);

@@ -37,33 +37,6 @@ void pv_stratified_mix(const pv_stratified *from, double *prevalence) {
             prevalence[y] += from->share[s] * from->prevalence[s * k + y];
 }
 
-static pv_status check_options(pv_ctx *ctx, const pv_schema *schema, const pv__design_options *o) {
-    const char *file = o->prevalence_by ? "prevalence-by" : o->phase_one ? "phase-one" : "subcohort";
-    if (!schema->strata && (o->prevalence_by || o->phase_one))
-        return pv__fail(ctx, PV_ERR_USAGE, "`%s` is of strata:\nname their columns with `strata`, or leave it out",
-                        file);
-    if (!schema->strata)
-        return PV_OK;
-    if (!o->prevalence_by && !o->phase_one && !(o->subcohort > 0))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`strata` needs a prevalence for each: `prevalence-by=FILE`, `phase-one=FILE` with the counts "
-                        "of the cohort, or `subcohort=F` of a case-cohort sample; those of a survey need sampling "
-                        "weights or clusters (`weights-are=sampling`, `cluster`)");
-    if (o->subcohort > 0)
-        PV_TRY(pv__subcohort_check(ctx, o, schema->classes));
-    if (o->prevalence_by && o->phase_one)
-        return pv__fail(ctx, PV_ERR_USAGE, "give `prevalence-by` or `phase-one`, not both");
-    if (o->prevalence)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence=%s`: with `strata` each has its own, in the file of `%s`;\nleave `prevalence` out",
-                        o->prevalence, file);
-    if (strcmp(o->prevalence_n, "auto") != 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "`prevalence-n` does not go with `strata`: the file of `%s` says it", file);
-    if (o->sample)
-        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` does not go with `strata`;\nleave it out");
-    return PV_OK;
-}
-
 /* A prevalence that rests on so many people is known for all that the rows can tell (as without strata). */
 static void hold_if_known(const double *mass, pv_stratified *to) {
     size_t k = (size_t)to->classes;
@@ -104,7 +77,6 @@ static void scale_odds(double factor, pv_stratified *to) {
 pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
                              const pv__design_options *options, pv_stratified **made) {
     *made = NULL;
-    PV_TRY(check_options(ctx, schema, options));
     if (!schema->strata)
         return PV_OK;
     if (!data->stratum)

@@ -1,22 +1,6 @@
 /* Case-cohort samples: all cases of a cohort, and of the others a share that was drawn by chance. */
 #include "design/design.h"
 
-pv_status pv__subcohort_check(pv_ctx *ctx, const pv__design_options *o, int classes) {
-    if (classes != 2)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`subcohort` is for two labels, cases and others; the data have %d:\nstate the cohort's counts "
-                        "with `phase-one`",
-                        classes);
-    if (o->prevalence || o->prevalence_by || o->phase_one)
-        return pv__fail(ctx, PV_ERR_USAGE, "`subcohort` says what the prevalence is:\nleave `%s` out",
-                        o->prevalence  ? "prevalence"
-                        : o->phase_one ? "phase-one"
-                                       : "prevalence-by");
-    if (o->sample)
-        return pv__fail(ctx, PV_ERR_USAGE, "`population-sample` does not go with `subcohort`;\nleave one out");
-    return PV_OK;
-}
-
 /* n_1 cases and n_0/F others. The log odds of their shares vary by 1/n_1 + 1/n_0, as n observations' would. */
 void pv__subcohort(const double *mass, double fraction, double *prevalence, double *n) {
     double others = mass[0] / fraction;

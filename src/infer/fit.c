@@ -56,8 +56,6 @@ static pv_status read_prevalence(pv_ctx *ctx, const pv_schema *schema, pv__probl
         return PV_OK;
     }
     if (problem->options->subcohort > 0) {
-        const pv__design_options design = pv__design_options_of(problem->options);
-        PV_TRY(pv__subcohort_check(ctx, &design, k));
         pv__subcohort(problem->mass, problem->options->subcohort, problem->prevalence,
                       &problem->population.prevalence_n);
         problem->has_prevalence = problem->whole = true;
@@ -482,11 +480,12 @@ static pv_status load_rows(pv_ctx *ctx, const pv__problem *problem, pv__loaded *
     return pv__loaded_new(ctx, problem->model, problem->n, problem->x, many, loaded);
 }
 
-static pv_status check_facts(pv_ctx *ctx, const pv_fit_options *options, const pv_dataset *data) {
+static pv_status check_facts(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
+                             const pv_fit_options *options) {
     int64_t views, size;
     PV_TRY(pv_model_views(ctx, options->model, &views, &size));
     pv__fact_set told = pv__facts_of_options(ctx, options, views > 0, options->sample != NULL);
-    return pv__rules_check(ctx, options, told | pv__facts_of_data(data));
+    return pv__rules_check(ctx, options, told | pv__facts_of_data(schema, data, options));
 }
 
 /* Sets the fit up on the rows to learn from, fits, and keeps what was found. */
@@ -498,7 +497,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     if (options->rate == 0)
         options->rate = data->images ? 2e-4 : 0.01;
     options->loss = (int)pv_fit_loss(options, data->matched);
-    PV_TRY(check_facts(ctx, options, data));
+    PV_TRY(check_facts(ctx, schema, data, options));
     double began = pv__seconds();
     pv__problem problem = {0};
     pv__loaded *loaded = NULL;

@@ -8,7 +8,7 @@
 pv__fact_set pv__facts_of_options(const pv_ctx *ctx, const pv_fit_options *o, bool images, bool sample) {
     const pv_loss loss = (pv_loss)o->loss;
     bool batches = pv__minibatches(o, images), draws = o->infer > PV_INFER_ML;
-    bool ordinal = strcmp(o->model, "ordinal") == 0, coefficients = ordinal || strcmp(o->model, "linear") == 0;
+    bool ordinal = strcmp(o->model, "ordinal") == 0, coefficients = strcmp(o->model, "linear") == 0;
     bool linear = o->marginal == PV_MARGINAL_AUXILIARY_LINEAR;
     const struct {
         pv__fact fact;
@@ -36,7 +36,7 @@ pv__fact_set pv__facts_of_options(const pv_ctx *ctx, const pv_fit_options *o, bo
         {PV_FACT_VI, o->infer == PV_INFER_VI},
         {PV_FACT_HMC, o->infer == PV_INFER_HMC},
         {PV_FACT_ROBUST, o->infer == PV_INFER_ROBUST},
-        {PV_FACT_SPREADS, draws || coefficients},
+        {PV_FACT_SPREADS, draws || coefficients || ordinal},
         {PV_FACT_SAMPLE, sample},
         {PV_FACT_PREVALENCE, o->prevalence != NULL},
         {PV_FACT_STRENGTH, strcmp(o->prevalence_n, "auto") != 0},
@@ -49,6 +49,9 @@ pv__fact_set pv__facts_of_options(const pv_ctx *ctx, const pv_fit_options *o, bo
         {PV_FACT_FREEZE_LOW, o->freeze_low},
         {PV_FACT_PATIENCE, o->patience > 0},
         {PV_FACT_VALIDATION, o->validation != 0},
+        {PV_FACT_JEFFREYS, strcmp(o->intercept_prior, "jeffreys") == 0},
+        {PV_FACT_MATCH, o->match != PV_MATCH_NONE && o->match != PV_MATCH_AUTO},
+        {PV_FACT_BETWEEN, strcmp(o->robust, "auto") != 0 && strcmp(o->robust, "0") != 0},
         {PV_FACT_DEVICE, ctx && ctx->root->device.kind == PV_DEVICE_CUDA},
     };
     pv__fact_set found = 0;
@@ -57,32 +60,47 @@ pv__fact_set pv__facts_of_options(const pv_ctx *ctx, const pv_fit_options *o, bo
     return found;
 }
 
-pv__fact_set pv__facts_of_data(const pv_dataset *data) {
+pv__fact_set pv__facts_of_data(const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options) {
+    const pv__design_options design = pv__design_options_of(options);
+    bool named = schema->strata && !pv__survey_has_strata(schema, data, &design);
     return pv__fact_if(true, PV_FACT_DATA) | pv__fact_if(data->images != NULL, PV_FACT_ARRAYS) |
            pv__fact_if(data->matched, PV_FACT_SETS) | pv__fact_if(!data->label, PV_FACT_VOTES) |
-           pv__fact_if(data->clustered, PV_FACT_CLUSTERS) | pv__fact_if(data->sampling, PV_FACT_SAMPLING);
+           pv__fact_if(data->clustered, PV_FACT_CLUSTERS) | pv__fact_if(data->sampling, PV_FACT_SAMPLING) |
+           pv__fact_if(named, PV_FACT_NAMED) | pv__fact_if(schema->classes > 2, PV_FACT_MANY_LABELS);
+}
+
+pv__fact_set pv__facts_of_rows(const pv_ctx *ctx, const pv__problem *problem) {
+    bool images = pv__model_takes_views(problem->model);
+    return pv__facts_of_options(ctx, problem->options, images, problem->options->sample != NULL) |
+           pv__fact_if(true, PV_FACT_DATA) | pv__fact_if(problem->data != NULL, PV_FACT_ARRAYS) |
+           pv__fact_if(problem->targets.set != NULL, PV_FACT_SETS) |
+           pv__fact_if(!problem->targets.label, PV_FACT_VOTES) |
+           pv__fact_if(problem->stratified != NULL, PV_FACT_STRATA) |
+           pv__fact_if(problem->stratified != NULL, PV_FACT_NAMED) |
+           pv__fact_if(problem->cluster != NULL, PV_FACT_CLUSTERS) | pv__fact_if(problem->sampling, PV_FACT_SAMPLING) |
+           pv__fact_if(problem->model->ordinal, PV_FACT_ORDINAL);
 }
 
 pv__fact_set pv__facts_of_problem(const pv_ctx *ctx, const pv__problem *problem) {
     double n = problem->population.prevalence_n;
-    const pv__fact_set found =
-        pv__facts_of_options(ctx, problem->options, pv__model_takes_views(problem->model),
-                             problem->options->sample != NULL) |
-        pv__fact_if(true, PV_FACT_DATA) | pv__fact_if(true, PV_FACT_READ) |
-        pv__fact_if(problem->data != NULL, PV_FACT_ARRAYS) | pv__fact_if(problem->targets.set != NULL, PV_FACT_SETS) |
-        pv__fact_if(problem->stratified != NULL, PV_FACT_STRATA) |
-        pv__fact_if(problem->cluster != NULL, PV_FACT_CLUSTERS) | pv__fact_if(problem->sampling, PV_FACT_SAMPLING) |
-        pv__fact_if(problem->model->ordinal, PV_FACT_ORDINAL) | pv__fact_if(isinf(n), PV_FACT_KNOWN) |
-        pv__fact_if(!(n > 0), PV_FACT_WEIGHTLESS) |
-        pv__fact_if(!problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE, PV_FACT_FREE) |
-        pv__fact_if(pv__posterior_is_last_layer(problem), PV_FACT_LAST_LAYER);
-    return found;
+    return pv__facts_of_rows(ctx, problem) | pv__fact_if(true, PV_FACT_READ) | pv__fact_if(isinf(n), PV_FACT_KNOWN) |
+           pv__fact_if(!(n > 0), PV_FACT_WEIGHTLESS) |
+           pv__fact_if(!problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE, PV_FACT_FREE) |
+           pv__fact_if(pv__posterior_is_last_layer(problem), PV_FACT_LAST_LAYER);
 }
 
 /* ---- rules ------------------------------------------------------------------------------------------------------- */
 
 #define F(name) (UINT64_C(1) << PV_FACT_##name)
 #define NONE UINT64_C(0)
+
+#define STRATA_LOSS                                                                                                    \
+    "`strata` go with `loss=ig` and `marginal=profile`, or with `loss=iw`, the weighted estimator:\nchoose one of "    \
+    "these, or leave `strata` out"
+#define STRATA_IW                                                                                                      \
+    "`loss=iw` with `strata` is a weighted estimate of hard labels from all rows at once:\nchoose `infer=map` or ml "  \
+    "and leave `batch` out; leave `loss` out and choose `infer=robust` for its intervals"
+#define STRATA_ROBUST "`infer=robust` is for `model=linear` in the full batch:\nchoose another `infer`, or change these"
 
 /* Broken where all facts of the first set hold and none of the second. The message begins with the option and its
  * value, where one is named, and goes on with the text. */
@@ -134,7 +152,55 @@ static const struct {
     /* tables and images */
     {F(DATA) | F(ARRAYS), F(IMAGES), "model", " takes tables;\nfor images choose convnet or inception"},
     {F(DATA) | F(IMAGES), F(ARRAYS), "model", " takes images;\nfor tables choose linear, ordinal or mlp"},
-    /* strata */
+    /* a case-cohort sample */
+    {F(DATA) | F(SUBCOHORT) | F(MANY_LABELS), NONE, "subcohort",
+     " is for two labels, cases and others:\nstate the cohort's counts with `phase-one`"},
+    {F(DATA) | F(SUBCOHORT) | F(PREVALENCE), NONE, NULL,
+     "`subcohort` says what the prevalence is:\nleave `prevalence` out"},
+    {F(DATA) | F(SUBCOHORT) | F(PHASE_ONE), NONE, NULL,
+     "`subcohort` says what the prevalence is:\nleave `phase-one` out"},
+    {F(DATA) | F(SUBCOHORT) | F(BY_FILE), NONE, NULL,
+     "`subcohort` says what the prevalence is:\nleave `prevalence-by` out"},
+    {F(DATA) | F(SUBCOHORT) | F(SAMPLE), NONE, NULL,
+     "`population-sample` does not go with `subcohort`;\nleave one out"},
+    /* strata of the population, named */
+    {F(DATA) | F(BY_FILE), F(NAMED) | F(READ), NULL,
+     "`prevalence-by` is of strata:\nname their columns with `strata`, or leave it out"},
+    {F(DATA) | F(PHASE_ONE), F(NAMED) | F(READ), NULL,
+     "`phase-one` is of strata:\nname their columns with `strata`, or leave it out"},
+    {F(DATA) | F(NAMED), F(BY_FILE) | F(PHASE_ONE) | F(SUBCOHORT), NULL,
+     "`strata` needs a prevalence for each: `prevalence-by=FILE`, `phase-one=FILE` with the counts of the cohort, or "
+     "`subcohort=F` of a case-cohort sample; those of a survey need sampling weights or clusters "
+     "(`weights-are=sampling`, `cluster`)"},
+    {F(DATA) | F(NAMED) | F(BY_FILE) | F(PHASE_ONE), NONE, NULL, "give `prevalence-by` or `phase-one`, not both"},
+    {F(DATA) | F(NAMED) | F(PREVALENCE), NONE, "prevalence",
+     ": with `strata` each has its own, in the file of `prevalence-by` or `phase-one`;\nleave `prevalence` out"},
+    {F(DATA) | F(NAMED) | F(STRENGTH), NONE, NULL,
+     "`prevalence-n` does not go with `strata`, whose file says it;\nleave it out"},
+    {F(DATA) | F(NAMED) | F(SAMPLE), NONE, NULL, "`population-sample` does not go with `strata`;\nleave it out"},
+    /* several strata */
+    {F(STRATA), F(MARGINAL) | F(IMPORTANCE), NULL, STRATA_LOSS},
+    {F(STRATA) | F(MARGINAL), F(PROFILE), NULL, STRATA_LOSS},
+    {F(STRATA) | F(CLUSTERS), NONE, NULL,
+     "clusters (`cluster`) do not go with `strata`, whose rows have the weights of their strata already:\nleave out "
+     "one "
+     "of the two"},
+    {F(STRATA) | F(SAMPLING), NONE, NULL,
+     "sampling weights (`weights`) do not go with `strata`, whose rows have the weights of their strata "
+     "already:\nleave out one of the two"},
+    {F(STRATA) | F(IMPORTANCE) | F(MINIBATCHES), NONE, NULL, STRATA_IW},
+    {F(STRATA) | F(IMPORTANCE) | F(POSTERIOR), NONE, NULL, STRATA_IW},
+    {F(STRATA) | F(IMPORTANCE) | F(VOTES), NONE, NULL, STRATA_IW},
+    {F(STRATA) | F(ROBUST) | F(MINIBATCHES), NONE, NULL, STRATA_ROBUST},
+    {F(STRATA) | F(ROBUST), F(COEFFICIENTS), NULL, STRATA_ROBUST},
+    {F(STRATA) | F(MATCH), NONE, "match",
+     " moves one output bias, and every stratum has a prevalence of its own:\nleave it out, or choose `infer=robust`, "
+     "whose mean risks are the stated ones"},
+    {F(STRATA) | F(BETWEEN), NONE, "robust",
+     ": with `strata` there is nothing between maximum likelihood and the weighted estimator;\nleave it out, or choose "
+     "`infer=robust` or `loss=iw` for the latter"},
+    {F(STRATA) | F(JEFFREYS), NONE, NULL,
+     "`intercept-prior=jeffreys` is of one prevalence:\nwith `strata` choose auto, normal:S or none"},
     {F(READ) | F(STRATA) | F(IW_TOTAL) | F(IMPORTANCE), NONE, NULL,
      "`iw-total` does not support strata, whose weights are the design's:\nleave it out"},
     /* what leaves the intercept undetermined */

@@ -45,13 +45,18 @@
     X(FREEZE_LOW)                                                                                                      \
     X(PATIENCE)                                                                                                        \
     X(VALIDATION)                                                                                                      \
-    X(DEVICE) /* cuda */                                                                                               \
+    X(JEFFREYS) /* the intercept's prior */                                                                            \
+    X(MATCH)    /* a kind of `match` was chosen */                                                                     \
+    X(BETWEEN)  /* `robust` is above 0 */                                                                              \
+    X(DEVICE)   /* cuda */                                                                                             \
     /* the data */                                                                                                     \
-    X(DATA)   /* they are known */                                                                                     \
-    X(ARRAYS) /* their rows are images */                                                                              \
-    X(SETS)   /* matched sets */                                                                                       \
-    X(VOTES)  /* soft labels */                                                                                        \
-    X(STRATA)                                                                                                          \
+    X(DATA)        /* they are known */                                                                                \
+    X(ARRAYS)      /* their rows are images */                                                                         \
+    X(SETS)        /* matched sets */                                                                                  \
+    X(VOTES)       /* soft labels */                                                                                   \
+    X(NAMED)       /* strata of the population are named */                                                            \
+    X(MANY_LABELS) /* more than two */                                                                                 \
+    X(STRATA)      /* there are several */                                                                             \
     X(CLUSTERS)                                                                                                        \
     X(SAMPLING) /* sampling weights */                                                                                 \
     /* what is made of both */                                                                                         \
@@ -76,7 +81,9 @@ static inline pv__fact_set pv__fact_if(bool so, pv__fact fact) {
 
 /* sample: a population sample will be given. */
 pv__fact_set pv__facts_of_options(const pv_ctx *ctx, const pv_fit_options *options, bool images, bool sample);
-pv__fact_set pv__facts_of_data(const pv_dataset *data);
+pv__fact_set pv__facts_of_data(const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options);
+/* Of a problem whose prevalence and priors are not understood yet: none that say READ. */
+pv__fact_set pv__facts_of_rows(const pv_ctx *ctx, const pv__problem *problem);
 /* Of a problem whose prevalence and priors are understood: all of them. */
 pv__fact_set pv__facts_of_problem(const pv_ctx *ctx, const pv__problem *problem);
 

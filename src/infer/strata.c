@@ -9,43 +9,7 @@
 #include <string.h>
 
 #include "infer/infer.h"
-
-static pv_status refuse(pv_ctx *ctx, const pv__problem *problem) {
-    const pv_fit_options *o = problem->options;
-    bool profile = pv__is_profile(problem), weighted = o->loss == PV_LOSS_IW;
-    if (!profile && !weighted)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`strata` go with `loss=ig` and `marginal=profile`, or with `loss=iw`, the weighted "
-                        "estimator:\nchoose one of these, or leave `strata` out");
-    if (problem->cluster || problem->sampling)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "%s do not go with `strata`, whose rows have the weights of their strata already:\nleave out "
-                        "one of the two",
-                        problem->cluster ? "clusters (`cluster`)" : "sampling weights (`weights`)");
-    if (weighted && (problem->batch > 0 || o->infer > PV_INFER_ML || !problem->targets.label))
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "`loss=iw` with `strata` is a weighted estimate of hard labels from all rows at once:\nchoose `infer=map` "
-            "or ml and leave `batch` out; leave `loss` out and choose `infer=robust` for its intervals");
-    if (o->infer == PV_INFER_ROBUST && (problem->batch > 0 || !pv_model_has_coefficients(problem->model)))
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "`infer=robust` is for `model=linear` in the full batch:\nchoose another `infer`, or change these");
-    if (o->match != PV_MATCH_NONE && o->match != PV_MATCH_AUTO)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`match=%s` moves one output bias, and every stratum has a prevalence of its own:\nleave it "
-                        "out, or choose `infer=robust`, whose mean risks are the stated ones",
-                        pv_match_name((pv_match)o->match));
-    if (strcmp(o->robust, "auto") != 0 && strcmp(o->robust, "0") != 0)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`robust=%s`: with `strata` there is nothing between maximum likelihood and the weighted "
-                        "estimator;\nleave it out, or choose `infer=robust` or `loss=iw` for the latter",
-                        o->robust);
-    if (strcmp(o->intercept_prior, "jeffreys") == 0)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`intercept-prior=jeffreys` is of one prevalence: with `strata` choose auto, normal:S or none");
-    return PV_OK;
-}
+#include "infer/rules.h"
 
 /* iw: rows weighted to the population, stratum by stratum. */
 static pv_status weigh(pv_ctx *ctx, pv__problem *problem) {
@@ -70,7 +34,7 @@ pv_status pv__stratify(pv_ctx *ctx, pv__problem *problem) {
     const pv_stratified *strata = problem->stratified;
     if (!strata)
         return PV_OK;
-    PV_TRY(refuse(ctx, problem));
+    PV_TRY(pv__rules_check(ctx, problem->options, pv__facts_of_rows(ctx, problem)));
     double n = 0;
     for (int s = 0; s < strata->strata; s++)
         n += isfinite(strata->n[s]) ? strata->n[s] : 0;

@@ -491,7 +491,7 @@ static pv_status begin_column(reader *r, const struct ArrowSchema *schema) {
     m->spelled = m->parsed || (!m->coded && keeps_text(&m->type, options));
     bool text = m->over || m->coded || (is_text(m->type.kind) && !m->parsed) ||
                 (name && pv__wants_text(options, name) &&
-                 (has_digits(&m->type) || pv__listed(options->text, options->n_text, name)));
+                 (has_digits(&m->type) || m->parsed || pv__listed(options->text, options->n_text, name)));
     pv_column column;
     PV_TRY(pv__table_begin(r->ctx, r->table, name, text ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER, &column));
     PV_TRY(pv__table_append(r->ctx, r->table, &column));
@@ -586,6 +586,12 @@ static pv_status parse_numbers(reader *r, size_t c, const piece *p) {
             continue;
         if (!text_at(r->making[c].type.kind, p, i, &text, &length))
             return fail_column(r, c, "has a text whose place makes no sense: the data frame is damaged");
+        for (; length > 0 && (*text == ' ' || *text == '\t'); text++)
+            length--;
+        while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+            length--;
+        if (pv__text_missing(text, length))
+            continue;
         pv__format(number, sizeof number, "%.*s", (int)(length < sizeof number ? length : sizeof number), text);
         if (length >= sizeof number || !pv__number_parse(number, length, &column->number[row + i]))
             return fail_column(r, c, "has a text that is no number");

@@ -20,6 +20,8 @@ void pv__duckdb_end(pv__duckdb *q) {
     q->f.destroy_prepare(&q->statement);
     q->f.disconnect(&q->connection);
     q->f.close(&q->database);
+    pv_string_list_free(q->ctx, q->spelled, q->n_spelled);
+    pv__free(q->ctx, q->text);
     pv__free(q->ctx, q);
 }
 
@@ -52,6 +54,9 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) 
         names[c] = q->f.column_name(&q->result, c);
     }
     int code = note(q, q->f.to_arrow_schema(q->options, types, names, n, out));
+    for (pv__idx c = 0; code == 0 && c < n; c++)
+        if (pv__listed((const char *const *)q->spelled, q->n_spelled, names[c]))
+            out->children[c]->flags |= PV__ARROW_NUMBERS;
     for (pv__idx c = 0; c < n; c++)
         q->f.destroy_logical_type(&types[c]);
     pv__free(q->ctx, types);
@@ -126,11 +131,53 @@ pv_status pv__duckdb_prepare(pv__duckdb *q, const pv__query *query, const char *
     return PV_OK;
 }
 
+static bool is_number(int type) {
+    return (type >= PV__DUCKDB_TINYINT && type <= PV__DUCKDB_DOUBLE) || type == PV__DUCKDB_HUGEINT ||
+           type == PV__DUCKDB_DECIMAL || type == PV__DUCKDB_UHUGEINT;
+}
+
+static pv_status list_numbers(pv__duckdb *q) {
+    pv__idx columns = q->f.prepared_statement_column_count(q->statement);
+    PV_TRY(pv__alloc(q->ctx, (size_t)columns, sizeof *q->spelled, &q->spelled));
+    for (pv__idx c = 0; c < columns; c++) {
+        if (!is_number(q->f.prepared_statement_column_type(q->statement, c)))
+            continue;
+        char *name = q->f.prepared_statement_column_name(q->statement, c);
+        pv_status status = pv__strdup(q->ctx, name ? name : "", &q->spelled[q->n_spelled]);
+        q->n_spelled += status == PV_OK;
+        q->f.free(name);
+        PV_TRY(status);
+    }
+    return PV_OK;
+}
+
+/* CSV files: DuckDB finds out which columns are numbers, and hands these out as they are written (00012). */
+static pv_status spell(pv__duckdb *q, const pv__query *query) {
+    static const char types[] = ", types = {", type[] = ": 'VARCHAR'";
+    PV_TRY(list_numbers(q));
+    if (q->n_spelled == 0)
+        return PV_OK;
+    size_t length = strlen(query->text) - 1, room = length + sizeof types + 3;
+    for (size_t i = 0; i < q->n_spelled; i++)
+        room += 2 * strlen(q->spelled[i]) + sizeof type + 4;
+    PV_TRY(pv__alloc(q->ctx, room, 1, &q->text));
+    memcpy(q->text, query->text, length); /* without the parenthesis at its end */
+    char *at = stpcpy(q->text + length, types);
+    for (size_t i = 0; i < q->n_spelled; i++) {
+        at = pv__sql_quote(i ? stpcpy(at, ", ") : at, q->spelled[i], strlen(q->spelled[i]), '\'');
+        at = stpcpy(at, type);
+    }
+    at = stpcpy(at, "})");
+    (void)at;
+    return pv__duckdb_prepare(q, query, q->text);
+}
+
 /* Of the columns that the query has, those that are wanted: what is not, a file of columns need not read. */
 static pv_status project(pv__duckdb *q, const pv__query *query, const pv_csv_options *options) {
     static const char head[] = "SELECT ", tail[] = " FROM (";
     pv__idx columns = q->f.prepared_statement_column_count(q->statement);
-    size_t room = sizeof head + sizeof tail + strlen(query->text) + 3, found = 0;
+    const char *all = q->text ? q->text : query->text;
+    size_t room = sizeof head + sizeof tail + strlen(all) + 3, found = 0;
     for (pv__idx c = 0; c < columns; c++) {
         char *name = q->f.prepared_statement_column_name(q->statement, c);
         room += name ? 2 * strlen(name) + 4 : 0;
@@ -148,7 +195,7 @@ static pv_status project(pv__duckdb *q, const pv__query *query, const pv_csv_opt
         }
         q->f.free(name);
     }
-    at = stpcpy(stpcpy(stpcpy(at, tail), query->text), "\n)"); /* it may end with a comment */
+    at = stpcpy(stpcpy(stpcpy(at, tail), all), "\n)"); /* it may end with a comment */
     (void)at;
     pv_status status = found > 0 && found < columns ? pv__duckdb_prepare(q, query, text) : PV_OK;
     pv__free(q->ctx, text);
@@ -180,6 +227,8 @@ pv_status pv__duckdb_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_op
     PV_TRY(pv__duckdb_begin(ctx, query, pv_ctx_threads(ctx), &q));
     pv_status status;
     PV_GOTO(failed, pv__duckdb_prepare(q, query, query->text));
+    if (query->csv)
+        PV_GOTO(failed, spell(q, query));
     if (options->keep)
         PV_GOTO(failed, project(q, query, options));
     PV_GOTO(failed, pv__duckdb_execute(q, query));

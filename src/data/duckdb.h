@@ -16,7 +16,15 @@ typedef struct pv__duckdb_result {
     void *internal;
 } pv__duckdb_result;
 
-enum { PV__DUCKDB_SUCCESS = 0, PV__DUCKDB_DOUBLE = 11, PV__DUCKDB_VARCHAR = 17 };
+enum { PV__DUCKDB_SUCCESS = 0 };
+enum { /* types */
+       PV__DUCKDB_TINYINT = 2,
+       PV__DUCKDB_DOUBLE = 11, /* those between are numbers, too */
+       PV__DUCKDB_HUGEINT = 16,
+       PV__DUCKDB_VARCHAR = 17,
+       PV__DUCKDB_DECIMAL = 19,
+       PV__DUCKDB_UHUGEINT = 32
+};
 typedef enum pv__pending {
     PV__PENDING_READY,
     PV__PENDING_NOT_READY,
@@ -39,6 +47,7 @@ typedef enum pv__pending {
     F(void, destroy_prepare, (pv__handle *))                                                                           \
     F(pv__idx, prepared_statement_column_count, (pv__handle statement))                                                \
     F(char *, prepared_statement_column_name, (pv__handle statement, pv__idx))                                         \
+    F(int, prepared_statement_column_type, (pv__handle statement, pv__idx))                                            \
     F(int, pending_prepared_streaming, (pv__handle statement, pv__handle * pending))                                   \
     F(const char *, pending_error, (pv__handle pending))                                                               \
     F(pv__pending, pending_execute_task, (pv__handle pending))                                                         \
@@ -91,6 +100,9 @@ typedef struct pv__duckdb {
     pv_ctx *ctx;
     pv__handle database, connection, statement, pending, options;
     pv__duckdb_result result;
+    char **spelled; /* [n_spelled] columns of numbers that arrive as texts */
+    size_t n_spelled;
+    char *text; /* the query with these types; NULL: as it was given */
     char error[512];
 } pv__duckdb;
 

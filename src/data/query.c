@@ -169,11 +169,13 @@ static pv_status parse(pv_ctx *ctx, const char *source, pv__query *query) {
     if (reader) {
         size_t length = strlen(source);
         query->engine = PV__ENGINE_DUCKDB;
+        query->csv = strcmp(reader, "read_csv") == 0;
         PV_TRY(pv__strdup(ctx, source, &query->files));
         PV_TRY(pv__alloc(ctx, 2 * length + 64, 1, &query->text));
         char *at = query->text + pv__format(query->text, 64, "SELECT * FROM %s(", reader);
         at = pv__sql_quote(at, source, length, '\'');
-        memcpy(at, ")", 2);
+        at = stpcpy(at, query->csv ? ", header = true)" : ")");
+        (void)at;
     } else if (is_query(source) && access(source, F_OK) != 0) {
         query->engine = PV__ENGINE_DUCKDB;
         return query_of(ctx, source, &query->text);

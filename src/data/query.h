@@ -15,6 +15,7 @@ typedef struct pv__query {
     char *database; /* a file, or where the server is; NULL: files alone */
     char *text;     /* SQL */
     char *files;    /* names of files, perhaps with stars, where the source is no query; else NULL */
+    bool csv;       /* the files are CSV */
 } pv__query;
 
 /* PV__ENGINE_NONE where the name is that of a file which we read ourselves. */

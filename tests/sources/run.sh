@@ -125,6 +125,8 @@ if install_duckdb; then
     mkdir parts; (head -n 1 plain.csv; sed -n 2,200p plain.csv) >parts/1.csv; (head -n 1 plain.csv; sed -n '201,$p' plain.csv) >parts/2.csv
     fit 'parts/*.csv' d.model >d.json
     same "many files are as one" a.json d.json
+    mkdir ids; sed -n 1,100p ids.csv >ids/1.csv; sed -n '1p; 101,$p' ids.csv >ids/2.csv
+    alike "many files, digits and spelling" 'ids/*.csv'
     p predict b.model plain.csv --interval 0.9 -o risks.csv; p predict b.model plain.parquet --interval 0.9 -o risks.parquet
     p predict b.model plain.parquet --interval 0.9 >standard.csv
     same "predictions of a Parquet file" risks.csv standard.csv

@@ -117,6 +117,17 @@ static json_t *json_coefficient(const pv_coefficient *k, shown what, bool detail
     }
     if (!details && what == SHOWN_DRAWS)
         return entry;
+    if (!isnan(k->linear.mean)) {
+        json_t *linear = cli_json_object();
+        cli_json_set(linear, "value", cli_json_real(k->linear.mean));
+        cli_json_set(linear, "se", cli_json_real(k->linear.sd));
+        cli_json_set(linear, "lo", cli_json_real(k->linear.lo));
+        cli_json_set(linear, "hi", cli_json_real(k->linear.hi));
+        cli_json_set(entry, "if_linear", linear);
+        cli_json_set(entry, "weighting", cli_json_real(k->weighting));
+    }
+    if (isfinite(k->df))
+        cli_json_set(entry, "df", cli_json_real(k->df));
     if (slope) {
         cli_json_set(entry, "odds_ratio", cli_json_real(k->odds_ratio));
         cli_json_set(entry, "odds_ratio_lo", cli_json_real(k->odds_ratio_lo));

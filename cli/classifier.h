@@ -23,10 +23,11 @@ json_t *cli_json_marginal_kind(const pv_classifier *classifier); /* null but for
 char *cli_prior(pv_ctx *ctx, const pv_classifier *classifier);
 json_t *cli_json_sample(const pv_classifier *classifier); /* {source, rows, estimated}; null: none */
 
-/* ---- agreement.c: whether the line holds in the population ------------------------------------------------------- */
+/* ---- estimates.c: the efficient and the weighted estimate of a linear model -------------------------------------- */
 
-void cli_print_agreement(const pv_classifier *classifier);   /* nothing where it was not checked */
-json_t *cli_json_agreement(const pv_classifier *classifier); /* null there */
+/* Nothing where there is one alone. details: how much each counts. */
+void cli_print_estimates(const pv_classifier *classifier, const pv_summary *summary, bool details);
+json_t *cli_json_weighting(const pv_classifier *classifier); /* null there */
 
 /* ---- posterior.c: how the engine fared --------------------------------------------------------------------------- */
 

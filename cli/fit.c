@@ -90,7 +90,7 @@ static void print_json(const cli_call *call, const fit_options *options, const p
     cli_json_set(object, "prevalence", cli_json_prevalence(c));
     cli_json_set(object, "prevalence_n", cli_json_prevalence_n(c));
     cli_json_set(object, "population_sample", cli_json_sample(c));
-    cli_json_set(object, "population", cli_json_agreement(c));
+    cli_json_set(object, "weighting", cli_json_weighting(c));
     if (c->stratified)
         cli_json_set(object, "strata", cli_json_strata(c));
     if (coefficients)
@@ -131,6 +131,8 @@ static void print_json(const cli_call *call, const fit_options *options, const p
 static const char *intercept_prior(const fit_options *options, const pv_classifier *c) {
     if (strcmp(options->fit.intercept_prior, "auto") != 0)
         return options->fit.intercept_prior;
+    if (options->fit.infer == PV_INFER_ROBUST)
+        return "none";
     if (!pv_loss_has_marginal(c->loss) || !(c->prevalence_n > 0))
         return "normal:10";
     return c->half_counts ? "the stated prevalence with Jeffreys' half counts" : "the stated prevalence";
@@ -212,7 +214,7 @@ static void print_text(const cli_call *call, const fit_options *options, const p
     cli_print_coefficients(c, summary, false);
     if (c->no_errors && summary->coefficient)
         print_no_errors(c->no_errors);
-    cli_print_agreement(c);
+    cli_print_estimates(c, summary, false);
     if (call->warnings)
         fputc('\n', stdout);
     for (size_t i = 0; i < call->warnings; i++)
@@ -417,19 +419,19 @@ const cli_command cli_fit = {
     .output =
         "Text: what was fitted on what, the prior, why it stopped, for each label its share of the data, its "
         "stated prevalence and its probability p(y|w) in the model, the coefficients with odds ratios (linear "
-        "models), warnings. Whether the line holds in the population: the mean risk of the rows, weighted to it, and a "
-        "test "
-        "of profile against iw. Coefficients of linear models have standard errors and normal intervals, odds ratios "
-        "theirs, and without a prior z and p of Wald's test; for very many rows the errors are those of evenly spaced "
-        "ones, good to two digits. With a posterior (--infer laplace, vi, hmc; robust is none but has draws "
-        "as well) its means, standard deviations and central intervals.\n"
+        "models), warnings. Coefficients of linear models have standard errors and intervals, odds ratios theirs, and "
+        "without a prior the statistic and p of the test that they are 0. With a stated prevalence there are two "
+        "answers: coefficients and intervals that hold whatever the shape of the risk, and the efficient estimate, for "
+        "a linear model that is right, with Hausman's test of the two. With a posterior (--infer laplace, vi, hmc) its "
+        "means, standard deviations and central intervals.\n"
         "With --json one object: stop, iterations, loss, marginal (label: p), prevalence (label: p), prevalence_n "
-        "(a number or \"known\"), population (whether the line holds there, null where that is not checked: mean, z "
-        "and "
-        "shift by label, statistic, df and p_value, robust, chosen), strata (with --strata, a list: name, share, "
+        "(a number or \"known\"), weighting (null where there is one estimate: use, efficient, weighted or combined, "
+        "estimand, statistic, df and p_value of Hausman's test, units), strata (with --strata, a list: name, share, "
         "prevalence, prevalence_n, design and marginal of each), coefficients (name: {value, se, lo, hi, "
         "odds_ratio, "
-        "odds_ratio_lo, odds_ratio_hi}, without a prior z and p too; {value} alone where there are no standard errors; "
+        "odds_ratio_lo, odds_ratio_hi}, without a prior z and p too; df of Student's t; if_linear, the efficient "
+        "estimate, and weighting, the share of the weighted one, where they are combined; {value} alone where there "
+        "are no standard errors; "
         "more than two classes: label: {name: ...} "
         "against the first label), interval (the level), seconds, ranks, seed, rows, dropped, classes, design (label: "
         "share), "

@@ -41,8 +41,7 @@ void cli_print_posterior(const pv_classifier *c) {
     const pv_posterior *p = c->posterior;
     if (!p)
         return;
-    printf("%s %s: %s", p->kind == PV_POSTERIOR_ROBUST ? "intervals" : "posterior", pv_posterior_kind_name(p->kind),
-           pv_stop_name(p->stop));
+    printf("posterior %s: %s", pv_posterior_kind_name(p->kind), pv_stop_name(p->stop));
     if (p->iterations > 0)
         printf(" after %lld steps", (long long)p->iterations);
     printf(", %zu draws", p->count);
@@ -61,9 +60,6 @@ void cli_print_posterior(const pv_classifier *c) {
         printf(" in %zu chains, R-hat at most %.4g, effective size at least %.3g, %lld divergence%s\n", p->chains,
                pv_posterior_rhat_max(p), pv_posterior_ess_min(p), (long long)p->divergences,
                p->divergences == 1 ? "" : "s");
-        break;
-    case PV_POSTERIOR_ROBUST:
-        printf(", by a sandwich of variances\n");
         break;
     }
 }

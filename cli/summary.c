@@ -102,7 +102,7 @@ static void print_json(const cli_call *call, const pv_classifier *c, const pv_su
     cli_json_set(object, "prevalence", cli_json_prevalence(c));
     cli_json_set(object, "prevalence_n", cli_json_prevalence_n(c));
     cli_json_set(object, "population_sample", cli_json_sample(c));
-    cli_json_set(object, "population", cli_json_agreement(c));
+    cli_json_set(object, "weighting", cli_json_weighting(c));
     cli_json_set(object, "marginal", cli_json_marginal(c, summary));
     if (c->stratified)
         cli_json_set(object, "strata", cli_json_strata(c));
@@ -182,7 +182,7 @@ static void print_text(const cli_call *call, const pv_classifier *c, const pv_su
     cli_print_coefficients(c, summary, true);
     if (c->posterior && (pv_model_has_coefficients(c->model) || pv_model_has_thresholds(c->model)))
         printf("  sign: share of the draws on the same side of zero as the coefficient\n");
-    cli_print_agreement(c);
+    cli_print_estimates(c, summary, true);
     print_record(c, all);
 }
 

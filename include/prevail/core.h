@@ -314,6 +314,9 @@ double pv_normal_quantile(double p); /* p in (0,1) */
 double pv_digamma(double x);         /* x > 0 */
 double pv_beta_cdf(double a, double b, double x);
 double pv_beta_quantile(double a, double b, double p);
+/* Student's t of df > 0; infinite df: the normal distribution. */
+double pv_student_cdf(double df, double x);
+double pv_student_quantile(double df, double p); /* p in (0,1) */
 double pv_chi_square_tail(double df, double statistic); /* P(chi-square of df > 0 exceeds it) */
 
 #ifdef __cplusplus

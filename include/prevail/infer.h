@@ -61,14 +61,28 @@ typedef enum pv_start { PV_START_PREVALENCE, PV_START_ZERO } pv_start;
 const char *pv_start_name(pv_start start);
 bool pv_start_find(const char *name, pv_start *start);
 
-typedef enum pv_match { PV_MATCH_AUTO, PV_MATCH_NONE, PV_MATCH_SHRUNK, PV_MATCH_FULL } pv_match;
+typedef enum pv_match { PV_MATCH_NONE, PV_MATCH_FULL } pv_match;
 #define PV_MATCH_LIST(X)                                                                                               \
-    X(AUTO, "auto")                                                                                                    \
     X(NONE, "none")                                                                                                    \
-    X(SHRUNK, "shrunk")                                                                                                \
     X(FULL, "full")
 const char *pv_match_name(pv_match match);
 bool pv_match_find(const char *name, pv_match *match);
+
+/* Which estimate of a linear model is in use. */
+typedef enum pv_estimate { PV_ESTIMATE_EFFICIENT, PV_ESTIMATE_WEIGHTED, PV_ESTIMATE_COMBINED } pv_estimate;
+#define PV_ESTIMATE_LIST(X)                                                                                            \
+    X(EFFICIENT, "efficient")                                                                                          \
+    X(WEIGHTED, "weighted")                                                                                            \
+    X(COMBINED, "combined")
+const char *pv_estimate_name(pv_estimate estimate);
+bool pv_estimate_find(const char *name, pv_estimate *estimate);
+
+typedef enum pv_errors { PV_ERRORS_AUTO, PV_ERRORS_HC0 } pv_errors;
+#define PV_ERRORS_LIST(X)                                                                                              \
+    X(AUTO, "auto")                                                                                                    \
+    X(HC0, "hc0")
+const char *pv_errors_name(pv_errors errors);
+bool pv_errors_find(const char *name, pv_errors *errors);
 
 typedef struct pv_fit_options {
     const char *prevalence;   /* NULL only for plain */
@@ -76,7 +90,8 @@ typedef struct pv_fit_options {
     int loss;                 /* pv_loss */
     int marginal;             /* pv_marginal */
     int match;                /* pv_match */
-    const char *robust;       /* "auto", or an exponent from 0, profile, to 1, iw */
+    const char *weighting;    /* "auto", "0": the efficient estimate, "1": the weighted one */
+    int errors;               /* pv_errors */
     const char *model;
     int infer;         /* pv_inference */
     const char *prior; /* as for pv_prior_parse; "auto": the rows choose its scale; "usual": as networks need it, too */
@@ -177,25 +192,28 @@ typedef struct pv_trace {
     double *exact; /* [count][classes], its plug-in estimate from all rows, as predictions see them */
 } pv_trace;
 
-/* ---- whether the line holds in the population -------------------------------------------------------------------- */
+/* ---- two estimates and their combination ---------------------------------------------------------------------------
+ * Of a linear model with a stated prevalence (docs/method.md, section 15). The weighted estimate is the best linear
+ * predictor of the population whatever the shape of the risk; the efficient one is better where the linear model is
+ * right. Parameters are those of pv_classifier's w.
+ */
+typedef struct pv_combination {
+    int use;                      /* pv_estimate: which of them w is */
+    double *weighted, *efficient; /* [params]; of a loss that has one estimate, weighted alone */
+    double *covariance;           /* [params][params], of the weighted estimate: a sandwich, by unit */
+    double *efficient_covariance; /* [params][params] */
+    double *df;                   /* [params], Satterthwaite's, of a coefficient's interval on the scale of the table */
+    double df_risk;               /* of a risk's */
+    double units;                 /* that were sampled independently */
+    size_t terms, slopes;
+    int32_t *term;             /* [slopes], which term each is of */
+    double *share;             /* [terms], of the weighted estimate in that term: 0 to 1 */
+    double statistic, p_value; /* Hausman's test that the slopes of the two agree: chi-square of so many */
+    int64_t rank;              /* degrees of freedom; 0: not tested */
+} pv_combination;
 
-/* Of ig with profile, before the output biases were matched (docs/method.md, section 15). */
-typedef struct pv_agreement {
-    double *mean;  /* [classes]: of p(y|x,w) over the rows, each label weighted to the prevalence */
-    double *z;     /* [classes]: its distance from the prevalence in standard errors, less what the prior does */
-    double *shift; /* [classes]: what the output biases were moved by afterwards */
-    double mean_statistic; /* of all the distances: chi-square of mean_df if the model is right */
-    int64_t mean_df;
-    double statistic, p_value; /* Hausman's test that profile and iw find the same line: chi-square of df */
-    int64_t df;                /* 0: not tested */
-    double exponent;           /* of the fit, between profile (0) and iw (1) */
-    bool chosen;               /* by cross-validation */
-} pv_agreement;
-
-/* Whether the test says, at 0.05, that the lines differ. */
-bool pv_agreement_differs(const pv_agreement *agreement);
-/* The label whose mean is farthest off; of two, the positive one. */
-int pv_agreement_farthest(const pv_agreement *agreement, int classes);
+/* Whether the test says, at 0.05, that the two estimates differ. */
+bool pv_combination_differs(const pv_combination *combination);
 
 /* ---- the trained classifier ----------------------------------------------------------------------------------------
  * Everything needed to use and to judge a fit. Read the fields; change nothing.
@@ -253,9 +271,12 @@ typedef struct pv_classifier {
     int64_t seed;
     pv_posterior *posterior;   /* of laplace, vi and hmc; NULL for map and ml. w is then the maximum it started from */
     double *draw_log_marginal; /* [posterior->count][classes]: log p(y|w) at each draw */
-    pv_agreement *agreement;   /* NULL: no prevalence was stated, or there was nothing to check */
-    double *standard_error;    /* [pv_model_params], of the coefficients on the scale of the table; NaN: unknown. NULL
-                                  where there are none */
+    pv_combination *combination; /* NULL: not a linear model, or no prevalence was stated */
+    double *standard_error;      /* [pv_model_params], of the coefficients on the scale of the table; NaN: unknown. NULL
+                                    where there are none */
+    double *centre;              /* [pv_model_params]: the parameters that intervals are about; NULL: w */
+    double *spread;            /* [pv_model_params][pv_model_params], the covariance of the parameters; NULL: unknown */
+    double spread_df;          /* degrees of freedom of risks' intervals; INFINITY: normal */
     const char *no_errors;     /* why there are none, in words; NULL: bare, or a posterior. Not kept in model files */
     pv_trace *trace;           /* where it was asked for, of minibatches; not kept in model files */
     pv_stratified *stratified; /* NULL: no strata. prevalence, design and log_marginal are then of all together */
@@ -357,7 +378,10 @@ typedef struct pv_coefficient {
     pv_spread value;   /* per unit of the column */
     double odds_ratio, odds_ratio_lo, odds_ratio_hi; /* NaN of an intercept or threshold */
     double scale;      /* one standard deviation of a column of numbers; 1 for others, and for an intercept */
-    double z, p_value; /* of Wald's test that it is 0, where there are standard errors and no prior; else NaN */
+    double z, p_value; /* of the test that it is 0, where there are standard errors and no prior; else NaN */
+    double df;         /* of Student's t, which the interval and the test take; INFINITY: normal */
+    double weighting;  /* share of the weighted estimate in it, 0 to 1; NaN: there is one estimate */
+    pv_spread linear;  /* the efficient estimate, for a linear model that is right; NaN: there is one estimate */
 } pv_coefficient;
 
 typedef struct pv_summary {

@@ -48,18 +48,15 @@ typedef struct pv_density {
 
 /* ---- what comes out ---------------------------------------------------------------------------------------------- */
 
-/* robust: no posterior but normal draws by a sandwich of variances, of --infer robust. */
 typedef enum pv_posterior_kind {
     PV_POSTERIOR_LAPLACE,
     PV_POSTERIOR_VI,
-    PV_POSTERIOR_HMC,
-    PV_POSTERIOR_ROBUST
+    PV_POSTERIOR_HMC
 } pv_posterior_kind;
 #define PV_POSTERIOR_KIND_LIST(X)                                                                                      \
     X(LAPLACE, "laplace")                                                                                              \
     X(VI, "vi")                                                                                                        \
-    X(HMC, "hmc")                                                                                                      \
-    X(ROBUST, "robust")
+    X(HMC, "hmc")
 const char *pv_posterior_kind_name(pv_posterior_kind kind);
 bool pv_posterior_kind_find(const char *name, pv_posterior_kind *kind);
 

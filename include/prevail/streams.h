@@ -33,9 +33,6 @@ extern "C" {
     X(HMC_TRANSITION, 34, "chain x 2^40 + iteration")                                                                  \
     X(LAPLACE, 35, "draw")                                                                                             \
     X(LAPLACE_PREVALENCE, 36, "draw")                                                                                  \
-    X(EXPONENT, 37, "class x 2^40 + number of the five rows; the seed is 0")                                           \
-    X(SANDWICH, 38, "draw")                                                                                            \
-    X(MATCH, 39, "draw")                                                                                               \
     X(REFERENCE, 40, "0")                                                                                              \
     X(VI_START, 41, "component")                                                                                       \
     X(VI_STEP, 42, "step x components + component")                                                                    \

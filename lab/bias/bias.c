@@ -48,7 +48,7 @@ const bias_column bias_quantity[BIAS_QUANTITIES] = {
 
 static pv_fit_options fit_options(pv_loss loss, pv_marginal marginal, const char *stated) {
     pv_fit_options options = pv_fit_options_default();
-    options.robust = "0"; /* profile as it is named, and no line between it and iw */
+    options.weighting = "0"; /* profile as it is named */
     options.match = PV_MATCH_NONE;
     options.prevalence = stated;
     options.loss = (int)loss;

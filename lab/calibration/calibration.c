@@ -41,7 +41,7 @@ cal_outcome *cal_at(const calibration *c, size_t replicate, size_t prevalence, i
 pv_fit_options cal_fit_options(const calibration_options *options, int method, const char *stated,
                                const char *prevalence_n, const char *prior, int64_t seed) {
     pv_fit_options fit = pv_fit_options_default();
-    fit.robust = "0"; /* profile as it is named, and no line between it and iw */
+    fit.weighting = "0"; /* profile as it is named */
     fit.match = PV_MATCH_NONE;
     fit.prevalence = stated;
     fit.seed = seed;

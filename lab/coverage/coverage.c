@@ -315,7 +315,7 @@ static const pv_option option_table[] = {
     STUDY_OPTION_REPLICATES(coverage_options, NULL, "Simulated data sets. Default: 1000; 500 with --sbc."),
     {"infer", PV_OPTION_TEXT, AT(infer), NULL, 0, 0, NULL, "LIST",
      "Which of laplace, vi, hmc, separated by commas. Default laplace; vi,hmc with --sbc."},
-    {"match", PV_OPTION_CHOICE, AT(match), "none", 0, 0, "auto|none|shrunk|full", NULL,
+    {"match", PV_OPTION_CHOICE, AT(match), "none", 0, 0, "none|full", NULL,
      "Of profile, as in fit: output biases matched to the population after the fit."},
     {"draws", PV_OPTION_INT, AT(draws), "1000", 100, 1e6, NULL, NULL, "Draws of each posterior."},
     {"sbc", PV_OPTION_FLAG, AT(sbc), NULL, 0, 0, NULL, NULL,

@@ -277,8 +277,8 @@ static pv_status run_cell(pv_ctx *ctx, const designs *d, size_t place, uint64_t 
         to->slopes = (held[0] + held[1]) / 2;
         to->error = pow(found[0] - SLOPE[0], 2) + pow(found[1] - SLOPE[1], 2);
         to->risks = cell->kind == DESIGNS_MATCHED ? (double)NAN : 0;
-        if (c->agreement && cell->kind != DESIGNS_PREVALENCE)
-            to->told = pv_agreement_differs(c->agreement);
+        if (c->combination && cell->kind != DESIGNS_PREVALENCE)
+            to->told = pv_combination_differs(c->combination);
         to->other = cell->kind <= DESIGNS_MATCHED ? 0 : (double)NAN;
     }
     if (status == PV_OK && risks)

@@ -1,6 +1,4 @@
 /* The study of wrong models: text, JSON, a Markdown table. */
-#include "prevail/prevail.h"
-#include "lab/common/study.h"
 #include "lab/common/tables.h"
 #include "lab/robust/robust.h"
 #include "tool/console.h"
@@ -14,30 +12,21 @@ typedef struct mean {
     double value, error;
 } mean;
 
-typedef double (*quantity)(const robust_outcome *o);
+enum { SHOWN = 9 };
+static const char *const titles[SHOWN] = {
+    "intercept", "x1", "others", "efficient", "weighted", "combined", "combined/better", "test differs", "df < 10"};
+static const char *const keys[SHOWN] = {"intercept", "x1",    "others",  "efficient", "weighted",
+                                        "combined",  "ratio", "differs", "few"};
 
-static double ratio_of(const robust_outcome *o) {
-    return o->ratio;
-}
-static double loss_of(const robust_outcome *o) {
-    return o->loss;
-}
-static double exponent_of(const robust_outcome *o) {
-    return o->exponent;
-}
-static double distance_of(const robust_outcome *o) {
-    return fabs(o->z);
-}
-static double found_wrong(const robust_outcome *o) {
-    return isnan(o->p_value) ? o->p_value : o->p_value < 0.05;
-}
-
-static mean mean_of(const robust_study *s, size_t cell, int method, quantity of) {
+/* Mean of a number of each sample, by its place in the outcome. */
+static mean mean_of(const robust_study *s, size_t cell, size_t offset, double (*of)(double)) {
     double *values = cli_alloc(s->replicates, sizeof *values), sd;
     mean m = {NAN, NAN};
     for (size_t r = 0; r < s->replicates; r++) {
-        const robust_outcome *o = robust_at(s, cell, r, method);
-        values[r] = o->done ? of(o) : NAN;
+        const robust_outcome *o = &s->outcome[cell * s->replicates + r];
+        double value;
+        memcpy(&value, (const char *)o + offset, sizeof value);
+        values[r] = o->done > 0 ? of(value) : NAN;
     }
     size_t n = study_mean(values, s->replicates, 1, &m.value, &sd);
     m.error = n > 1 ? sd / sqrt((double)n) : NAN;
@@ -45,106 +34,64 @@ static mean mean_of(const robust_study *s, size_t cell, int method, quantity of)
     return m;
 }
 
-static mean coverage_of(const robust_study *s, size_t cell, int method, int parameter) {
-    double held = 0, n = 0;
-    for (size_t r = 0; r < s->replicates; r++) {
-        const robust_outcome *o = robust_at(s, cell, r, method);
-        held += o->done && fabs(o->place[parameter] - 0.5) <= 0.45;
-        n += (double)o->done;
-    }
-    double share = n > 0 ? held / n : NAN;
-    return (mean){share, sqrt(share * (1 - share) / n)};
+static double itself(double value) {
+    return value;
+}
+static double squared(double value) {
+    return value * value;
+}
+static double is_small(double p) {
+    return p < 0.05;
+}
+static double is_few(double df) {
+    return df < 10;
 }
 
-static void cell_name(const robust_study *s, size_t cell, char *text, size_t size) {
-    if (s->table)
-        snprintf(text, size, "%zu", s->rows[cell]);
-    else
-        snprintf(text, size, "%s, %zu", robust_truth_name[s->truth[cell / s->sizes]], s->rows[cell % s->sizes]);
+/* Of a mean square: by the delta method. */
+static mean root(mean square) {
+    double value = sqrt(square.value);
+    return (mean){value, square.error / (2 * value)};
+}
+
+static mean shown_of(const robust_study *s, size_t cell, int what) {
+    size_t error = offsetof(robust_outcome, error), square = offsetof(robust_outcome, square);
+    if (what < ROBUST_PLACES)
+        return mean_of(s, cell, offsetof(robust_outcome, held) + (size_t)what * sizeof(double), itself);
+    if (what < ROBUST_PLACES + ROBUST_ESTIMATES)
+        return root(mean_of(s, cell, error + (size_t)(what - ROBUST_PLACES) * sizeof(double), squared));
+    if (what == 7)
+        return mean_of(s, cell, offsetof(robust_outcome, p_value), is_small);
+    if (what == 8)
+        return mean_of(s, cell, offsetof(robust_outcome, df), is_few);
+    double all[ROBUST_ESTIMATES];
+    for (size_t e = 0; e < ROBUST_ESTIMATES; e++)
+        all[e] = mean_of(s, cell, square + e * sizeof(double), itself).value;
+    return (mean){sqrt(all[ROBUST_COMBINED] / fmin(all[ROBUST_EFFICIENT], all[ROBUST_WEIGHTED])), NAN};
 }
 
 static void cell_parts(const robust_study *s, size_t cell, char first[64], char second[64]) {
-    snprintf(first, 64, "%s", s->table ? "the table" : robust_truth_name[s->truth[cell / s->sizes]]);
-    snprintf(second, 64, "%zu", s->rows[cell % s->sizes]);
-}
-
-/* ---- text and Markdown ------------------------------------------------------------------------------------------- */
-
-/* Sets cells to "1.02 (1)", one for each method shown. */
-static void put_means(FILE *out, const robust_study *s, const study_layout *layout, quantity of, int digits) {
-    const char *titles[ROBUST_METHODS];
-    char cells[ROBUST_METHODS][STUDY_CELL], first[64], second[64];
-    for (int m = s->first; m < s->last; m++)
-        titles[m - s->first] = robust_ways[m].name;
-    study_table_head(out, layout, "population", "rows", s->last - s->first, titles);
-    for (size_t c = 0; c < s->cells; c++) {
-        for (int m = s->first; m < s->last; m++) {
-            mean found = mean_of(s, c, m, of);
-            study_value_text(found.value, found.error, digits, cells[m - s->first], STUDY_CELL);
-        }
-        cell_parts(s, c, first, second);
-        study_table_row(out, layout, first, second, s->last - s->first, cells);
-    }
-}
-
-static void put_checks(FILE *out, const robust_study *s, const study_layout *layout) {
-    static const char *const titles[] = {"|z| of the mean", "test at 0.05", "exponent chosen"};
-    const quantity of[] = {distance_of, found_wrong, exponent_of};
-    const int from[] = {ROBUST_PROFILE, ROBUST_PROFILE, ROBUST_AUTO};
-    char cells[3][STUDY_CELL], first[64], second[64];
-    study_table_head(out, layout, "population", "rows", 3, titles);
-    for (size_t c = 0; c < s->cells; c++) {
-        for (int i = 0; i < 3; i++) {
-            mean found = mean_of(s, c, from[i], of[i]);
-            study_value_text(found.value, found.error, 2, cells[i], STUDY_CELL);
-        }
-        cell_parts(s, c, first, second);
-        study_table_row(out, layout, first, second, 3, cells);
-    }
-}
-
-static void put_intervals(FILE *out, const robust_study *s, const study_layout *layout) {
-    static const char *const titles[ROBUST_PARAMS] = {"intercept", "x1", "x2", "x3"};
-    char cells[ROBUST_PARAMS][STUDY_CELL], name[64];
-    study_table_head(out, layout, "population, rows", "intervals", ROBUST_PARAMS, titles);
-    for (size_t c = 0; c < s->cells; c++)
-        for (int m = s->first; m < s->last; m++) {
-            for (int i = 0; i < ROBUST_PARAMS; i++) {
-                mean found = coverage_of(s, c, m, i);
-                study_value_text(found.value, found.error, 3, cells[i], STUDY_CELL);
-            }
-            cell_name(s, c, name, sizeof name);
-            study_table_row(out, layout, name, robust_ways[m].name, ROBUST_PARAMS, cells);
-        }
+    const robust_population *p = &s->population[cell];
+    snprintf(first, 64, "%s, %d columns", robust_truth_name[p->truth], p->columns);
+    snprintf(second, 64, "%zu", p->rows);
 }
 
 static void print_all(FILE *out, const robust_study *s, bool markdown) {
-    study_layout layout = {markdown, 18, 16, 15};
-    const char *mark = markdown ? "\n## " : "\n";
-    if (s->table)
-        fprintf(out, "%zu samples a size from %s, as many cases as controls; seed %llu.\n", s->replicates,
-                s->options->data, (unsigned long long)s->seed);
-    else
-        fprintf(out, "%zu samples a population and size, as many cases as controls; prevalence %g, known; seed %llu.\n",
-                s->replicates, s->options->prevalence, (unsigned long long)s->seed);
-    for (int t = 0; !s->table && t < s->truths; t++)
-        fprintf(out, "%s%s: %s\n", markdown ? "\n" : "  ", robust_truth_name[s->truth[t]],
-                robust_truth_text[s->truth[t]]);
-    if (s->options->intervals) {
-        fprintf(out, "%sShare of 90 %% intervals that hold the population's best line%s", mark,
-                markdown ? "\n\n" : "\n");
-        put_intervals(out, s, &layout);
-        return;
+    study_layout layout = {markdown, 26, 6, 15};
+    char cells[SHOWN][STUDY_CELL], first[64], second[64];
+    fprintf(out, "%zu samples of each, as many cases as controls; prevalence %g, known; seed %llu.\n", s->replicates,
+            s->options->prevalence, (unsigned long long)s->seed);
+    for (int t = 0; t < ROBUST_TRUTHS; t++)
+        fprintf(out, "%s%s: %s\n", markdown ? "\n" : "  ", robust_truth_name[t], robust_truth_text[t]);
+    fprintf(out, "\nCoverage of 90 %% intervals; root mean square errors of x1%s", markdown ? "\n\n" : "\n");
+    study_table_head(out, &layout, "population", "rows", SHOWN, titles);
+    for (size_t c = 0; c < s->cells; c++) {
+        for (int i = 0; i < SHOWN; i++) {
+            mean found = shown_of(s, c, i);
+            study_value_text(found.value, found.error, i < 6 ? 3 : 2, cells[i], STUDY_CELL);
+        }
+        cell_parts(s, c, first, second);
+        study_table_row(out, &layout, first, second, SHOWN, cells);
     }
-    fprintf(out, "%sMean predicted over true risk%s", mark, markdown ? "\n\n" : "\n");
-    put_means(out, s, &layout, ratio_of, 3);
-    fprintf(out, "%s%s%s", mark,
-            s->table ? "Information about the outcome, as a share of its entropy"
-                     : "Share of the information about the outcome that is lost",
-            markdown ? "\n\n" : "\n");
-    put_means(out, s, &layout, loss_of, 4);
-    fprintf(out, "%sWhat the check says of profile%s", mark, markdown ? "\n\n" : "\n");
-    put_checks(out, s, &layout);
 }
 
 static void write_markdown(FILE *out, const void *what) {
@@ -152,47 +99,25 @@ static void write_markdown(FILE *out, const void *what) {
     print_all(out, what, true);
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------------------- */
-
-static void set_mean(json_t *object, const char *name, mean m) {
-    json_t *entry = cli_json_object();
-    cli_json_set(entry, "value", cli_json_real(m.value));
-    cli_json_set(entry, "error", cli_json_real(m.error));
-    cli_json_set(object, name, entry);
-}
-
-static json_t *json_method(const robust_study *s, size_t cell, int method) {
-    static const char *const names[ROBUST_PARAMS] = {"intercept", "x1", "x2", "x3"};
-    json_t *object = cli_json_object(), *coverage = cli_json_object();
-    size_t failed = 0;
-    for (size_t r = 0; r < s->replicates; r++)
-        failed += !robust_at(s, cell, r, method)->done;
-    set_mean(object, "ratio", mean_of(s, cell, method, ratio_of));
-    set_mean(object, s->table ? "information" : "lost", mean_of(s, cell, method, loss_of));
-    set_mean(object, "exponent", mean_of(s, cell, method, exponent_of));
-    set_mean(object, "distance", mean_of(s, cell, method, distance_of));
-    set_mean(object, "found_wrong", mean_of(s, cell, method, found_wrong));
-    cli_json_set(object, "failed", json_integer((json_int_t)failed));
-    for (int i = 0; s->options->intervals && i < ROBUST_PARAMS; i++)
-        set_mean(coverage, names[i], coverage_of(s, cell, method, i));
-    cli_json_set(object, "coverage", coverage);
-    return object;
-}
-
 static json_t *json_all(const robust_study *s) {
     json_t *object = cli_json_object(), *cells = cli_json_object();
     cli_json_set(object, "study", cli_json_text("robust"));
     cli_json_set(object, "replicates", json_integer((json_int_t)s->replicates));
     cli_json_set(object, "seed", json_integer((json_int_t)s->seed));
-    cli_json_set(object, "prevalence", s->table ? json_null() : cli_json_real(s->options->prevalence));
-    cli_json_set(object, "data", s->table ? cli_json_text(s->options->data) : json_null());
+    cli_json_set(object, "prevalence", cli_json_real(s->options->prevalence));
     for (size_t c = 0; c < s->cells; c++) {
-        char name[64];
-        json_t *methods = cli_json_object();
-        cell_name(s, c, name, sizeof name);
-        for (int m = s->first; m < s->last; m++)
-            cli_json_set(methods, robust_ways[m].name, json_method(s, c, m));
-        cli_json_set(cells, name, methods);
+        char first[64], second[64], name[140];
+        json_t *cell = cli_json_object();
+        for (int i = 0; i < SHOWN; i++) {
+            mean found = shown_of(s, c, i);
+            json_t *entry = cli_json_object();
+            cli_json_set(entry, "value", cli_json_real(found.value));
+            cli_json_set(entry, "error", cli_json_real(found.error));
+            cli_json_set(cell, keys[i], entry);
+        }
+        cell_parts(s, c, first, second);
+        snprintf(name, sizeof name, "%s, %s", first, second);
+        cli_json_set(cells, name, cell);
     }
     cli_json_set(object, "cells", cells);
     cli_json_set(object, "version", cli_json_text(PV_VERSION));

@@ -228,6 +228,9 @@ class pv_coefficient(Structure):
         ("scale", c_double),
         ("z", c_double),
         ("p_value", c_double),
+        ("df", c_double),
+        ("weighting", c_double),
+        ("linear", pv_spread),
     ]
 
 

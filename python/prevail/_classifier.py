@@ -41,7 +41,10 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
     loss : {"ig", "iw", "plain", "matched"}
         Information gain; class weights; log-loss, corrected when predicting; matched sets.
     infer : {"map", "ml", "laplace", "vi", "hmc", "robust"}
-        The best parameters, without or with a prior; or a posterior.
+        The best parameters, with or without a prior; a posterior; or the weighted estimate with sandwich errors.
+    weighting : {"auto", "0", "1"}
+        Of linear models: the efficient estimate ("0"), the weighted one ("1"), which is right whatever the shape of the
+        risk, or the two combined term by term, with the intervals of the latter.
     prior : str
         On slopes, per standard deviation of a column: "usual", "normal:2.5", "student:4", "laplace:1", "none".
     prevalence_n : str or float
@@ -132,8 +135,9 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         phase_one=None,
         subcohort=0.0,
         marginal="profile",
-        match="auto",
-        robust="auto",
+        match="none",
+        weighting="auto",
+        errors="auto",
         intercept_prior="auto",
         batch="auto",
         design="balanced",
@@ -204,7 +208,8 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         self.subcohort = subcohort
         self.marginal = marginal
         self.match = match
-        self.robust = robust
+        self.weighting = weighting
+        self.errors = errors
         self.intercept_prior = intercept_prior
         self.batch = batch
         self.design = design

@@ -88,6 +88,23 @@ class Found:
         found = self._coefficients()
         return found[:, 0], found[:, 1:]
 
+    def coefficients(self, level=0.9):
+        """Coefficients with standard errors and intervals: a data frame.
+
+        With a stated prevalence these hold whatever the shape of the risk; ``linear``, ``linear_lo`` and ``linear_hi``
+        are the efficient estimate, for a linear model that is right, and ``weighting`` is the share of the weighted
+        estimate in the coefficient, where the two are combined. They are NaN where there is one estimate.
+        """
+        self._linear()
+        rows = self._model.summary(level)[0]
+        columns = {name: [row[name] for row in rows] for name in ("coefficient", "sd", "lo", "hi", "df", "p_value")}
+        columns["weighting"] = [row["weighting"] for row in rows]
+        for place, name in ((0, "linear"), (2, "linear_lo"), (3, "linear_hi")):
+            columns[name] = [row["linear"][place] for row in rows]
+        if len(self.classes_) > 2 and not self._model.ordinal:
+            columns = {"label": [row["label"] for row in rows], **columns}
+        return frame(columns, index=[row["term"] for row in rows])
+
     @property
     def odds_ratios_(self):
         return self.odds_ratios()

@@ -156,6 +156,9 @@ class Model:
                         "odds_ratio_hi": c.odds_ratio_hi,
                         "z": c.z,
                         "p_value": c.p_value,
+                        "df": c.df,
+                        "weighting": c.weighting,
+                        "linear": (c.linear.mean, c.linear.sd, c.linear.lo, c.linear.hi),
                     }
                 )
             marginal = [

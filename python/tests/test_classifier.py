@@ -106,7 +106,7 @@ def test_prior_correction():
 
     X, y = sample(400, 400)
     plain = LogisticRegression(C=1e10, tol=1e-10, max_iter=1000).fit(X, y)
-    model = prevail.PrevalenceClassifier(0.01, infer="ml", match="none", robust="0").fit(X, y)
+    model = prevail.PrevalenceClassifier(0.01, infer="ml").fit(X, y)
     np.testing.assert_allclose(model.coef_, plain.coef_, atol=2e-5)
     np.testing.assert_allclose(model.intercept_, plain.intercept_ + np.log(0.01 / 0.99), atol=2e-5)
     np.testing.assert_allclose(model.decision_function(X), (X @ model.coef_.T + model.intercept_)[:, 0], atol=1e-9)

@@ -150,7 +150,8 @@ describe <- function(fit, handle, x) {
   fit$labels <- facts$labels
   fit$prevalence <- if (!facts$relative) named(facts$shares, facts$labels)
   fit$design <- named(facts$rows_shares, facts$labels)
-  fit$moved <- intercept_moves(facts)
+  fit$estimate <- facts$estimate
+  fit$hausman <- facts$hausman
   fit$features <- facts$features
   same <- c("loss", "stop", "iterations", "rows", "dropped", "seed", "loss_value", "relative", "images")
   fit[same] <- facts[same]
@@ -164,12 +165,6 @@ describe <- function(fit, handle, x) {
   fit$handle$model <- handle
   fit$bytes <- said$bytes
   coefficient_parts(fit, facts, said$covariance, x)
-}
-
-# What matching added to the intercepts (thresholds go the other way), with the distances that it closed; NULL: nothing.
-intercept_moves <- function(facts) {
-  if (is.null(facts$shift) || all(facts$shift == facts$shift[1])) return(NULL)
-  data.frame(label = facts$labels[-1], shift = (facts$shift - facts$shift[1])[-1], distance = facts$distance[-1])
 }
 
 named <- function(values, names) if (is.null(values)) NULL else stats::setNames(values, names)

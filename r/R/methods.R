@@ -23,18 +23,19 @@ headline <- function(fit) {
   }
   of <- if (isTRUE(fit$loaded)) fit$target_column else label_of(fit)
   c(paste0(of, ": ", stated), paste0(paste(how, collapse = ", "), "; ", format(fit$rows, big.mark = ","), " rows",
-    if (fit$dropped > 0) paste0(", ", fit$dropped, " dropped"), "; ", fit$stop), moved_text(fit$moved),
+    if (fit$dropped > 0) paste0(", ", fit$dropped, " dropped"), "; ", fit$stop), estimate_text(fit),
     if (length(fit$na.action)) paste0("(", stats::naprint(fit$na.action), ")"))
 }
 
 # Of a prevalence that was stated as an interval.
 interval_text <- function(stated) if (length(stated) && grepl("[0-9] *- *[.0-9]", stated)) paste0(" (stated: ", stated, ")")
 
-moved_text <- function(moved) {
-  if (is.null(moved)) return(NULL)
-  of <- if (nrow(moved) > 1) paste0(" of ", moved$label) else ""
-  paste0("intercept", of, " matched to the prevalence: moved by ", format(moved$shift, digits = 2, trim = TRUE), ", as the mean risk was ",
-    format(round(abs(moved$distance), 1), trim = TRUE), " standard errors off")
+# Which estimate a linear model with a stated prevalence has, and Hausman's test of the two.
+estimate_text <- function(fit) {
+  if (is.null(fit$estimate) || is.na(fit$hausman)) return(NULL)
+  paste0("estimate: ", switch(fit$estimate, efficient = "efficient, for a linear model that is right",
+    weighted = "weighted, whatever the shape of the risk", combined = "combined; intervals hold whatever the shape of the risk"),
+    "; Hausman's test p = ", format(fit$hausman, digits = 2))
 }
 
 # Of models with an equation for each label but the first.
@@ -81,7 +82,8 @@ summary_rows <- function(fit, level) {
   need_coefficients(fit)
   check_level(level)
   said <- with_session(function(session) .Call(call_model_summary, session, model_handle(fit), level))
-  rows <- as.data.frame(said[c("label", "term", "estimate", "sd", "lo", "hi", "odds_ratio", "odds_ratio_lo", "odds_ratio_hi", "z", "p_value")],
+  rows <- as.data.frame(said[c("label", "term", "estimate", "sd", "lo", "hi", "odds_ratio", "odds_ratio_lo", "odds_ratio_hi", "z", "p_value",
+    "df", "weighting", "linear", "linear_lo", "linear_hi")],
     stringsAsFactors = FALSE)
   of <- fit$terms_of
   at <- as.vector(outer(of$place, (seq_len(of$equations) - 1L) * length(of$terms), `+`))
@@ -264,7 +266,7 @@ extractAIC.prevail <- function(fit, scale = 0, k = 2, ...) {
 }
 
 # Options that say what a likelihood is of, beside the formula.
-likelihood_options <- c("marginal", "match", "robust", "prevalence_n", "weights_are", "missing", "strata", "matched", "cluster",
+likelihood_options <- c("marginal", "match", "weighting", "prevalence_n", "weights_are", "missing", "strata", "matched", "cluster",
   "subcohort", "prevalence_odds")
 
 # What two fits differ in that makes their likelihoods of different things; NULL: nothing.

@@ -80,9 +80,9 @@ SEXP call_model_facts(SEXP session, SEXP handle) {
     list_add(&made, "strata", strata_columns(model));
     list_add(&made, "shares", new_numbers(pv_classifier_prevalence(model), classes));
     list_add(&made, "rows_shares", new_numbers(pv_classifier_design(model), classes));
-    const pv_agreement *agreement = model->agreement; /* how far the intercepts were matched, and why */
-    list_add(&made, "shift", new_numbers(agreement ? agreement->shift : NULL, classes));
-    list_add(&made, "distance", new_numbers(agreement ? agreement->z : NULL, classes));
+    const pv_combination *both = model->combination; /* which estimate is in use, and Hausman's test of the two */
+    list_add(&made, "estimate", both ? Rf_mkString(pv_estimate_name((pv_estimate)both->use)) : R_NilValue);
+    list_add(&made, "hausman", Rf_ScalarReal(both && both->rank > 0 ? both->p_value : NA_REAL));
     list_add(&made, "relative", Rf_ScalarLogical(pv_classifier_is_relative(model)));
     list_add(&made, "images", Rf_ScalarLogical(pv_classifier_schema(model)->image != NULL));
     list_add(&made, "thresholds", Rf_ScalarLogical(thresholds));
@@ -135,8 +135,9 @@ SEXP call_model_summary(SEXP session, SEXP handle, SEXP level) {
     need(session, pv_classifier_summary(session_ctx(session), model, Rf_asReal(level), &summary));
     handle_set(box, summary);
     size_t rows = summary->equations * summary->terms;
-    static const char *const numbers[] = {"estimate",      "sd", "lo",     "hi", "odds_ratio", "odds_ratio_lo",
-                                          "odds_ratio_hi", "z",  "p_value"};
+    static const char *const numbers[] = {"estimate",      "sd",       "lo",      "hi", "odds_ratio", "odds_ratio_lo",
+                                          "odds_ratio_hi", "z",        "p_value", "df", "weighting",  "linear",
+                                          "linear_lo",     "linear_hi"};
     enum { NUMBERS = sizeof numbers / sizeof *numbers };
     named_list made = list_new(NUMBERS + 4);
     SEXP label = new_column(&made, "label", STRSXP, rows), term = new_column(&made, "term", STRSXP, rows);
@@ -147,8 +148,9 @@ SEXP call_model_summary(SEXP session, SEXP handle, SEXP level) {
         const pv_coefficient *c = &summary->coefficient[i];
         SET_STRING_ELT(label, (R_xlen_t)i, Rf_mkCharCE(c->label, CE_UTF8));
         SET_STRING_ELT(term, (R_xlen_t)i, Rf_mkCharCE(c->name, CE_UTF8));
-        const double values[NUMBERS] = {c->value.mean,    c->value.sd,      c->value.lo, c->value.hi, c->odds_ratio,
-                                        c->odds_ratio_lo, c->odds_ratio_hi, c->z,        c->p_value};
+        const double values[NUMBERS] = {c->value.mean,    c->value.sd,      c->value.lo,  c->value.hi, c->odds_ratio,
+                                        c->odds_ratio_lo, c->odds_ratio_hi, c->z,         c->p_value,  c->df,
+                                        c->weighting,     c->linear.mean,   c->linear.lo, c->linear.hi};
         for (size_t j = 0; j < NUMBERS; j++)
             to[j][i] = values[j];
     }

@@ -6,7 +6,7 @@
 
 /* Enough for a thousand processes where there are rows for them; few enough that gathering them is nothing. Up to 64
  * blocks are their own units. */
-size_t pv__units(size_t blocks) {
+size_t pv__reduce_units(size_t blocks) {
     enum { FEWEST = 64, MOST = 4096, BLOCKS_EACH = 64 };
     size_t units = blocks / BLOCKS_EACH;
     units = units < FEWEST ? FEWEST : units > MOST ? MOST : units;
@@ -23,7 +23,7 @@ static size_t block_of(size_t blocks, size_t units, size_t unit) {
 }
 
 pv__part pv__part_whole(size_t blocks) {
-    return (pv__part){.blocks = blocks, .units = pv__units(blocks), .last = blocks, .own_last = blocks};
+    return (pv__part){.blocks = blocks, .units = pv__reduce_units(blocks), .last = blocks, .own_last = blocks};
 }
 
 pv__part pv__part_own(const pv_ctx *ctx, size_t blocks, size_t units) {

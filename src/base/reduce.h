@@ -21,7 +21,7 @@ typedef struct pv__part {
 /* Where the share of a rank, of so many things in a row, begins: count rank / size. */
 size_t pv__share_of(size_t count, int rank, int size);
 /* Units of so many blocks. */
-size_t pv__units(size_t blocks);
+size_t pv__reduce_units(size_t blocks);
 /* All of them are worked on here, and nowhere else. */
 pv__part pv__part_whole(size_t blocks);
 /* The process's own share of so many units; all where there is one process. */

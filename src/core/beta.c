@@ -109,3 +109,19 @@ double pv_beta_quantile(double a, double b, double p) {
     }
     return z <= -689 ? 0 : pv_sigmoid(z);
 }
+
+static const double NEARLY_NORMAL = 1e9; /* degrees of freedom */
+
+double pv_student_cdf(double df, double x) {
+    if (df > NEARLY_NORMAL)
+        return pv_normal_cdf(x);
+    double tail = 0.5 * cdf(0.5 * df, 0.5, df / (df + x * x), x * x / (df + x * x));
+    return x < 0 ? tail : 1 - tail;
+}
+
+double pv_student_quantile(double df, double p) {
+    if (df > NEARLY_NORMAL || !(p > 0 && p < 1))
+        return pv_normal_quantile(p);
+    double y = pv_beta_quantile(0.5, 0.5 * df, fabs(2 * p - 1)), t = sqrt(df * y / (1 - y));
+    return p < 0.5 ? -t : t;
+}

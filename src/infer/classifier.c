@@ -4,7 +4,7 @@
 
 #include "data/data.h"
 #include "data/schema_learn.h"
-#include "infer/infer.h"
+#include "infer/combined.h"
 
 void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     if (!classifier)
@@ -20,7 +20,9 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     pv_posterior_free(ctx, classifier->posterior);
     pv__free(ctx, classifier->draw_log_marginal);
     pv__trace_free(ctx, classifier->trace);
-    pv__agreement_free(ctx, classifier->agreement);
+    pv__combination_free(ctx, classifier->combination);
+    pv__free(ctx, classifier->centre);
+    pv__free(ctx, classifier->spread);
     pv__free(ctx, classifier->standard_error);
     pv__free(ctx, classifier->covariance);
     pv_stratified_free(ctx, classifier->stratified);

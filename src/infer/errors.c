@@ -4,8 +4,8 @@
  * prevalence to hold the intercepts has the same for its slopes; from the intercepts' part it takes
  * diag(1/n_j) + 1/n_0, n the label masses, which are the design's and no chance (Prentice and Pyke 1979), and adds
  * (diag(1/pi_j) + 1/pi_0)/N_pr for a prevalence of N_pr observations (docs/method.md, 9).
- * A line between profile and iw, sampling weights, clusters: the sandwich, since there weights are no counts of
- * independent rows. Else the curvature from differences of the gradient, where that is cheap.
+ * Weighted and combined estimates, sampling weights, clusters: the sandwich (combined.c). Else the curvature from
+ * differences of the gradient, where that is cheap.
  */
 #include <math.h>
 #include <string.h>
@@ -14,8 +14,7 @@
 #include "infer/density.h"
 
 enum { PARAMS_MAX = 300 };
-/* Rows times parameters squared that take some tenths of a second: by differences, and by the sandwich. */
-static const double DIFFERENCES_MAX = 2e7, SANDWICH_MAX = 3e7;
+static const double DIFFERENCES_MAX = 2e7; /* rows times parameters squared that take some tenths of a second */
 
 /* ---- covariances of the parameters ------------------------------------------------------------------------------- */
 
@@ -87,17 +86,6 @@ static void from_factor(size_t P, size_t first, const double *factor, double *co
         }
 }
 
-static pv_status from_sandwich(pv_ctx *ctx, const pv__problem *problem, double t, const double *w, double *covariance) {
-    size_t P = pv_model_params(problem->model);
-    double *factor;
-    PV_TRY(pv__alloc(ctx, P, P * sizeof *factor, &factor));
-    pv_status status = pv__sandwich_factor(ctx, problem, t, w, factor);
-    if (status == PV_OK)
-        from_factor(P, 0, factor, covariance);
-    pv__free(ctx, factor);
-    return status;
-}
-
 /* The posterior as a function of the slopes alone, for a loss that knows no intercept. */
 typedef struct slopes {
     const pv_density *all;
@@ -153,7 +141,7 @@ static const char *reason(const pv__problem *problem, const pv__solution *soluti
     if (pv_loss_of_design(loss) || pv_loss_is_relative(loss))
         return NULL;
     if (!pv_loss_has_marginal(loss))
-        return "weights of `loss=iw` are no counts of rows; `loss=ig` with `infer=robust` has them";
+        return "weights of `loss=iw` are no counts of rows, and with these options they take longer than the fit";
     if (problem->options->marginal != PV_MARGINAL_PROFILE)
         return "only `marginal=profile` has them; `infer=laplace` may";
     return NULL;
@@ -214,50 +202,85 @@ static void transpose(size_t P, double *square) {
         }
 }
 
-static pv_status set_errors(pv_ctx *ctx, const double *covariance, const double *w, pv_classifier *c) {
+/* covariance [P][P] of the parameters to that of the coefficients, made [P][P]. */
+static pv_status to_coefficients(pv_ctx *ctx, const pv_classifier *c, const double *covariance, double *made) {
     size_t P = pv_model_params(c->model);
     double *map = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, 2 * P + 2, P * sizeof *map, &map));
-    PV_GOTO(done, pv__alloc(ctx, P, sizeof(double), &c->standard_error));
-    PV_GOTO(done, pv__alloc(ctx, P * P, sizeof(double), &c->covariance));
     for (size_t i = 0; i < P; i++)
-        PV_GOTO(done, weights_of(ctx, c, w, i, map + P * P, map + i * P));
+        PV_GOTO(done, weights_of(ctx, c, c->w, i, map + P * P, map + i * P));
     double *half = map + (P + 2) * P;
     combine(P, map, covariance, half);
     transpose(P, half);
-    combine(P, map, half, c->covariance);
-    for (size_t a = 0; a < P; a++) {
+    combine(P, map, half, made);
+    for (size_t a = 0; a < P; a++)
         for (size_t b = 0; b < a; b++) /* rounding may differ */
-            c->covariance[b * P + a] = c->covariance[a * P + b];
-        c->standard_error[a] = sqrt(c->covariance[a * P + a]);
-    }
+            made[b * P + a] = made[a * P + b];
 done:
     pv__free(ctx, map);
     return status;
 }
 
+pv_status pv__errors_of(pv_ctx *ctx, const pv_classifier *c, const double *covariance, double *errors) {
+    size_t P = pv_model_params(c->model);
+    double *made;
+    PV_TRY(pv__alloc(ctx, P, P * sizeof *made, &made));
+    pv_status status = to_coefficients(ctx, c, covariance, made);
+    for (size_t a = 0; status == PV_OK && a < P; a++)
+        errors[a] = sqrt(made[a * (P + 1)]);
+    pv__free(ctx, made);
+    return status;
+}
+
+pv_status pv__set_errors(pv_ctx *ctx, const double *covariance, pv_classifier *c) {
+    size_t P = pv_model_params(c->model);
+    if (!c->standard_error)
+        PV_TRY(pv__alloc(ctx, P, sizeof(double), &c->standard_error));
+    PV_TRY(pv__alloc(ctx, P * P, sizeof(double), &c->covariance));
+    PV_TRY(to_coefficients(ctx, c, covariance, c->covariance));
+    for (size_t a = 0; a < P; a++)
+        c->standard_error[a] = sqrt(c->covariance[a * (P + 1)]);
+    return PV_OK;
+}
+
+/* The covariance of the parameters, what it is about, and that of the coefficients. */
+static pv_status keep(pv_ctx *ctx, const double *covariance, const double *centre, double df, pv_classifier *c) {
+    size_t P = pv_model_params(c->model);
+    PV_TRY(pv__set_errors(ctx, covariance, c));
+    if (!pv_model_has_coefficients(c->model) || pv_loss_is_relative(c->loss))
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, P * P, sizeof(double), &c->spread));
+    memcpy(c->spread, covariance, P * P * sizeof *covariance);
+    c->spread_df = df;
+    if (!centre)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, P, sizeof(double), &c->centre));
+    memcpy(c->centre, centre, P * sizeof *centre);
+    return PV_OK;
+}
+
 pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution, pv_classifier *c) {
     size_t P = pv_model_params(problem->model);
-    double exponent = c->agreement ? c->agreement->exponent : 0, *covariance;
-    double size = (double)problem->n * (double)(P * P);
+    const pv_combination *m = c->combination;
+    double *covariance, size = (double)problem->n * (double)(P * P);
     bool simple = is_simple(problem), found = true, survey = problem->sampling || problem->cluster;
-    bool sandwich = exponent > 0 || (simple && survey);
+    if (m && m->use != PV_ESTIMATE_EFFICIENT)
+        return keep(ctx, m->covariance, m->weighted, m->df_risk, c);
+    if (m && survey)
+        return keep(ctx, m->efficient_covariance, NULL, HUGE_VAL, c);
     c->no_errors = reason(problem, solution);
-    if (!c->no_errors && survey && !sandwich)
+    if (!c->no_errors && survey)
         c->no_errors = "for sampling weights and clusters only `loss=plain` and `marginal=profile` have them";
-    if (!c->no_errors && sandwich && size > SANDWICH_MAX)
-        c->no_errors = "by the sandwich they take longer than the fit; `infer=robust` has them";
-    else if (!c->no_errors && !sandwich && !simple && size > DIFFERENCES_MAX)
+    if (!c->no_errors && !simple && size > DIFFERENCES_MAX)
         c->no_errors = "with these options they take longer than the fit; `infer=laplace` has them";
     if (c->no_errors)
         return PV_OK;
     PV_TRY(pv__alloc(ctx, P, P * sizeof *covariance, &covariance));
-    pv_status status = sandwich ? from_sandwich(ctx, problem, exponent, solution->w, covariance)
-                       : simple ? from_information(ctx, problem, solution->w, covariance, &found)
-                                : from_differences(ctx, problem, solution->w, covariance);
+    pv_status status = simple ? from_information(ctx, problem, solution->w, covariance, &found)
+                              : from_differences(ctx, problem, solution->w, covariance);
     if (status == PV_OK && found)
-        status = set_errors(ctx, covariance, solution->w, c);
+        status = keep(ctx, covariance, NULL, HUGE_VAL, c);
     else if (status == PV_OK)
         c->no_errors = "the curvature is not positive in every direction";
     pv__free(ctx, covariance);

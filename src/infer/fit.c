@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "data/schema_learn.h"
-#include "infer/infer.h"
+#include "infer/combined.h"
 #include "infer/rules.h"
 #include "infer/density.h"
+#include "infer/infer.h"
 #include "model/device_table.h"
 
 /* ---- understanding the options ----------------------------------------------------------------------------------- */
@@ -133,75 +134,78 @@ static pv_status read_intercept_prior(pv_ctx *ctx, pv__problem *problem) {
     bool marginal = pv_loss_has_marginal(pv__problem_loss(problem));
     bool profile = marginal && o->marginal == PV_MARGINAL_PROFILE;
     if (strcmp(text, "auto") == 0) {
-        if (!marginal || !(problem->population.prevalence_n > 0))
+        if (o->infer == PV_INFER_ROBUST)
+            text = "none";
+        else if (!marginal || !(problem->population.prevalence_n > 0))
             text = "normal:10";
         else
-            text = profile && o->infer > PV_INFER_ML && o->infer != PV_INFER_ROBUST && !problem->whole ? "jeffreys"
-                                                                                                       : "none";
+            text = profile && o->infer > PV_INFER_ML && !problem->whole ? "jeffreys" : "none";
     }
     if (strcmp(text, "jeffreys") == 0 && o->infer != PV_INFER_ML)
         add_half_counts(problem);
     return pv__intercept_parse(ctx, o, text, &problem->intercept_prior);
 }
 
-/* What the two options for models that may be wrong stand for. Those who ask for what is not there are told. */
-static pv_status read_robust(pv_ctx *ctx, pv__problem *problem) {
+static pv_status read_match(pv_ctx *ctx, pv__problem *problem, bool stated) {
+    const pv_fit_options *o = problem->options;
+    problem->match = (pv_match)o->match;
+    if (problem->match == PV_MATCH_NONE)
+        return PV_OK;
+    if (problem->stratified)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`match=full` moves one output bias, and every stratum has a prevalence of its own:\nleave it "
+                        "out");
+    if (pv_loss_of_design(pv__problem_loss(problem)))
+        return pv__fail(ctx, PV_ERR_USAGE, "`match=full`: `loss=%s` has no prevalence to match; leave `match` out",
+                        pv_loss_name((pv_loss)o->loss));
+    if (!pv__model_is_free(problem->model))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`match=full` moves each label's odds, which thresholds of ordered labels cannot:\nleave it "
+                        "out");
+    if (!stated)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`match=full` needs a stated `prevalence`, and no `population-sample`:\nleave `match` out");
+    return PV_OK;
+}
+
+/* Which estimate is wanted, and whether the options allow it. */
+static pv_status read_weighting(pv_ctx *ctx, pv__problem *problem) {
     const pv_fit_options *o = problem->options;
     bool profile = pv__is_profile(problem), linear = pv_model_has_coefficients(problem->model) && !problem->data;
     bool stated = problem->has_prevalence && !problem->unlabelled && problem->population.prevalence_n > 0;
-    if (problem->stratified) { /* strata.c refuses what is more than that */
-        problem->match = PV_MATCH_NONE;
-        problem->robust = o->infer == PV_INFER_ROBUST ? 1 : 0;
-        return PV_OK;
-    }
-    bool sandwich = o->infer == PV_INFER_ROBUST;
-    bool points = o->infer == PV_INFER_MAP || o->infer == PV_INFER_ML || sandwich;
-    problem->match = (pv_match)o->match;
-    if (problem->match == PV_MATCH_AUTO)
-        problem->match = profile && linear && stated ? PV_MATCH_SHRUNK : PV_MATCH_NONE;
-    if (problem->match != PV_MATCH_NONE && pv_loss_of_design(pv__problem_loss(problem)))
-        return pv__fail(ctx, PV_ERR_USAGE, "`match=%s`: `loss=%s` has no prevalence to match;\nleave `match` out",
-                        pv_match_name(problem->match), pv_loss_name((pv_loss)o->loss));
-    if (problem->match != PV_MATCH_NONE && !pv__model_is_free(problem->model))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`match=%s` moves each label's odds, which thresholds of ordered labels cannot:\nleave it out",
-                        pv_match_name(problem->match));
-    if (problem->match != PV_MATCH_NONE && !stated)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`match=%s` needs a stated `prevalence`, and no `population-sample`:\nleave `match` out",
-                        pv_match_name(problem->match));
-    if (problem->match == PV_MATCH_SHRUNK && !profile)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`match=shrunk` belongs to `loss=ig` with `marginal=profile`; `match=full` is for all");
-    bool between = profile && stated && problem->batch == 0 && points;
+    bool sandwich = o->infer == PV_INFER_ROBUST, points = sandwich || o->infer <= PV_INFER_ML;
     bool plain = pv_loss_of_design(pv__problem_loss(problem)) && problem->batch == 0;
-    if (sandwich && !((between || plain) && linear))
+    bool has_both = pv__has_combination(problem);
+    PV_TRY(read_match(ctx, problem, stated));
+    if (sandwich && !(((profile && stated && problem->batch == 0) || plain) && linear))
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`infer=robust` is for `model=linear` in the full batch, with `loss=plain`, or with `loss=ig`, "
                         "`marginal=profile` and a stated prevalence:\nchoose another `infer`, or change these");
-    if ((problem->sampling || problem->cluster) && o->infer > PV_INFER_ML && !sandwich)
+    if ((problem->sampling || problem->cluster) && !points)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`infer=%s` takes %s are not: its intervals would be too narrow.\nUse `infer=robust`%s",
                         pv_inference_name((pv_inference)o->infer),
                         problem->cluster ? "rows as independent, which those of a cluster"
                                          : "weights as counts, which sampling weights",
                         problem->cluster ? "" : ", or `weights-are=counts` if they are counts");
-    if (strcmp(o->robust, "auto") == 0) {
-        problem->robust = !between || !linear || o->infer == PV_INFER_ML ? 0 : sandwich ? 1 : (double)NAN;
+    if (strcmp(o->weighting, "auto") == 0) {
+        problem->use = sandwich                               ? PV_ESTIMATE_WEIGHTED
+                       : o->infer == PV_INFER_MAP && has_both ? PV_ESTIMATE_COMBINED
+                                                              : PV_ESTIMATE_EFFICIENT;
         return PV_OK;
     }
-    if (!pv__parse_real(o->robust, &problem->robust) || !(problem->robust >= 0 && problem->robust <= 1))
-        return pv__fail(ctx, PV_ERR_USAGE, "`robust=%s`: 'auto', or a number from 0 (profile) to 1 (iw)", o->robust);
-    if (problem->robust > 0 && !pv__model_is_free(problem->model))
+    if (strcmp(o->weighting, "0") != 0 && strcmp(o->weighting, "1") != 0)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`robust=%s` is for models that move the odds of each label, which thresholds of ordered "
-                        "labels cannot:\nleave it out, or choose another `model`",
-                        o->robust);
-    if (problem->robust > 0 && !between)
+                        "`weighting=%s`: 'auto', 0 (the efficient estimate) or 1 (the weighted estimate)",
+                        o->weighting);
+    problem->use = *o->weighting == '1' ? PV_ESTIMATE_WEIGHTED : PV_ESTIMATE_EFFICIENT;
+    if (problem->use == PV_ESTIMATE_WEIGHTED && !(has_both && points))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`robust=%s` is for `loss=ig` with `marginal=profile`, a stated prevalence, tables in the full "
-                        "batch, and `infer=map`, ml or robust:\nleave it out, or change these",
-                        o->robust);
+                        "`weighting=1` is for `model=linear` with `loss=ig`, `marginal=profile` and a stated "
+                        "prevalence, in the full batch, and `infer=map`, ml or robust:\nleave it out, or change these");
+    if (problem->use == PV_ESTIMATE_EFFICIENT && sandwich && !plain)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`weighting=0`: `infer=robust` is the weighted estimate; choose `infer=ml`, or leave it out");
     return PV_OK;
 }
 
@@ -295,7 +299,8 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
                              .map = options->infer != PV_INFER_ML,
                              .feature = schema->feature,
                              .stratified = design->strata > 1 ? design->stated : NULL,
-                             .sampled = design};
+                             .sampled = design,
+                             .counted = data->weight};
     problem->targets.stratum = design->stratum;
     if (params > 100000000)
         return pv__fail(ctx, PV_ERR_USAGE,
@@ -337,7 +342,7 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
     seen.loss = options->loss; /* of matched sets, where that was left open */
     pv__warn_of_idle(ctx, &seen, problem->data != NULL);
     PV_TRY(check_with_data(ctx, problem));
-    return read_robust(ctx, problem);
+    return read_weighting(ctx, problem);
 }
 
 /* ---- the classifier ---------------------------------------------------------------------------------------------- */
@@ -405,25 +410,63 @@ static pv_status find_intercepts(pv_ctx *ctx, const pv__problem *problem, pv_cla
     return PV_OK;
 }
 
-/* What follows the maximum: the check, the posterior, or standard errors, and the population's own biases. */
+/* Whether one estimate has its errors by the sandwich: of weights that are no counts, of clusters, where asked for. */
+static bool is_weighed_alone(const pv__problem *problem) {
+    pv_loss loss = pv__problem_loss(problem);
+    bool linear = pv_model_has_coefficients(problem->model) && !problem->data && problem->batch == 0;
+    bool asked = problem->options->infer == PV_INFER_ROBUST || problem->sampling || problem->cluster;
+    bool points = problem->options->infer <= PV_INFER_ML || problem->options->infer == PV_INFER_ROBUST;
+    return linear && points && !pv_loss_is_relative(loss) &&
+           ((pv_loss_of_design(loss) && asked) || loss == PV_LOSS_IW) &&
+           !(problem->map && problem->prior.kind == PV_PRIOR_LAPLACE);
+}
+
+/* The two estimates of a linear model, which of them is w, and what they say of each other. */
+static pv_status estimate(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution, pv_classifier *c) {
+    bool both = pv__has_combination(problem), alone = is_weighed_alone(problem);
+    bool points = problem->use != PV_ESTIMATE_EFFICIENT || problem->options->infer == PV_INFER_ROBUST;
+    if ((!both && !alone) || (problem->options->bare && !points))
+        return PV_OK;
+    if (!pv__combination_is_cheap(problem)) {
+        if (points)
+            pv__log(ctx, PV_LOG_WARNING,
+                    "the weighted estimate would take much longer than the fit, with %zu rows and %zu coefficients: "
+                    "the efficient one is kept, which is right where the linear model is",
+                    problem->n, pv_model_params(problem->model));
+        return PV_OK;
+    }
+    double *w;
+    PV_TRY(pv__alloc(ctx, pv_model_params(problem->model), sizeof *w, &w));
+    memcpy(w, solution->w, pv_model_params(problem->model) * sizeof *w);
+    pv_status status = both ? pv__combine(ctx, problem, c->schema, problem->use, w, &c->combination)
+                            : pv__weigh_alone(ctx, problem, c->schema, w, &c->combination);
+    if (status == PV_OK && c->combination && points)
+        memcpy(solution->w, w, pv_model_params(problem->model) * sizeof *w);
+    pv__free(ctx, w);
+    if (status == PV_OK && !c->combination && problem->use == PV_ESTIMATE_COMBINED)
+        pv__log(ctx, PV_LOG_WARNING,
+                "the weighted estimate has no finite optimum: the efficient one is kept, which is right where the "
+                "linear model is");
+    else if (status == PV_OK && !c->combination && points)
+        status = pv__fail(ctx, PV_ERR_NUMERIC,
+                          "the weighted estimate has no finite optimum, or no positive curvature there: `prior` "
+                          "normal:2.5, or fewer columns, give it one; `weighting=0` does without it");
+    return status;
+}
+
+/* What follows the maximum: the weighted estimate, the posterior, or standard errors, and the population's own biases.
+ */
 static pv_status follow_up(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution, pv_classifier *c) {
     bool usable = solution->stop != PV_STOP_INTERRUPTED && solution->stop != PV_STOP_DIVERGED;
-    if (usable && pv__is_checked(problem)) {
-        PV_TRY(pv__agreement_new(ctx, (size_t)c->schema->classes, &c->agreement));
-        pv_status status = pv__check_population(ctx, problem, solution, c->agreement);
-        if (status != PV_OK) { /* half a check is none */
-            pv__agreement_free(ctx, c->agreement);
-            c->agreement = NULL;
-            return status;
-        }
-    }
+    bool draws = problem->options->infer > PV_INFER_ML && problem->options->infer != PV_INFER_ROBUST;
     pv__problem labelled = pv__labelled(problem);
     if (usable && !problem->options->bare)
         PV_TRY(pv__separation_mark(ctx, &labelled, solution->w, &c->separated));
-    if (problem->options->infer > PV_INFER_ML && solution->stop != PV_STOP_INTERRUPTED)
-        PV_TRY(problem->options->infer == PV_INFER_ROBUST ? pv__sandwich(ctx, problem, problem->robust, solution->w, c)
-                                                          : pv__fit_posterior(ctx, problem, solution, c));
-    if (!problem->options->bare && problem->options->infer <= PV_INFER_ML && usable)
+    if (usable)
+        PV_TRY(estimate(ctx, problem, solution, c));
+    if (draws && solution->stop != PV_STOP_INTERRUPTED)
+        PV_TRY(pv__fit_posterior(ctx, problem, solution, c));
+    if (!problem->options->bare && !draws && usable)
         PV_TRY(pv__standard_errors(ctx, problem, solution, c));
     if (pv_loss_is_relative(c->loss) && problem->has_prevalence)
         return find_intercepts(ctx, problem, c);
@@ -447,7 +490,7 @@ static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset
         memcpy(c->stratified->log_marginal, c->log_marginal + c->schema->classes,
                pv__ratio_sets(problem) * (size_t)c->schema->classes * sizeof(double));
     status = follow_up(ctx, problem, &solution, c);
-    bool kept = problem->options->infer <= PV_INFER_ML || c->posterior;
+    bool kept = problem->options->infer <= PV_INFER_ML || problem->options->infer == PV_INFER_ROBUST || c->posterior;
     if (status == PV_ERR_INTERRUPTED && kept) { /* what there is stays, as that of a fit that was stopped */
         solution.stop = PV_STOP_INTERRUPTED;
         status = PV_OK;

@@ -252,17 +252,6 @@ done:
     return status;
 }
 
-pv_status pv__fit_roughly(pv_ctx *ctx, const pv__problem *problem, double tolerance, const pv__precondition *metric,
-                          double *w, pv_stop *stop) { // NOLINT(readability-non-const-parameter): it is found there
-    pv__solution solution = {.w = w};
-    pv__objective *objective;
-    PV_TRY(pv__objective_new(ctx, problem, pv__problem_form(problem), &objective));
-    pv_status status = descend(ctx, problem, objective, tolerance, false, metric, &solution);
-    *stop = solution.stop;
-    pv__objective_free(ctx, objective);
-    return status;
-}
-
 /* A loss without an intercept: whatever the model's is, it stays where it starts. */
 static pv_status fit_sets(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
     pv__objective *objective = NULL;

@@ -3,15 +3,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "infer/infer.h"
+#include "infer/combined.h"
 
 typedef struct summary {
     int64_t stop, iterations, has_posterior, kind, count, chains, components, diagonal, rank, posterior_stop,
         posterior_iterations, divergences, max_depth_hits, best_epoch;
     double passes, loss_value, validation, elbo, elbo_se, evidence, acceptance, step_size;
-    int64_t has_agreement, mean_df, df, chosen, separated;
-    double mean_statistic, statistic, p_value, exponent;
-    int64_t has_errors, dims;
+    int64_t has_combination, use, terms, rank_of_test, separated;
+    double statistic, p_value, df_risk, units, spread_df;
+    int64_t has_errors, has_spread, has_centre, dims;
 } summary;
 
 static summary summarise(const pv_classifier *c) {
@@ -23,18 +23,21 @@ static summary summarise(const pv_classifier *c) {
                  .loss_value = c->loss_value,
                  .validation = c->validation,
                  .has_errors = c->standard_error != NULL,
+                 .has_spread = c->spread != NULL,
+                 .has_centre = c->centre != NULL,
+                 .spread_df = c->spread_df,
                  .best_epoch = c->best_epoch,
                  .separated = c->separated};
-    const pv_agreement *a = c->agreement;
-    if (a) {
-        s.has_agreement = 1;
-        s.mean_df = a->mean_df;
-        s.df = a->df;
-        s.chosen = a->chosen;
-        s.mean_statistic = a->mean_statistic;
-        s.statistic = a->statistic;
-        s.p_value = a->p_value;
-        s.exponent = a->exponent;
+    const pv_combination *m = c->combination;
+    if (m) {
+        s.has_combination = 1;
+        s.use = m->use;
+        s.terms = (int64_t)m->terms;
+        s.rank_of_test = m->rank;
+        s.statistic = m->statistic;
+        s.p_value = m->p_value;
+        s.df_risk = m->df_risk;
+        s.units = m->units;
     }
     if (!p)
         return s;
@@ -63,7 +66,7 @@ static size_t add(pv_field *field, size_t n, double *values, size_t count) {
     return n + 1;
 }
 
-enum { FIELDS = 18, FINITE = 5, DIAGNOSED = 8 };
+enum { FIELDS = 20, FINITE = 5, DIAGNOSED = 8 };
 
 /* The arrays after the summary; those that are not there have no bytes. */
 static size_t arrays_of(pv_classifier *c, pv_field *field) {
@@ -72,23 +75,27 @@ static size_t arrays_of(pv_classifier *c, pv_field *field) {
     n = add(field, n, c->w, params);
     n = add(field, n, c->log_marginal, k);
     n = add(field, n, c->prevalence, k);
-    n = add(field, n, c->agreement ? c->agreement->mean : NULL, 3 * k);
+    pv_combination *m = c->combination;
+    n = add(field, n, m ? m->weighted : NULL, pv__combination_numbers(params, m));
     size_t cells = c->stratified ? (size_t)c->stratified->strata * k : 0;
     n = add(field, n, c->stratified ? c->stratified->log_marginal : NULL, cells);
-    if (!p) /* of one that has no posterior; some may not be defined */
-        return add(field, n, c->standard_error, params);
+    if (!p) { /* of one that has no posterior; some may not be defined */
+        n = add(field, n, c->standard_error, params);
+        n = add(field, n, c->centre, params);
+        return add(field, n, c->spread, params * params);
+    }
     params = p->dims;
-    pv_mixture *m = &p->mixture;
+    pv_mixture *of = &p->mixture;
     n = add(field, n, p->draws, p->count * params);
     n = add(field, n, c->draw_log_marginal, p->count * k);
     n = add(field, n, c->stratified ? c->stratified->draw_log_marginal : NULL, p->count * cells);
     n = add(field, n, p->rhat, params);
     n = add(field, n, p->ess, params);
-    n = add(field, n, m->weight, m->components);
-    n = add(field, n, m->mean, m->components * params);
-    n = add(field, n, m->factor, m->components * pv_mixture_factor_size(params, m->diagonal, m->rank));
-    n = add(field, n, m->scale, params);
-    return add(field, n, m->basis, m->rank * params);
+    n = add(field, n, of->weight, of->components);
+    n = add(field, n, of->mean, of->components * params);
+    n = add(field, n, of->factor, of->components * pv_mixture_factor_size(params, of->diagonal, of->rank));
+    n = add(field, n, of->scale, params);
+    return add(field, n, of->basis, of->rank * params);
 }
 
 pv_status pv__fitted_keep(pv_ctx *ctx, pv_classifier *c) {
@@ -112,7 +119,7 @@ static pv_status new_posterior(pv_ctx *ctx, const summary *s, size_t bytes, pv_c
         params > most / (size_t)s->count || s->components < 0 || (uint64_t)s->components > most || s->rank < 0 ||
         s->rank > PV_MIXTURE_RANK_MAX ||
         pv_mixture_factor_size(params, s->diagonal, (size_t)s->rank) > most / ((size_t)s->components + 1) + 1 ||
-        s->kind < PV_POSTERIOR_LAPLACE || s->kind > PV_POSTERIOR_ROBUST || s->posterior_stop < 0 ||
+        s->kind < PV_POSTERIOR_LAPLACE || s->kind > PV_POSTERIOR_HMC || s->posterior_stop < 0 ||
         s->posterior_stop > PV_STOP_POOR || s->chains < 0)
         return pv__checkpoint_damaged(ctx, "its posterior is damaged");
     PV_TRY(pv__alloc(ctx, 1, sizeof *c->posterior, &c->posterior));
@@ -154,16 +161,20 @@ static pv_status new_posterior(pv_ctx *ctx, const summary *s, size_t bytes, pv_c
     return pv__alloc(ctx, m->rank, params * sizeof(double), &m->basis);
 }
 
-static pv_status new_agreement(pv_ctx *ctx, const summary *s, pv_classifier *c) {
-    PV_TRY(pv__agreement_new(ctx, (size_t)c->schema->classes, &c->agreement));
-    pv_agreement *a = c->agreement;
-    a->mean_df = s->mean_df;
-    a->df = s->df;
-    a->chosen = s->chosen != 0;
-    a->mean_statistic = s->mean_statistic;
-    a->statistic = s->statistic;
-    a->p_value = s->p_value;
-    a->exponent = s->exponent;
+/* Terms follow from the schema. */
+static pv_status new_combination(pv_ctx *ctx, const summary *s, pv_classifier *c) {
+    size_t slopes = pv_model_has_coefficients(c->model) ? pv__model_slopes(c->model) : 0;
+    if (s->terms < 0 || (uint64_t)s->terms > slopes || s->use < 0 || s->use > PV_ESTIMATE_COMBINED)
+        return pv__checkpoint_damaged(ctx, "how its estimates were combined is damaged");
+    PV_TRY(pv__combination_new(ctx, pv_model_params(c->model), (size_t)s->terms, slopes, &c->combination));
+    pv_combination *m = c->combination;
+    pv__terms_of(c->schema, m->term);
+    m->use = (int)s->use;
+    m->rank = s->rank_of_test;
+    m->statistic = s->statistic;
+    m->p_value = s->p_value;
+    m->df_risk = s->df_risk;
+    m->units = s->units;
     return PV_OK;
 }
 
@@ -179,8 +190,13 @@ pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *c, bool *found) {
         return pv__checkpoint_damaged(ctx, "why a fit stopped is unknown");
     if (s.has_posterior)
         PV_TRY(new_posterior(ctx, &s, bytes, c));
-    if (s.has_agreement)
-        PV_TRY(new_agreement(ctx, &s, c));
+    size_t params = pv_model_params(c->model);
+    if (s.has_combination)
+        PV_TRY(new_combination(ctx, &s, c));
+    if (s.has_centre)
+        PV_TRY(pv__alloc(ctx, params, sizeof(double), &c->centre));
+    if (s.has_spread)
+        PV_TRY(pv__alloc(ctx, params, params * sizeof(double), &c->spread));
     if (s.has_errors)
         PV_TRY(pv__alloc(ctx, pv_model_params(c->model), sizeof(double), &c->standard_error));
     pv_field field[FIELDS];
@@ -189,6 +205,9 @@ pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *c, bool *found) {
     PV_TRY(pv__checkpoint_finite(ctx, field, s.has_posterior ? DIAGNOSED : FINITE));
     if (n > DIAGNOSED + 2) /* R-hat and effective sizes, which need not be defined, lie between */
         PV_TRY(pv__checkpoint_finite(ctx, field + DIAGNOSED + 2, n - DIAGNOSED - 2));
+    c->spread_df = s.spread_df;
+    if (c->spread && !s.has_posterior)
+        PV_TRY(pv__set_errors(ctx, c->spread, c));
     c->stop = (pv_stop)s.stop;
     c->iterations = s.iterations;
     c->separated = s.separated;

@@ -44,10 +44,9 @@ typedef struct pv__problem {
     double *joined;    /* with a sample: x of all rows, then their weights; NULL: the caller's arrays serve */
     int32_t *joined_label;
     bool estimated; /* no prevalence was stated: the sample stands for it */
-    pv_match match; /* never auto */
-    double robust;  /* the exponent asked for; NaN: the one that cross-validation chooses */
-    bool tilted;    /* this is a member of the family that robust.c has, of this exponent */
-    double exponent;
+    pv_match match;
+    pv_estimate use;                 /* of a linear model that has both (combined.c) */
+    const double *counted;           /* [n], the caller's weights; targets may have others. NULL: all 1 */
     char *const *feature;            /* [inputs], names for messages */
     const int32_t *cluster;          /* [n], rows that were sampled together; NULL: none */
     bool sampling;                   /* weights are sampling weights */
@@ -79,8 +78,6 @@ static inline bool pv__is_profile(const pv__problem *problem) {
 
 /* How the fit's loss is worked out. */
 static inline pv__form pv__problem_form(const pv__problem *problem) {
-    if (problem->tilted)
-        return PV_FORM_SELECTION;
     return pv__loss_form(pv__problem_loss(problem), (pv_marginal)problem->options->marginal, problem->batch > 0);
 }
 
@@ -258,6 +255,12 @@ pv_status pv__coefficients_of(pv_ctx *ctx, const pv_classifier *classifier, cons
 pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
                               pv_classifier *classifier);
 
+/* Standard errors [params] of the coefficients, from the covariance [params][params] of the parameters. */
+PV_MUST_USE pv_status pv__errors_of(pv_ctx *ctx, const pv_classifier *classifier, const double *covariance,
+                                    double *errors);
+/* standard_error and covariance of the coefficients from the covariance [params][params] of w. */
+PV_MUST_USE pv_status pv__set_errors(pv_ctx *ctx, const double *covariance, pv_classifier *classifier);
+
 /* ---- matched sets (matched.c) ------------------------------------------------------------------------------------ */
 
 /* Gives w the intercept by which the sample's mean risk is the prevalence. */
@@ -364,43 +367,10 @@ pv_status pv__match_shift(pv_ctx *ctx, const pv__problem *problem, const double 
                           const double *b, double *shift);
 void pv__match_rows(const pv_ctx *ctx, const pv__problem *problem, size_t *begin, size_t *end);
 
-/* ---- models that may be wrong (robust.c, agree.c) ---------------------------------------------------------------- */
-
-/* The member of exponent t of the family between profile and iw, as a problem; where fold is not NULL, the rows of one
- * are left out. On failure *made holds what there is, to be freed. */
-typedef struct pv__tilted {
-    pv__problem problem;
-    double *block;
-} pv__tilted;
-pv_status pv__tilt(pv_ctx *ctx, const pv__problem *problem, double t, const int32_t *fold, int32_t left_out,
-                   pv__tilted *made);
-void pv__tilted_free(pv_ctx *ctx, pv__tilted *tilted);
-/* (fit_full_batch.c) Its optimum from w, in place, with no more than a tolerance to it. */
-pv_status pv__fit_roughly(pv_ctx *ctx, const pv__problem *problem, double tolerance, const pv__precondition *metric,
-                          double *w, pv_stop *stop);
-
-/* Whether the fit is one that pv__check_population can judge. */
-bool pv__is_checked(const pv__problem *problem);
-/* Judges the line of profile, and where asked for, or found wrong, takes another of the family in its place. */
-pv_status pv__check_population(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution, pv_agreement *found);
-/* Moves output biases, and those of draws, by as much as the options say. */
+/* Moves output biases to a known prevalence, where the options say so: networks, and the losses that do not hold it. */
 pv_status pv__match_population(pv_ctx *ctx, const pv__problem *problem, pv_classifier *classifier);
-/* (agree.c) All of an agreement but exponent and shift, at the profile's optimum w and its marginal lambda [classes].
- * loglik [n][classes] is room for log-likelihoods. */
-pv_status pv__agree(pv_ctx *ctx, const pv__problem *problem, const double *lambda, const double *w, double *loglik,
-                    pv_agreement *found);
-/* (sandwich.c) The lower factor [params][params] of the covariance of w, the optimum of exponent t. */
-pv_status pv__sandwich_factor(pv_ctx *ctx, const pv__problem *problem, double t, const double *w, double *factor);
-/* Draws about it. */
-pv_status pv__sandwich(pv_ctx *ctx, const pv__problem *problem, double t, const double *w, pv_classifier *c);
 /* (precondition.c) A curvature of parameter i's prior that bounds its own from above; 0 without map. */
 double pv__prior_curvature(const pv__problem *problem, size_t i, double w);
-/* (agree_strata.c) The same of rows taken by stratum and label; lambda [strata][classes]. */
-pv_status pv__agree_strata(pv_ctx *ctx, const pv__problem *problem, const double *lambda, const double *loglik,
-                           pv_agreement *found);
-pv_status pv__agreement_new(pv_ctx *ctx, size_t classes, pv_agreement **made);
-void pv__agreement_free(pv_ctx *ctx, pv_agreement *agreement);
-
 /* The pull towards a known prevalence in minibatches of the paper's marginal, before the biases are matched exactly. */
 static inline double pv__known_strength(const pv__problem *problem) {
     double total = 0;

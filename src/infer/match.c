@@ -269,3 +269,49 @@ done:
     pv__free(ctx, logits);
     return status;
 }
+
+/* ---- after the fit ----------------------------------------------------------------------------------------------- */
+
+static void move_all(const pv__problem *problem, const double *shift, pv_classifier *c) {
+    pv_posterior *p = c->posterior;
+    pv_model_shift(problem->model, shift, c->w);
+    for (size_t i = 0; p && i < p->count; i++)
+        pv__model_shift_draw(problem->model, shift, p->dims, p->draws + i * p->dims);
+    for (size_t i = 0; p && i < p->mixture.components; i++)
+        pv_model_shift(problem->model, shift, p->mixture.mean + i * p->dims);
+}
+
+/* Of a loss whose marginal is the mean that was moved, at the maximum and at each draw. */
+static pv_status find_marginals(pv_ctx *ctx, const pv__problem *problem, pv_classifier *c) {
+    const pv_posterior *p = c->posterior;
+    size_t k = (size_t)problem->targets.classes;
+    PV_TRY(pv__log_marginal(ctx, problem, NULL, c->w, NULL, c->log_marginal));
+    for (size_t i = 0; p && i < p->count; i++) {
+        PV_TRY(pv__go_on(ctx));
+        PV_TRY(pv__log_marginal(ctx, problem, NULL, p->draws + i * p->dims, NULL, c->draw_log_marginal + i * k));
+    }
+    return PV_OK;
+}
+
+pv_status pv__match_population(pv_ctx *ctx, const pv__problem *problem, pv_classifier *c) {
+    size_t n = problem->n, k = (size_t)problem->targets.classes, begin, end;
+    double *block;
+    if (problem->match == PV_MATCH_NONE)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, n * (k + 1) + 2 * k, sizeof *block, &block));
+    double *a = block + n * k, *target = a + n, *shift = target + k;
+    pv_status status;
+    for (size_t y = 0; y < k; y++) /* profile's own; the others' is the mean that is to be moved */
+        target[y] = pv__is_profile(problem) ? exp(c->log_marginal[y]) : problem->population.prevalence[y];
+    pv__match_rows(ctx, problem, &begin, &end);
+    pv_targets own = pv__targets_slice(&problem->targets, begin, end - begin);
+    PV_GOTO(done, pv__objective_loglik_of(ctx, problem, c->w, begin, end, block));
+    pv__plugin_weights(&own, target, problem->mass, a + begin);
+    PV_GOTO(done, pv__match_shift(ctx, problem, block, a, target, shift));
+    move_all(problem, shift, c);
+    if (!pv__is_profile(problem))
+        PV_GOTO(done, find_marginals(ctx, problem, c));
+done:
+    pv__free(ctx, block);
+    return status;
+}

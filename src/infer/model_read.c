@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 #include "data/schema_learn.h"
-#include "infer/infer.h"
+#include "infer/combined.h"
 #include "infer/model_file.h"
 #include "base/json.h"
 #include "model/model.h"
@@ -304,32 +304,42 @@ static pv_status get_sample(const reader *r, pv_classifier *c) {
     return get_text(r, sample, "source", &c->sample_source);
 }
 
-static pv_status get_numbers(const reader *r, json_t *list, size_t n, double *values) {
-    if (json_array_size(list) != n)
-        return damaged(r, "how it agrees with the population is damaged");
-    for (size_t i = 0; i < n; i++)
-        values[i] = json_number_value(json_array_get(list, i));
-    return PV_OK;
+/* NaN or null: infinite. */
+static double get_df(json_t *value) {
+    double df = json_is_number(value) ? json_number_value(value) : HUGE_VAL;
+    return df >= 1 ? df : 1;
 }
 
-/* Absent, or null: nothing was checked. */
-static pv_status get_agreement(const reader *r, pv_classifier *c) {
-    json_t *from = json_object_get(r->root, "agreement");
-    size_t k = (size_t)c->schema->classes;
+/* Absent, or null: there is none. */
+static pv_status get_combination(const reader *r, pv_classifier *c) {
+    json_t *from = json_object_get(r->root, "combination"), *term = json_object_get(from, "term");
+    size_t P = pv_model_params(c->model), slopes = json_array_size(term);
+    json_int_t terms = json_integer_value(json_object_get(from, "terms"));
+    const char *use = json_string_value(json_object_get(from, "use"));
+    pv_estimate estimate;
+    double *numbers;
     if (!json_is_object(from))
         return PV_OK;
-    PV_TRY(pv__agreement_new(r->ctx, k, &c->agreement));
-    pv_agreement *a = c->agreement;
-    PV_TRY(get_numbers(r, json_object_get(from, "mean"), k, a->mean));
-    PV_TRY(get_numbers(r, json_object_get(from, "z"), k, a->z));
-    PV_TRY(get_numbers(r, json_object_get(from, "shift"), k, a->shift));
-    a->mean_statistic = json_number_value(json_object_get(from, "mean_statistic"));
-    a->mean_df = json_integer_value(json_object_get(from, "mean_df"));
-    a->statistic = json_number_value(json_object_get(from, "statistic"));
-    a->p_value = json_number_value(json_object_get(from, "p_value"));
-    a->df = json_integer_value(json_object_get(from, "df"));
-    a->exponent = json_number_value(json_object_get(from, "exponent"));
-    a->chosen = json_is_true(json_object_get(from, "chosen"));
+    if (!pv_model_has_coefficients(c->model) || slopes != pv__model_slopes(c->model) || terms < 0 ||
+        (size_t)terms > slopes || !use || !pv_estimate_find(use, &estimate))
+        return damaged(r, "how its estimates were combined is damaged");
+    PV_TRY(pv__combination_new(r->ctx, P, (size_t)terms, slopes, &c->combination));
+    pv_combination *m = c->combination;
+    m->use = (int)estimate;
+    PV_TRY(get_array(r, "combination", pv__combination_numbers(P, m), true, &numbers));
+    memcpy(m->weighted, numbers, pv__combination_numbers(P, m) * sizeof *numbers);
+    pv__free(r->ctx, numbers);
+    for (size_t i = 0; i < slopes; i++) {
+        json_int_t own = json_integer_value(json_array_get(term, i));
+        if (own < 0 || own >= terms)
+            return damaged(r, "how its estimates were combined is damaged");
+        m->term[i] = (int32_t)own;
+    }
+    m->statistic = json_number_value(json_object_get(from, "statistic"));
+    m->p_value = json_number_value(json_object_get(from, "p_value"));
+    m->rank = json_integer_value(json_object_get(from, "rank"));
+    m->units = json_number_value(json_object_get(from, "units"));
+    m->df_risk = get_df(json_object_get(from, "df_risk"));
     return PV_OK;
 }
 
@@ -344,7 +354,14 @@ static pv_status get_errors(const reader *r, pv_classifier *c) {
     for (size_t i = 0; i < params; i++)
         if (c->standard_error[i] < 0)
             return damaged(r, "a standard error is negative");
-    return PV_OK;
+    json_t *arrays = json_object_get(r->root, "arrays");
+    if (json_object_get(arrays, "centre"))
+        PV_TRY(get_array(r, "centre", params, false, &c->centre));
+    if (!json_object_get(arrays, "spread") || !pv_model_has_coefficients(c->model))
+        return PV_OK;
+    PV_TRY(get_array(r, "spread", params * params, false, &c->spread));
+    c->spread_df = get_df(json_object_get(r->root, "spread_df"));
+    return pv__set_errors(r->ctx, c->spread, c);
 }
 
 static pv_status get_scalars(const reader *r, pv_classifier *c) {
@@ -536,7 +553,7 @@ static pv_status read_header(reader *r, pv_classifier *c) {
     for (size_t y = 0; y < classes; y++)
         if (!(c->log_marginal[y] <= 1e-9))
             return damaged(r, "a marginal probability is above 1");
-    PV_TRY(get_agreement(r, c));
+    PV_TRY(get_combination(r, c));
     PV_TRY(get_errors(r, c));
     PV_TRY(get_stratified(r, c));
     PV_TRY(get_posterior(r, c));

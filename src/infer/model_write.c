@@ -3,6 +3,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "infer/combined.h"
 #include "infer/infer.h"
 #include "infer/model_file.h"
 #include "base/json.h"
@@ -115,15 +116,17 @@ static json_t *sample_of(const pv_classifier *c) {
                      (json_int_t)c->sample_rows, "estimated", (int)c->estimated);
 }
 
-static json_t *agreement_of(const pv_classifier *c) {
-    const pv_agreement *a = c->agreement;
-    size_t k = (size_t)c->schema->classes;
-    if (!a)
+static json_t *combination_of(const pv_classifier *c) {
+    const pv_combination *m = c->combination;
+    if (!m)
         return json_null();
-    return json_pack("{s:o, s:o, s:o, s:f, s:I, s:f, s:f, s:I, s:f, s:b}", "mean", numbers(a->mean, k), "z",
-                     numbers(a->z, k), "shift", numbers(a->shift, k), "mean_statistic", a->mean_statistic, "mean_df",
-                     (json_int_t)a->mean_df, "statistic", a->statistic, "p_value", a->p_value, "df", (json_int_t)a->df,
-                     "exponent", a->exponent, "chosen", (int)a->chosen);
+    json_t *term = json_array();
+    for (size_t i = 0; i < m->slopes; i++)
+        if (json_array_append_new(term, json_integer(m->term[i])) != 0)
+            return json_decref(term), NULL;
+    return json_pack("{s:s, s:I, s:o, s:f, s:f, s:I, s:o, s:f}", "use", pv_estimate_name((pv_estimate)m->use), "terms",
+                     (json_int_t)m->terms, "term", term, "statistic", m->statistic, "p_value", m->p_value, "rank",
+                     (json_int_t)m->rank, "df_risk", real_or_null(m->df_risk), "units", m->units);
 }
 
 /* Takes record over. */
@@ -140,8 +143,8 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
         columns(c->schema), "prevalence_n", strength, "data", "source", pv__json_text(c->source), "hash", hash, "rows",
         (json_int_t)c->rows, "dropped", (json_int_t)c->dropped, "fit", "stop", pv_stop_name(c->stop), "iterations",
         (json_int_t)c->iterations, "passes", c->passes, "loss", real_or_null(c->loss_value), "seed",
-        (json_int_t)c->seed, "separated", (json_int_t)c->separated, "sample", sample_of(c), "agreement",
-        agreement_of(c), "record", record, "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
+        (json_int_t)c->seed, "separated", (json_int_t)c->separated, "sample", sample_of(c), "combination",
+        combination_of(c), "record", record, "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
     const pv_reference *r = c->reference;
     if (object && r &&
         json_object_set_new(object, "reference",
@@ -156,6 +159,8 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
     bool rule = c->schema->missing != PV_MISSING_REFUSE && c->schema->missing != PV_MISSING_MODEL;
     if (object && rule &&
         json_object_set_new(object, "missing", json_string(pv_missing_name((pv_missing)c->schema->missing))) != 0)
+        return json_decref(object), NULL;
+    if (object && c->spread && json_object_set_new(object, "spread_df", real_or_null(c->spread_df)) != 0)
         return json_decref(object), NULL;
     bool failed = false;
     json_t *written = object ? pv__written_to_json(&c->schema->written, &failed) : NULL;
@@ -195,7 +200,7 @@ static pv_status checksum(pv_ctx *ctx, const char *header, size_t header_size, c
 }
 
 /* What is written of a classifier. */
-enum { ARRAYS = 14 };
+enum { ARRAYS = 17 };
 typedef struct frame {
     char *header;
     size_t header_size, payload; /* bytes */
@@ -231,6 +236,10 @@ static pv_status frame_of(pv_ctx *ctx, const pv_classifier *c, frame *f) {
                    {"design", c->design, k},
                    {"log_marginal", c->log_marginal, k},
                    {"standard_error", c->standard_error, pv_model_params(c->model)},
+                   {"centre", c->centre, pv_model_params(c->model)},
+                   {"spread", c->spread, pv_model_params(c->model) * pv_model_params(c->model)},
+                   {"combination", c->combination ? c->combination->weighted : NULL,
+                    pv__combination_numbers(pv_model_params(c->model), c->combination)},
                    {"draws", p ? p->draws : NULL, p ? p->count * p->dims : 0},
                    {"draw_log_marginal", c->draw_log_marginal, p ? p->count * k : 0},
                    {"rhat", p ? p->rhat : NULL, p ? p->dims : 0},

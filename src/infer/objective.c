@@ -64,13 +64,11 @@ void pv__log_ratio(const pv__problem *problem, double *log_ratio) {
     if (problem->stratified) {
         size_t count = pv__ratio_sets(problem) * (size_t)problem->targets.classes;
         for (size_t i = 0; i < count; i++)
-            log_ratio[i] = corrected && !problem->tilted ? problem->sampled->log_ratio[i] : 0; /* or weights do it */
+            log_ratio[i] = corrected ? problem->sampled->log_ratio[i] : 0;
         return;
     }
     for (int y = 0; y < problem->targets.classes; y++) {
         log_ratio[y] = corrected ? log(problem->design[y]) - log(problem->population.prevalence[y]) : 0;
-        if (problem->tilted) /* the weights do the rest */
-            log_ratio[y] *= 1 - problem->exponent;
     }
 }
 
@@ -95,7 +93,7 @@ static pv_status prepare_loss(pv_ctx *ctx, pv__objective *made) {
 /* As many groups as there are units, as long as their gradients take little memory. */
 static size_t groups_of(size_t chunks, size_t params) {
     enum { FEWEST = 64, NUMBERS = 1 << 22 };
-    size_t groups = pv__units(chunks);
+    size_t groups = pv__reduce_units(chunks);
     while (groups > FEWEST && groups * params > NUMBERS)
         groups /= 2;
     return groups;

@@ -46,15 +46,16 @@ const pv_option pv_fit_option_table[] = {
      "KIND",
      "How ig gets p(y|w): profile (p(x) profiled out; with minibatches its per-sample twin), plugin (the paper's, full "
      "batch), auxiliary:constant or auxiliary:linear (the paper's, minibatches)."},
-    {"match", PV_OPTION_CHOICE, AT(match), "auto", 0, 0, "auto|none|shrunk|full", NULL,
+    {"match", PV_OPTION_CHOICE, AT(match), "none", 0, 0, "none|full", NULL,
      "Move the output biases after the fit until the mean risk of the rows, weighted to the population, is the stated "
-     "prevalence. full: all the way. shrunk: by as much as the difference is more than chance. auto: shrunk for linear "
-     "models of ig with profile, else none."},
-    {"robust", PV_OPTION_TEXT, AT(robust), "auto", 0, 0, NULL, "auto|0..1",
-     "Tables, ig with profile: the line that fits the rows (0, profile), the one that fits the population (1, as iw), "
-     "or "
-     "one between. auto: 0, unless a test says that the two differ; then by cross-validation. With ml and with a "
-     "posterior 0."},
+     "prevalence. For networks, and `loss=iw`; of linear models of ig with profile the intercepts hold it already."},
+    {"weighting", PV_OPTION_TEXT, AT(weighting), "auto", 0, 0, NULL, "auto|0|1",
+     "Linear models of ig with profile. 1: rows weighted to the population, the best linear predictor there whatever "
+     "the shape of the risk. 0: the efficient estimate, better where the linear model is right. auto: both combined "
+     "term by term, with the intervals of 1; 0 with ml and with a posterior."},
+    {"errors", PV_OPTION_CHOICE, AT(errors), "auto", 0, 0, "auto|hc0", NULL,
+     "Standard errors of weighted estimates. auto: residuals corrected for leverage, and the estimate for its bias. "
+     "hc0: neither, as svyglm and sandwich of R."},
     {"model", PV_OPTION_TEXT, AT(model), "linear", 0, 0, NULL, &(PV_MODEL_LIST(MODEL_USAGE))[1],
      PV_MODEL_LIST(MODEL_HELP)},
     {"pretrained", PV_OPTION_TEXT, AT(pretrained), NULL, 0, 0, NULL, "FILE.npz",
@@ -65,15 +66,15 @@ const pv_option pv_fit_option_table[] = {
     {"infer", PV_OPTION_CHOICE, AT(infer), "map", 0, 0, "map|ml|laplace|vi|hmc|robust", NULL,
      "map: maximum a posteriori. ml: maximum likelihood, no prior. Posteriors: laplace (a Gaussian at the maximum; for "
      "images, and for a mlp in minibatches or beyond 1000 parameters, over the last layer alone), vi (a mixture of "
-     "Gaussians), hmc (Hamiltonian Monte Carlo, the reference). robust: no posterior, but intervals that "
-     "hold where the model is wrong too, of the line that is best in the population (linear, ig with profile); with "
-     "strata, of the weighted estimator."},
+     "Gaussians), hmc (Hamiltonian Monte Carlo, the reference). robust: the weighted estimate of a linear model, "
+     "without a prior, its standard errors by the sandwich."},
     {"prior", PV_OPTION_TEXT, AT(prior), "usual", 0, 0, NULL, "usual|auto|normal:S|student:NU|laplace:S|none",
      "Prior on slopes: per standard deviation of a numeric column, per step from 0 to 1 of an indicator. auto: normal, "
      "its scale from 0.1 to 10 the one by which people whom the model has not seen are predicted best in the "
-     "population (cross-validation). It gains much where columns are many for the rows; intervals are then too narrow. "
-     "usual: normal:2.5 (none for `infer=robust` with strata); for mlp auto, unless it has a hundred rows of each "
-     "label for a parameter, or a posterior."},
+     "population "
+     "(cross-validation). It gains much where columns are many for the rows; intervals are then too narrow. usual: "
+     "normal:2.5 (none for `infer=robust`); for mlp auto, unless it has a hundred rows of each label for a "
+     "parameter, or a posterior."},
     {"intercept-prior", PV_OPTION_TEXT, AT(intercept_prior), "auto", 0, 0, NULL,
      "auto|jeffreys|normal:S|student:NU|none",
      "Prior on intercepts and biases. normal, student: centred at the log odds of the prevalence. jeffreys: half "

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/core.h"
-#include "infer/infer.h"
+#include "infer/combined.h"
 
 enum { FOLDS = 10, FEWEST = 20, MOST = 10000, MANY = 200, FEW = 30, INFORMED = 40, ENOUGH = 1000000, PARAMS_MAX = 500 };
 enum { HELD = 4 * PARAMS_MAX }; /* numbers of rows that are made of columns and held: stacks may be small */
@@ -237,30 +237,18 @@ static pv_status deal(pv_ctx *ctx, const cross *c) {
     return PV_OK;
 }
 
-/* How the sample's likelihood weighs and corrects; with an exponent, as that member of robust.c's family does. */
-static pv_status set_loss(pv_ctx *ctx, const pv__problem *problem, double exponent, cross *c) {
-    double log_ratio[2];
+/* How the sample's likelihood weighs and corrects; weighted: rows stand for the population by their weights alone. */
+static void set_loss(const pv__problem *problem, bool weighted, cross *c) {
+    double log_ratio[2], total = problem->mass[0] + problem->mass[1];
     pv__log_ratio(problem, log_ratio);
-    c->shift = log_ratio[1] - log_ratio[0];
+    c->shift = weighted ? 0 : log_ratio[1] - log_ratio[0];
     for (int y = 0; y < 2; y++)
-        c->factor[y] = problem->factor[y];
-    if (!(exponent > 0))
-        return PV_OK;
-    pv__tilted tilted = {0};
-    pv_status status = pv__tilt(ctx, problem, exponent, NULL, 0, &tilted);
-    if (status == PV_OK) {
-        pv__log_ratio(&tilted.problem, log_ratio);
-        c->shift = log_ratio[1] - log_ratio[0];
-        for (int y = 0; y < 2; y++)
-            c->factor[y] *= tilted.problem.mass[y] / problem->mass[y];
-    }
-    pv__tilted_free(ctx, &tilted);
-    return status;
+        c->factor[y] = weighted ? problem->population.prevalence[y] * total / problem->mass[y] : problem->factor[y];
 }
 
-static pv_status cross_new(pv_ctx *ctx, const pv__problem *problem, const double *w, double exponent, cross *c) {
+static pv_status cross_new(pv_ctx *ctx, const pv__problem *problem, const double *w, bool weighted, cross *c) {
     size_t p = c->p;
-    PV_TRY(set_loss(ctx, problem, exponent, c));
+    set_loss(problem, weighted, c);
     PV_TRY(pv__alloc(ctx, c->n, FOLDS * sizeof(double), &c->share));
     PV_TRY(pv__alloc(ctx, 2 * p * p + 2 * p, sizeof(double), &c->total));
     c->H = c->total + p * p;
@@ -276,12 +264,33 @@ static pv_status cross_new(pv_ctx *ctx, const pv__problem *problem, const double
     return PV_OK;
 }
 
-/* Scores of the rows, piece by piece, each by the model without its fold; *pieces of them. */
-static pv_status score_folds(pv_ctx *ctx, const cross *c, const double *w, double offset, double *score, int32_t *label,
-                             double *weight, size_t *pieces) {
+/* The two estimates of a combination without a fold: c->w, of the weighted estimate's, becomes that of the combination.
+ * Its intercept goes with the slopes as the weighted estimating equation has it. */
+static bool combine_without(const cross *c, const cross *efficient, const pv_combination *m, const double *w,
+                            size_t fold) {
+    size_t p = c->p;
+    if (!leave_out(efficient, m->efficient, fold))
+        return false;
+    double intercept = w[0] + c->w[0] - m->weighted[0];
+    for (size_t j = 1; j < p; j++) {
+        double share = m->share[m->term[j - 1]], moved = c->w[j] - m->weighted[j];
+        double change = share * moved + (1 - share) * (efficient->w[j] - m->efficient[j]);
+        intercept += c->total[j * p] / c->total[0] * (moved - change);
+        c->w[j] = w[j] + change;
+    }
+    c->w[0] = intercept;
+    return true;
+}
+
+/* Scores of the rows, piece by piece, each by the model without its fold; *pieces of them. efficient: NULL, or what the
+ * estimate is combined of, beside c. */
+static pv_status score_folds(pv_ctx *ctx, const cross *c, const cross *efficient, const pv_combination *m,
+                             const double *w, double offset, double *score, int32_t *label, double *weight,
+                             size_t *pieces) {
     *pieces = 0;
     for (size_t k = 0; k < FOLDS; k++) {
-        bool made = leave_out(c, w, k);
+        bool made =
+            leave_out(c, efficient ? m->weighted : w, k) && (!efficient || combine_without(c, efficient, m, w, k));
         PV_TRY(pv__go_on(ctx));
         if (!made) {
             *pieces = 0;
@@ -408,7 +417,7 @@ typedef struct counts {
 
 static pv_status count_rows(pv_ctx *ctx, const pv__problem *problem, counts *c) {
     const pv_targets *t = &problem->targets;
-    size_t chunks = pv__chunks(t->n), units = pv__units(chunks), size;
+    size_t chunks = pv__chunks(t->n), units = pv__reduce_units(chunks), size;
     pv__part part = pv__problem_part(ctx, problem, units);
     uint64_t mine[4] = {0}, *each;
     int rank;
@@ -524,26 +533,28 @@ done:
 /* *made NULL: there are none. */
 static pv_status refer_to_folds(pv_ctx *ctx, cross *c, const pv_classifier *classifier, double offset,
                                 pv_reference **made) {
-    const pv_agreement *agreement = classifier->agreement;
-    /* The optimum is where the biases were before they were matched to the population. */
-    double moved = agreement ? agreement->shift[1] - agreement->shift[0] : 0, *score = NULL, *w = NULL;
+    const pv_combination *m = classifier->combination;
+    bool both = m && pv__has_combination(c->problem) && m->use != PV_ESTIMATE_EFFICIENT;
+    cross other = {.ctx = c->ctx, .problem = c->problem, .n = c->n, .p = c->p};
+    double *score = NULL;
     size_t pieces = 0, room = c->problem->targets.weight ? FOLDS * c->n : c->n;
     int32_t *label = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, room, 2 * sizeof *score, &score));
     PV_GOTO(done, pv__alloc(ctx, room, sizeof *label, &label));
-    PV_GOTO(done, pv__alloc(ctx, c->p, sizeof *w, &w));
-    memcpy(w, classifier->w, c->p * sizeof *w);
-    w[0] -= moved;
-    PV_GOTO(done, cross_new(ctx, c->problem, w, agreement ? agreement->exponent : 0, c));
+    PV_GOTO(done, cross_new(ctx, c->problem, both ? m->weighted : classifier->w, both, c));
+    if (both)
+        PV_GOTO(done, cross_new(ctx, c->problem, m->efficient, false, &other));
     PV_GOTO(done, pv__go_on(ctx));
-    PV_GOTO(done, score_folds(ctx, c, w, offset - moved, score, label, score + room, &pieces));
+    PV_GOTO(done,
+            score_folds(ctx, c, both ? &other : NULL, m, classifier->w, offset, score, label, score + room, &pieces));
     if (pieces > 0 && score && label)
         status = pv_reference_new(ctx, pieces, score, label, score + room, made);
 done:
     pv__free(ctx, score);
     pv__free(ctx, label);
-    pv__free(ctx, w);
+    pv__free(ctx, other.share);
+    pv__free(ctx, other.total);
     return status;
 }
 

@@ -269,11 +269,7 @@ pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_datase
                 "`prior=auto`: too few rows, or groups of them, to choose by; the prior is normal:%g", scales[USUAL]);
     if (chosen == none)
         chosen = USUAL;
-    /* The weighted estimator's likelihood is flat in strata whose part of the population is small, however many rows
-     * they have: there a prior that is weak elsewhere would decide. */
-    const pv__design_options stated = pv__design_options_of(options);
-    bool strata = pv__design_strata(schema, &stated) > 1;
-    if (options->infer == PV_INFER_ML || (strata && options->infer == PV_INFER_ROBUST && !asked))
+    if (options->infer == PV_INFER_ML || (options->infer == PV_INFER_ROBUST && !asked))
         pv__format(prior, PV__PRIOR_TEXT, "none");
     else
         pv__format(prior, PV__PRIOR_TEXT, "normal:%g", scales[chosen]);

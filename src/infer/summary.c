@@ -12,10 +12,10 @@ static pv_spread estimate(double value) {
     return (pv_spread){value, NAN, NAN, NAN, NAN};
 }
 
-/* Sizes of intervals and tests are those of a normal distribution. */
-static pv_spread normal(double value, double error, double level) {
-    double half = pv_normal_quantile(0.5 + 0.5 * level) * error;
-    return (pv_spread){value, error, value - half, value + half, NAN};
+/* Sizes of intervals and tests are those of Student's distribution, of infinite df the normal one. */
+static pv_spread around(double value, double centre, double error, double df, double level) {
+    double half = pv_student_quantile(df, 0.5 + 0.5 * level) * error;
+    return (pv_spread){value, error, fmin(value, centre - half), fmax(value, centre + half), NAN};
 }
 
 static double feature_scale(const pv_schema *schema, size_t feature) {
@@ -42,6 +42,7 @@ static pv_status draw_spreads(pv_ctx *ctx, const pv_classifier *c, pv_summary *s
         for (size_t i = 0; i < count; i++)
             values[i] = draws[i * width + j];
         s->coefficient[j].value = pv_spread_of(count, values, s->level);
+        s->coefficient[j].z = s->coefficient[j].p_value = s->coefficient[j].df = (double)NAN;
     }
 done:
     pv__free(ctx, draws);
@@ -49,15 +50,54 @@ done:
     return status;
 }
 
+/* The estimate, and an interval that is about another one, where the estimate is a combination. */
 static pv_status estimates(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
-    double *values = NULL;
+    size_t P = pv_model_params(c->model);
+    bool robust = c->combination && c->combination->use != PV_ESTIMATE_EFFICIENT;
+    double *values = NULL, *centre;
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, pv_model_params(c->model), sizeof *values, &values));
+    PV_GOTO(done, pv__alloc(ctx, 2 * P, sizeof *values, &values));
+    centre = values + P;
     PV_GOTO(done, pv_classifier_coefficients(ctx, c, values));
-    for (size_t i = 0; i < pv_model_params(c->model); i++)
-        s->coefficient[i].value = normal(values[i], c->standard_error ? c->standard_error[i] : (double)NAN, s->level);
+    PV_GOTO(done, pv__coefficients_of(ctx, c, c->centre ? c->centre : c->w, centre));
+    for (size_t i = 0; i < P; i++) {
+        pv_coefficient *k = &s->coefficient[i];
+        k->df = robust ? c->combination->df[i] : HUGE_VAL;
+        k->value =
+            around(values[i], centre[i], c->standard_error ? c->standard_error[i] : (double)NAN, k->df, s->level);
+        k->z = s->has_tests ? centre[i] / k->value.sd : (double)NAN;
+        k->p_value = s->has_tests ? 2 * pv_student_cdf(k->df, -fabs(k->z)) : (double)NAN;
+    }
 done:
     pv__free(ctx, values);
+    return status;
+}
+
+/* Of a combination: the efficient estimate, its interval, and how much the weighted one counts. */
+static pv_status both_estimates(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
+    const pv_combination *m = c->combination;
+    size_t P = pv_model_params(c->model), terms = s->terms;
+    bool both = m && m->use == PV_ESTIMATE_COMBINED;
+    for (size_t i = 0; i < P; i++) {
+        s->coefficient[i].weighting = (double)NAN;
+        s->coefficient[i].linear = estimate(NAN);
+    }
+    if (!both)
+        return PV_OK;
+    double *values = NULL, *errors = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, P, sizeof *values, &values));
+    PV_GOTO(done, pv__alloc(ctx, P, sizeof *errors, &errors));
+    PV_GOTO(done, pv__coefficients_of(ctx, c, m->efficient, values));
+    PV_GOTO(done, pv__errors_of(ctx, c, m->efficient_covariance, errors));
+    for (size_t i = 0; i < P; i++) {
+        size_t term = i % terms;
+        s->coefficient[i].linear = around(values[i], values[i], errors[i], HUGE_VAL, s->level);
+        s->coefficient[i].weighting = term > 0 ? m->share[m->term[term - 1]] : (double)NAN;
+    }
+done:
+    pv__free(ctx, values);
+    pv__free(ctx, errors);
     return status;
 }
 
@@ -87,6 +127,7 @@ static pv_status coefficients(pv_ctx *ctx, const pv_classifier *c, pv_summary *s
     PV_TRY(pv__alloc(ctx, pv_model_params(c->model), sizeof *s->coefficient, &s->coefficient));
     s->terms = terms;
     PV_TRY(c->posterior ? draw_spreads(ctx, c, s) : estimates(ctx, c, s));
+    PV_TRY(both_estimates(ctx, c, s));
     for (size_t i = 0; i < pv_model_params(c->model); i++) {
         pv_coefficient *k = &s->coefficient[i];
         size_t term = i % terms;
@@ -99,8 +140,6 @@ static pv_status coefficients(pv_ctx *ctx, const pv_classifier *c, pv_summary *s
         k->odds_ratio_lo = slope ? exp(k->value.lo) : (double)NAN;
         k->odds_ratio_hi = slope ? exp(k->value.hi) : (double)NAN;
         k->scale = slope ? feature_scale(c->schema, term - s->intercepts + skip) : 1;
-        k->z = s->has_tests ? k->value.mean / k->value.sd : (double)NAN;
-        k->p_value = s->has_tests ? 2 * pv_normal_cdf(-fabs(k->z)) : (double)NAN;
     }
     return ordinal ? name_thresholds(ctx, c, s) : PV_OK;
 }

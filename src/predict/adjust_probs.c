@@ -379,10 +379,8 @@ typedef struct source {
     double *logs; /* [n][classes] */
 } source;
 
-/* By a classifier as an unknown prevalence takes it: its ratios as the fit left them. */
+/* By a classifier. */
 static pv_status source_of_model(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, source *made) {
-    pv__unmatched_view view = {.block = NULL};
-    const pv_classifier *own;
     PV_TRY(pv__alloc(ctx, data->rows, (size_t)c->schema->classes * sizeof *made->logs, &made->logs));
     made->sample = (pv_unknown_sample){.n = data->rows,
                                        .classes = c->schema->classes,
@@ -390,11 +388,7 @@ static pv_status source_of_model(pv_ctx *ctx, const pv_classifier *c, const pv_d
                                        .log_marginal = c->log_marginal,
                                        .label = data->label,
                                        .weight = data->weight};
-    pv_status status = pv__unmatched(ctx, c, &view, &own);
-    if (status == PV_OK)
-        status = pv_predict_loglik(ctx, own, data, made->logs);
-    pv__free(ctx, view.block);
-    return status;
+    return pv_predict_loglik(ctx, c, data, made->logs);
 }
 
 static pv_status source_of_probs(pv_ctx *ctx, const pv_probs *probs, const double *from, source *made) {

@@ -156,6 +156,23 @@ done:
     return status;
 }
 
+/* Of a linear model: about the risks at its centre, by the delta method. */
+static pv_status intervals(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv__target *to,
+                           double level, pv_prediction *out) {
+    pv_classifier centre = *c;
+    double *log_p;
+    if (c->centre)
+        centre.w = c->centre;
+    PV_TRY(pv__alloc(ctx, data->rows, (size_t)c->schema->classes * sizeof *log_p, &log_p));
+    pv_status status = pv_predict_loglik(ctx, &centre, data, log_p);
+    if (status == PV_OK)
+        status = move(ctx, c, data, to, log_p, log_p);
+    if (status == PV_OK)
+        status = pv__risk_intervals(ctx, c, data, level, log_p, out);
+    pv__free(ctx, log_p);
+    return status;
+}
+
 /* Without a posterior. */
 static pv_status predict_point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
                                const pv_population *population, const pv_unknown_options *how,
@@ -183,6 +200,8 @@ static pv_status predict_point(pv_ctx *ctx, const pv_classifier *c, const pv_dat
                           : move(ctx, c, data, &to, raw, out->log_p));
         for (size_t i = 0; i < count; i++)
             out->p[i] = exp(out->log_p[i]);
+        if (options->level > 0)
+            PV_GOTO(done, intervals(ctx, c, data, &to, options->level, out));
     }
     const pv__target home = home_of(c);
     if (out->loglik)
@@ -295,9 +314,11 @@ static pv_status check(pv_ctx *ctx, const pv_classifier *c, const pv_population 
     if (population->strata && (!c->stratified || c->stratified->strata != population->strata))
         return pv__fail(ctx, PV_ERR_USAGE, "the population has %d strata, the model %d", population->strata,
                         c->stratified ? c->stratified->strata : 0);
-    if (options->level > 0 && !c->posterior && population->kind != PV_POPULATION_UNKNOWN)
+    bool known = population->kind != PV_POPULATION_UNKNOWN && population->kind != PV_POPULATION_COUNTS;
+    if (options->level > 0 && !c->posterior && population->kind != PV_POPULATION_UNKNOWN && !(c->spread && known))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "the model has no posterior, so no intervals:\nfit it with `infer=laplace`, vi or hmc");
+                        "the model has neither a posterior nor standard errors that give intervals here: fit it with "
+                        "`infer=laplace`, vi or hmc");
     if (!(options->level >= 0 && options->level < 1))
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
     return options->joint ? check_joint(ctx, c, population) : PV_OK;
@@ -358,25 +379,19 @@ pv_status pv_predict(pv_ctx *ctx, const pv_classifier *classifier, const pv_data
                      const pv_population *population, const pv_predict_options *options, pv_prediction **prediction) {
     const pv_predict_options none = {0};
     pv_population *home = NULL;
-    pv__unmatched_view view = {.block = NULL};
     pv__head_view head = {.model = NULL};
-    const pv_classifier *own = classifier;
     *prediction = NULL;
     if (!population)
         PV_TRY(pv_population_new(ctx, classifier, "true", NULL, &home));
     pv_status status = PV_OK;
     if (pv__is_last_layer(classifier)) {
         status = pv__head_of(ctx, classifier, data, &head);
-        own = classifier = &head.classifier;
+        classifier = &head.classifier;
         data = &head.data;
     }
-    if (status == PV_OK && population &&
-        (population->kind == PV_POPULATION_UNKNOWN || population->kind == PV_POPULATION_DESIGN))
-        status = pv__unmatched(ctx, classifier, &view, &own);
     if (status == PV_OK)
-        status =
-            pv__predict_plain(ctx, own, data, population ? population : home, options ? options : &none, prediction);
-    pv__free(ctx, view.block);
+        status = pv__predict_plain(ctx, classifier, data, population ? population : home, options ? options : &none,
+                                   prediction);
     pv__head_clear(ctx, &head);
     pv_population_free(ctx, home);
     return status;

@@ -129,15 +129,10 @@ PV_MUST_USE pv_status pv__head_of(pv_ctx *ctx, const pv_classifier *classifier, 
                                   pv__head_view *view);
 void pv__head_clear(pv_ctx *ctx, pv__head_view *view);
 
-/* (unmatched.c) *unmatched: the classifier before its output biases were matched; itself where they were not. view is
- * the caller's, and its block to be freed. */
-typedef struct pv__unmatched_view {
-    pv_classifier classifier;
-    pv_posterior posterior;
-    double *block;
-} pv__unmatched_view;
-PV_MUST_USE pv_status pv__unmatched(pv_ctx *ctx, const pv_classifier *classifier, pv__unmatched_view *view,
-                                    const pv_classifier **unmatched);
+/* (risks.c) The interval of each risk from log_p [rows][classes], the risks at the classifier's centre, and the
+ * covariance of its parameters; widened to hold the risk predicted, where that is another. */
+PV_MUST_USE pv_status pv__risk_intervals(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                         double level, const double *log_p, pv_prediction *made);
 
 /* The gate (probability_check.c): what a row of [n][classes] must be. */
 typedef enum pv__gate {

@@ -276,7 +276,7 @@ static const char *marginal_remedy(const pv_classifier *c) {
     if (pv_loss_has_marginal(c->loss))
         return "`prevalence-n=known` makes them equal";
     if (c->posterior) /* weights are no likelihood */
-        return "`loss=ig` with `infer=robust` has the line of iw and intervals that hold";
+        return "`loss=ig` with `infer=robust` is the weighted estimate with intervals that hold";
     return "`match=full` makes them equal";
 }
 
@@ -488,7 +488,7 @@ static pv_status check_all(pv_ctx *ctx, pv_diagnosis *found, const pv_classifier
     check_leaks(found, c);
     check_posterior(found, c);
     PV_TRY(check_marginal(ctx, found, c));
-    pv__check_agreement(found, c);
+    pv__check_weighting(found, c);
     PV_TRY(check_slopes(ctx, found, c, fit));
     return options->data && !c->sample_source ? pv__check_data(ctx, found, c, fit, options) : PV_OK;
 }

@@ -24,8 +24,8 @@ static inline bool pv__worse(double value, double worst) {
  * posterior the estimate, and sd is not touched. */
 void pv__parameter_moments(const pv_classifier *classifier, double *mean, double *sd);
 
-/* (agreement.c) Whether the line holds in the population. */
-void pv__check_agreement(pv_diagnosis *diagnosis, const pv_classifier *classifier);
+/* (weighting.c) Whether the linear model is adequate in the population, and whether a handful of rows decide. */
+void pv__check_weighting(pv_diagnosis *diagnosis, const pv_classifier *classifier);
 
 /* (seed.c) The checks that need the data of the fit. */
 PV_MUST_USE pv_status pv__check_data(pv_ctx *ctx, pv_diagnosis *diagnosis, const pv_classifier *classifier,

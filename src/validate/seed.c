@@ -110,7 +110,6 @@ static const char *seed_remedy(const pv_classifier *c) {
         return "Fit again with more `epochs` or a lower `rate`, or with `batch=full`.";
     switch (c->posterior->kind) {
     case PV_POSTERIOR_LAPLACE:
-    case PV_POSTERIOR_ROBUST:
         break;
     case PV_POSTERIOR_VI:
         return "Fit again with more `steps` and `draws`.";

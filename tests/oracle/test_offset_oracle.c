@@ -88,6 +88,7 @@ static void agrees_with_svyglm(void **state) {
     (void)state;
     held h = start();
     pv_fit_options options = exactly();
+    options.errors = PV_ERRORS_HC0;
     compare(&h, (pv_roles){.target = "y", .weights = "w", .cluster = "cluster"}, &options, "svyglm", 0, 3, 1e-7);
     finish(&h);
     oracle_finish();

@@ -175,7 +175,7 @@ static void wrong_questions(void **state) {
     pv_predict_options wanted = {.level = 0.9};
     pv_prediction *said;
     REFUSED(predict_in(ctx, c, &narrow, "design", NULL, NULL, &said), PV_ERR_USAGE, "the data have 3 features");
-    REFUSED(predict_in(ctx, c, p.data, "true", NULL, &wanted, &said), PV_ERR_USAGE, "the model has no posterior");
+    REFUSED(predict_in(ctx, c, p.data, "true", NULL, &wanted, &said), PV_ERR_USAGE, "the model has neither a");
     pv_population *three;
     ok(pv_population_known(ctx, 3, (const double[]){0.2, 0.3, 0.5}, &three));
     REFUSED(pv_predict(ctx, c, p.data, three, NULL, &said), PV_ERR_USAGE, "the population has 3 labels, the model 2");

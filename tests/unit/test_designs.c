@@ -355,7 +355,7 @@ static void subcohort_is_an_offset(void **state) {
     options.infer = PV_INFER_ML;
     options.tolerance = 1e-10;
     options.match = PV_MATCH_NONE;
-    options.robust = "0";
+    options.weighting = "0";
     options.subcohort = 0.1;
     CHECK_OK(ctx, pv_fit(ctx, schema, data, &options, &c));
     double n1 = c->design[1] * (double)c->rows, n0 = c->design[0] * (double)c->rows, found[4], wanted[4];
@@ -363,8 +363,7 @@ static void subcohort_is_an_offset(void **state) {
     CHECK_NEAR(1 / (c->prevalence_n * c->prevalence[0] * c->prevalence[1]), 1 / n0 + 1 / n1, 1e-12);
     CHECK_OK(ctx, pv_classifier_coefficients(ctx, c, found));
     options.subcohort = 0;
-    options.match = PV_MATCH_AUTO;
-    options.robust = "auto";
+    options.weighting = "auto";
     options.loss = PV_LOSS_PLAIN;
     CHECK_OK(ctx, pv_fit(ctx, schema, data, &options, &plain));
     CHECK_OK(ctx, pv_classifier_coefficients(ctx, plain, wanted));

@@ -166,15 +166,16 @@ static void good_fits_pass(void **state) {
     pv_classifier *c = fit(ctx, &p, &options);
     pv_diagnosis *found = diagnose(c, NULL);
     assert_int_equal(found->failed, 0);
-    assert_int_equal(found->count, 4);
+    assert_int_equal(found->count, 5);
     assert_string_equal(found->check[0].name, "optimiser");
     assert_string_equal(found->check[1].name, "prevalence");
     assert_string_equal(found->check[2].name, "population");
-    assert_string_equal(found->check[3].name, "separation");
+    assert_string_equal(found->check[3].name, "few_decide");
+    assert_string_equal(found->check[4].name, "separation");
     near(found->check[0].value, (double)c->iterations, 0);
     near(find(found, "prevalence")->value, exp(c->log_marginal[1]) / 0.02, 1e-9);
     for (size_t i = 0; i < found->count; i++)
-        assert_string_equal(found->check[i].warning, "");
+        assert_string_equal(found->check[i].warning, i == 3 ? found->check[3].text : ""); /* one advises */
     pv_diagnosis_free(ctx, found);
     pv_classifier_free(ctx, c);
     problem_free(ctx, &p);

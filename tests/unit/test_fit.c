@@ -294,7 +294,7 @@ static void test_idle_options(void **state) {
                 {"epochs", "batch", "16", NULL},
                 {"max-iter", "batch", "16", "`batch=full`"},
                 {"prior", "infer", "ml", "`infer=map`"},
-                {"draws", "infer", "ml", "`infer=laplace`, vi, hmc and robust"},
+                {"draws", "infer", "ml", "`infer=laplace`, vi and hmc"},
                 {"draws", "infer", "hmc", NULL},
                 {"chains", "infer", "vi", "`infer=hmc`"},
                 {"steps", "infer", "vi", NULL},

@@ -15,7 +15,7 @@ static void test_esoph(void **state) {
     options.loss = PV_LOSS_PLAIN;
     options.infer = PV_INFER_ML;
     options.tolerance = 1e-11;
-    options.robust = "0";
+    options.weighting = "0";
     options.match = PV_MATCH_NONE;
     pv_classifier *c = fit(ctx, &p, &options);
     /* Prior correction leaves the slopes' errors. That of the intercept is less by the chance of the label counts, 200
@@ -237,6 +237,7 @@ static void test_known(void **state) {
             options.marginal = ways[i].marginal;
             options.batch = ways[i].batch;
             options.model = ways[i].model;
+            options.weighting = "0"; /* theta is profile's own */
             options.epochs = 20;
             pv_classifier *c = fit(ctx, &p, &options);
             double wanted = strtod(prevalences[j], NULL), log_m[2];
@@ -284,7 +285,7 @@ static void check_covariances(pv_ctx *ctx, const pv_classifier *map, const pv_cl
 /* Standard errors, from the rows' information, are those of the posterior's curvature, from differences. */
 static void check_errors(pv_ctx *ctx, const problem *p, const pv_fit_options *options) {
     pv_fit_options how = *options;
-    how.robust = "0";
+    how.weighting = "0";
     how.match = PV_MATCH_NONE;
     pv_classifier *map = fit(ctx, p, &how);
     how.infer = PV_INFER_LAPLACE;
@@ -329,7 +330,7 @@ static void test_more_classes(void **state) {
     options.prevalence_n = "known";
     options.infer = PV_INFER_ML;
     options.tolerance = 1e-10;
-    options.robust = "0";
+    options.weighting = "0";
     options.match = PV_MATCH_NONE;
     pv_classifier *profile = fit(ctx, &p, &options);
     options.loss = PV_LOSS_PLAIN;

@@ -96,7 +96,7 @@ static pv_fit_options exactly(int loss, const char *prevalence) {
     options.tolerance = 1e-12;
     options.prevalence = prevalence;
     options.match = PV_MATCH_NONE;
-    options.robust = "0";
+    options.weighting = "0";
     return options;
 }
 
@@ -110,7 +110,8 @@ static void is_a_column_of_known_slope(void **state) {
     check_restricted((pv_roles){.target = "grade"}, &options, true);
     options = exactly(PV_LOSS_IG, "0.05");
     check_restricted(roles, &options, true);
-    options.robust = "0.5";
+    options.weighting = "1";
+    options.errors = PV_ERRORS_HC0; /* a bias correction counts the slopes */
     check_restricted(roles, &options, true);
     options = exactly(PV_LOSS_IG, "0.05");
     options.prevalence_n = "300";

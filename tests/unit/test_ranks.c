@@ -221,7 +221,7 @@ static void the_same_bytes_of_many_rows(void **state) {
     same_for_any_number(&s, &options);
     options.match = PV_MATCH_FULL;
     same_for_any_number(&s, &options);
-    options.match = PV_MATCH_AUTO;
+    options.match = PV_MATCH_NONE;
     options.bare = true;
     options.loss = PV_LOSS_PLAIN;
     options.model = "mlp:3";

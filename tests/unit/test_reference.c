@@ -236,31 +236,6 @@ static void test_of_fit(void **state) {
     problem_free(ctx, &fresh);
 }
 
-/* Ratios are those that the fit left: matching the output biases to the stated population moves none of them. */
-static void test_unmatched(void **state) {
-    (void)state;
-    problem p = nodules(ctx, 100, 4);
-    pv_fit_options options = pv_fit_options_default();
-    options.prevalence = "0.01";
-    options.robust = "0";
-    options.match = PV_MATCH_NONE;
-    pv_classifier *c = fit(ctx, &p, &options);
-    options.match = PV_MATCH_FULL;
-    pv_classifier *matched = fit(ctx, &p, &options);
-    const double *shift = matched->agreement->shift;
-    assert_true(fabs(shift[1] - shift[0]) > 0.01);
-    pv_reference *own, *same;
-    CHECK_OK(ctx, pv_predict_reference(ctx, c, p.data, &own));
-    CHECK_OK(ctx, pv_predict_reference(ctx, matched, p.data, &same));
-    for (size_t i = 0; i < own->count[0] + own->count[1]; i++)
-        CHECK_NEAR(same->score[i], own->score[i], 1e-9);
-    pv_reference_free(ctx, own);
-    pv_reference_free(ctx, same);
-    pv_classifier_free(ctx, c);
-    pv_classifier_free(ctx, matched);
-    problem_free(ctx, &p);
-}
-
 /* Few training rows and a rare outcome: the ratios are calibrated all the same, however far off the first guess was. */
 static void test_rare(void **state) {
     (void)state;
@@ -389,7 +364,6 @@ int main(void) {
                                        cmocka_unit_test(test_often),
                                        cmocka_unit_test(test_performance),
                                        cmocka_unit_test(test_of_fit),
-                                       cmocka_unit_test(test_unmatched),
                                        cmocka_unit_test(test_rare),
                                        cmocka_unit_test(test_none),
                                        cmocka_unit_test(test_bad_rows),

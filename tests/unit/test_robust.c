@@ -1,4 +1,4 @@
-/* Models that may be wrong: the check, the choice between profile and iw, matched biases, what draws do. */
+/* Models that may be wrong: the efficient and the weighted estimate, what combines them, and matched biases. */
 #include <pthread.h>
 #include <time.h>
 
@@ -48,10 +48,10 @@ static void sample_free(pv_ctx *own, sample *s) {
     free(s);
 }
 
-static pv_fit_options options_of(const char *robust, pv_match match, pv_inference infer) {
+static pv_fit_options options_of(const char *weighting, pv_match match, pv_inference infer) {
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "yes=0.02";
-    options.robust = robust;
+    options.weighting = weighting;
     options.match = (int)match;
     options.infer = (int)infer;
     return options;
@@ -74,62 +74,161 @@ static double weighted_mean(pv_ctx *own, const sample *s, const pv_classifier *c
     return sum;
 }
 
-static void a_straight_line_is_left_alone(void **state) {
+/* Slopes that the test cannot tell apart are nearly the efficient ones. */
+static void a_right_model_keeps_the_efficient_estimate(void **state) {
     (void)state;
     pv_ctx *own = check_ctx(2);
     sample *s = straight(own);
     pv_fit_options usual = options_of("auto", PV_MATCH_NONE, PV_INFER_MAP),
                    none = options_of("0", PV_MATCH_NONE, PV_INFER_MAP);
     pv_classifier *c = fit_sample(own, s, &usual), *d = fit_sample(own, s, &none);
-    assert_true(c->agreement->p_value > 0.05 && !c->agreement->chosen);
-    assert_int_equal(c->agreement->df, 3);
-    assert_true(c->agreement->exponent == 0);
-    assert_memory_equal(c->w, d->w, 3 * sizeof *c->w);
-    assert_true(c->agreement->shift[1] == 0);
+    const pv_combination *m = c->combination;
+    assert_int_equal(m->use, PV_ESTIMATE_COMBINED);
+    assert_int_equal(d->combination->use, PV_ESTIMATE_EFFICIENT);
+    assert_true(m->p_value > 0.05 && !pv_combination_differs(m));
+    assert_int_equal(m->rank, 2);
+    assert_true(m->p_value == d->combination->p_value);
+    for (size_t i = 1; i < 3; i++) {
+        double between = m->share[i - 1] * m->weighted[i] + (1 - m->share[i - 1]) * m->efficient[i];
+        CHECK_NEAR(c->w[i], between, 1e-12);
+    }
+    assert_true(fabs(weighted_mean(own, s, c) / 0.02 - 1) < 1e-9);
     pv_classifier_free(own, c);
     pv_classifier_free(own, d);
     sample_free(own, s);
     pv_ctx_free(own);
 }
 
-static void a_bent_one_is_seen_and_mended(void **state) {
+static void a_wrong_model_is_weighted(void **state) {
     (void)state;
     pv_ctx *own = check_ctx(2), *single = check_ctx(1);
     sample *s = bent(own);
-    pv_fit_options usual = options_of("auto", PV_MATCH_AUTO, PV_INFER_MAP),
-                   profile = options_of("0", PV_MATCH_NONE, PV_INFER_MAP);
-    pv_classifier *c = fit_sample(own, s, &usual), *d = fit_sample(own, s, &profile);
-    assert_true(d->agreement->p_value < 1e-6 && d->agreement->z[1] < -4);
-    assert_true(fabs(weighted_mean(own, s, d) / d->agreement->mean[1] - 1) < 1e-9);
-    assert_true(d->agreement->mean[1] < 0.019);
-    assert_true(c->agreement->chosen && c->agreement->exponent > 0);
+    pv_fit_options usual = options_of("auto", PV_MATCH_NONE, PV_INFER_MAP);
+    pv_classifier *c = fit_sample(own, s, &usual);
+    assert_true(c->combination->p_value < 1e-6 && c->combination->share[0] > 0.5);
     assert_true(fabs(weighted_mean(own, s, c) / 0.02 - 1) < 1e-9);
     assert_true(fabs(exp(c->log_marginal[1]) / 0.02 - 1) < 1e-9);
-    /* Neither threads nor the seed have a say. */
+    /* Neither threads nor the seed matter. */
     usual.seed = 77;
     pv_classifier *e = fit_sample(single, s, &usual);
     assert_memory_equal(c->w, e->w, 3 * sizeof *c->w);
+    assert_memory_equal(c->spread, e->spread, 9 * sizeof *c->spread);
     pv_classifier_free(single, e);
     pv_classifier_free(own, c);
-    pv_classifier_free(own, d);
     sample_free(own, s);
     pv_ctx_free(own);
     pv_ctx_free(single);
 }
 
-/* Exponent 1 without a prior is iw, exponent 0 profile. */
-static void the_ends_are_profile_and_iw(void **state) {
+static void compare_fits(const pv_classifier *c, const pv_classifier *d) {
+    for (int i = 0; i < 3; i++) {
+        CHECK_NEAR(c->w[i], d->w[i], 1e-9);
+        CHECK_NEAR(c->combination->df[i], d->combination->df[i], 1e-6);
+    }
+    for (int i = 0; i < 9; i++)
+        CHECK_NEAR(c->spread[i], d->spread[i], 1e-10);
+    CHECK_NEAR(c->combination->statistic, d->combination->statistic, 1e-7);
+}
+
+/* The order of rows; counts for repeated rows; clusters of one row each, by any numbers. */
+static void the_same_people_give_the_same_fit(void **state) {
+    (void)state;
+    pv_ctx *own = check_ctx(2);
+    sample *s = bent(own);
+    size_t n = s->data.rows;
+    double *x = malloc(2 * n * sizeof *x), *weight = malloc(n * sizeof *weight);
+    int32_t *label = malloc(n * sizeof *label), *group = malloc(n * sizeof *group);
+    assert_true(x && weight && label && group);
+    pv_fit_options usual = options_of("auto", PV_MATCH_NONE, PV_INFER_MAP);
+    for (size_t i = 0; i < n; i++) { /* every third person is the one before, as another row */
+        size_t from = i % 3 == 2 ? i - 1 : i;
+        memcpy(s->x + 2 * i, s->x + 2 * from, 2 * sizeof *x);
+        s->label[i] = s->label[from];
+    }
+    pv_classifier *c = fit_sample(own, s, &usual), *d;
+    for (size_t i = 0; i < n; i++) { /* 7 has no factor in common with n */
+        size_t to = i * 7 % n;
+        memcpy(x + 2 * to, s->x + 2 * i, 2 * sizeof *x);
+        label[to] = s->label[i];
+        group[to] = (int32_t)(n - 1 - i);
+    }
+    pv_dataset other = {.rows = n, .features = 2, .x = x, .label = label, .classes = 2};
+    CHECK_OK(own, pv_fit(own, s->schema, &other, &usual, &d));
+    compare_fits(c, d);
+    pv_classifier_free(own, d);
+    other.group = group;
+    other.clustered = true;
+    CHECK_OK(own, pv_fit(own, s->schema, &other, &usual, &d));
+    compare_fits(c, d);
+    pv_classifier_free(own, d);
+    size_t rows = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i % 3 == 2)
+            continue;
+        memcpy(x + 2 * rows, s->x + 2 * i, 2 * sizeof *x);
+        label[rows] = s->label[i];
+        weight[rows++] = i % 3 == 1 && i + 1 < n ? 2 : 1;
+    }
+    other = (pv_dataset){.rows = rows, .features = 2, .x = x, .label = label, .weight = weight, .classes = 2};
+    CHECK_OK(own, pv_fit(own, s->schema, &other, &usual, &d));
+    compare_fits(c, d);
+    pv_classifier_free(own, d);
+    pv_classifier_free(own, c);
+    free(x);
+    free(weight);
+    free(label);
+    free(group);
+    sample_free(own, s);
+    pv_ctx_free(own);
+}
+
+/* Risks at the rows have intervals about the weighted estimate that hold the prediction, in any population. */
+static void risks_have_intervals(void **state) {
+    (void)state;
+    static const char *const populations[] = {"true", "known:0.3", "design"};
+    pv_ctx *own = check_ctx(2);
+    sample *s = bent(own);
+    pv_fit_options usual = options_of("auto", PV_MATCH_NONE, PV_INFER_MAP);
+    pv_classifier *c = fit_sample(own, s, &usual);
+    for (size_t p = 0; p < 3; p++) {
+        pv_prediction *made;
+        CHECK_OK(own, pv_predict_in(own, c, &s->data, populations[p], &(pv_predict_options){.level = 0.9}, &made));
+        double t = pv_student_quantile(c->spread_df, 0.95), pi = p == 0 ? 0.02 : p == 1 ? 0.3 : 0.5;
+        for (size_t i = 0; i < 100; i++) {
+            double x[3] = {1, s->x[2 * i], s->x[2 * i + 1]}, z = pv_logit(pi) - pv_logit(0.02), variance = 0;
+            for (int j = 0; j < 3; j++)
+                for (int l = 0; l < 3; l++)
+                    variance += x[j] * x[l] * c->spread[3 * j + l];
+            for (int j = 0; j < 3; j++)
+                z += x[j] * c->centre[j];
+            double lo = fmin(made->p[2 * i + 1], pv_sigmoid(z - t * sqrt(variance)));
+            double hi = fmax(made->p[2 * i + 1], pv_sigmoid(z + t * sqrt(variance)));
+            CHECK_NEAR(made->lo[2 * i + 1], lo, 1e-12);
+            CHECK_NEAR(made->hi[2 * i + 1], hi, 1e-12);
+            CHECK_NEAR(made->lo[2 * i], 1 - hi, 1e-12);
+        }
+        pv_prediction_free(own, made);
+    }
+    pv_classifier_free(own, c);
+    sample_free(own, s);
+    pv_ctx_free(own);
+}
+
+/* Without a prior, and as R has it, the weighted estimate is iw, with the same errors. */
+static void the_weighted_estimate_is_iw(void **state) {
     (void)state;
     pv_ctx *own = check_ctx(2);
     sample *s = bent(own);
     pv_fit_options one = options_of("1", PV_MATCH_NONE, PV_INFER_ML),
-                   iw = options_of("auto", PV_MATCH_AUTO, PV_INFER_ML);
+                   iw = options_of("auto", PV_MATCH_NONE, PV_INFER_ML);
     iw.loss = PV_LOSS_IW;
+    one.errors = iw.errors = PV_ERRORS_HC0;
     one.tolerance = iw.tolerance = 1e-11;
     pv_classifier *c = fit_sample(own, s, &one), *d = fit_sample(own, s, &iw);
-    for (int i = 0; i < 3; i++)
-        assert_true(fabs(c->w[i] - d->w[i]) < 1e-7);
-    assert_null(d->agreement);
+    for (int i = 0; i < 3; i++) {
+        CHECK_NEAR(c->w[i], d->w[i], 1e-7);
+        CHECK_NEAR(c->standard_error[i], d->standard_error[i], 1e-8);
+    }
     pv_classifier_free(own, c);
     pv_classifier_free(own, d);
     sample_free(own, s);
@@ -146,18 +245,13 @@ static void draws_move_with_the_maximum(void **state) {
                    full = options_of("auto", PV_MATCH_FULL, PV_INFER_LAPLACE);
     none.draws = full.draws = DRAWS;
     pv_classifier *c = fit_sample(own, s, &none), *d = fit_sample(own, s, &full);
-    double by = d->agreement->shift[1];
-    assert_true(d->agreement->exponent == 0 && by > 0.05);
+    double by = d->w[0] - c->w[0];
+    assert_true(by > 0.05);
     assert_true(fabs(weighted_mean(own, s, d) / 0.02 - 1) < 1e-9);
-    double sum = 0, square = 0, error = by / fabs(d->agreement->z[1]);
     for (size_t i = 0; i < DRAWS; i++) {
-        double moved = d->posterior->draws[3 * i] - c->posterior->draws[3 * i];
-        sum += moved / DRAWS;
-        square += (moved - by) * (moved - by) / DRAWS;
+        CHECK_NEAR(d->posterior->draws[3 * i] - c->posterior->draws[3 * i], by, 1e-12);
         assert_memory_equal(d->posterior->draws + 3 * i + 1, c->posterior->draws + 3 * i + 1, 2 * sizeof by);
     }
-    CHECK_NEAR(sum, by, 0.1 * error);
-    CHECK_NEAR(sqrt(square), error, 0.07 * error);
     assert_memory_equal(c->draw_log_marginal, d->draw_log_marginal, 2 * DRAWS * sizeof by);
     pv_classifier_free(own, c);
     pv_classifier_free(own, d);
@@ -194,12 +288,11 @@ static void a_saturated_model_has_nothing_to_test(void **state) {
     for (size_t i = 0; i < s->data.rows; i++)
         s->x[i] = s->x[2 * i] > 0.3;
     s->data.features = 1;
-    pv_fit_options options = options_of("auto", PV_MATCH_SHRUNK, PV_INFER_ML);
+    pv_fit_options options = options_of("auto", PV_MATCH_NONE, PV_INFER_ML);
     pv_classifier *c;
     CHECK_OK(own, pv_fit(own, schema, &s->data, &options, &c));
-    assert_int_equal(c->agreement->df, 0);
-    assert_true(c->agreement->z[0] == 0 && c->agreement->z[1] == 0 && c->agreement->shift[1] == 0);
-    assert_true(c->agreement->p_value == 1 && !c->agreement->chosen);
+    assert_int_equal(c->combination->rank, 0);
+    assert_true(c->combination->p_value == 1);
     pv_classifier_free(own, c);
     pv_schema_free(own, schema);
     sample_free(own, s);
@@ -211,7 +304,7 @@ static void separation_is_seen_under_a_prior(void **state) {
     (void)state;
     pv_ctx *own = check_ctx(1);
     sample *s = straight(own);
-    pv_fit_options options = options_of("auto", PV_MATCH_AUTO, PV_INFER_MAP);
+    pv_fit_options options = options_of("auto", PV_MATCH_NONE, PV_INFER_MAP);
     for (int together = 0; together < 2; together++) {
         for (size_t i = 0; i < s->data.rows; i++) {
             double own_side = s->label[i] ? 0.5 : -0.5;
@@ -291,7 +384,7 @@ static void stop_anywhere(pv_inference infer) {
         bool whole = status == PV_OK && c->stop != PV_STOP_INTERRUPTED;
         assert_true(status == PV_OK || status == PV_ERR_INTERRUPTED);
         if (whole)
-            assert_true(c->agreement && c->reference && !c->posterior == (infer == PV_INFER_MAP));
+            assert_true(c->combination && c->reference && c->spread && !c->posterior);
         pthread_join(clock.thread, NULL);
         pv_ctx_clear_interrupt(own);
         pv_classifier_free(own, c);
@@ -311,9 +404,11 @@ static void a_fit_stops_anywhere(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_straight_line_is_left_alone),
-                                       cmocka_unit_test(a_bent_one_is_seen_and_mended),
-                                       cmocka_unit_test(the_ends_are_profile_and_iw),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_right_model_keeps_the_efficient_estimate),
+                                       cmocka_unit_test(a_wrong_model_is_weighted),
+                                       cmocka_unit_test(the_same_people_give_the_same_fit),
+                                       cmocka_unit_test(risks_have_intervals),
+                                       cmocka_unit_test(the_weighted_estimate_is_iw),
                                        cmocka_unit_test(draws_move_with_the_maximum),
                                        cmocka_unit_test(marginals_move_where_they_are_the_mean),
                                        cmocka_unit_test(a_saturated_model_has_nothing_to_test),

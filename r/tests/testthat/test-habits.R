@@ -71,21 +71,17 @@ test_that("rows that hardly tell their prevalence are warned of", {
   expect_warning(adjust(c(0.4, 0.5), 0.5, "unknown"), "hardly tell", class = "prevail_warning")
 })
 
-test_that("an intercept that was matched is told of", {
+test_that("the estimate in use and Hausman's test are printed", {
   set.seed(1)
   d <- data.frame(x = rnorm(4000))
   d$y <- as.integer(runif(4000) < plogis(-4 + 0.5 * exp(d$x)))
   d <- d[d$y == 1 | runif(4000) < 0.3, ]
-  fit_with <- function(match) suppressWarnings(prevail(y ~ x, d, prevalence = 0.05, infer = "ml", match = match), "prevail_warning")
-  fit <- fit_with("full")
-  free <- fit_with("none")
-  moved <- fit$moved$shift
-  expect_gt(abs(moved), 0.001)
-  expect_equal(coef(fit)[[1]] - coef(free)[[1]], moved, tolerance = 1e-6)
-  expect_output(print(fit), paste("intercept matched to the prevalence: moved by", format(moved, digits = 2)), fixed = TRUE)
-  expect_output(print(summary(fit)), "standard errors off")
-  expect_null(free$moved)
-  expect_no_match(capture.output(print(free)), "matched")
+  fit_with <- function(...) suppressWarnings(prevail(y ~ x, d, prevalence = 0.05, ...), "prevail_warning")
+  fit <- fit_with()
+  expect_output(print(fit), "estimate: combined; intervals hold whatever the shape of the risk; Hausman's test p = ", fixed = TRUE)
+  expect_output(print(summary(fit_with(weighting = "0"))), "estimate: efficient")
+  expect_output(print(fit_with(infer = "robust")), "estimate: weighted")
+  expect_no_match(capture.output(print(prevail(y ~ x, d, infer = "ml"))), "Hausman")
 })
 
 test_that("levels of a factor are labels in their order", {

@@ -1,0 +1,66 @@
+/* src/design/units.h: what was sampled independently, and how often it counts.
+ *
+ * A row of count c is c people, each a unit; a row with a sampling weight is one; the rows of a cluster are one
+ * together. The design fixes how many units each cell (stratum and label) has, so that influence is taken about the
+ * cell's mean. Nothing here depends on the order of rows or on the numbers that clusters have.
+ */
+#ifndef PV_SRC_UNITS_H
+#define PV_SRC_UNITS_H
+
+#include "core/row_sums.h"
+#include "prevail/core.h"
+
+typedef struct pv__units_design {
+    size_t rows, cells, cells_per_stratum;
+    const int32_t *cell;    /* [rows], stratum x label; NULL: one cell, as where labels are chance */
+    const double *people;   /* [rows], counts; 0: the row is none; NULL: 1 */
+    const int32_t *cluster; /* [rows]; NULL: rows are units */
+    const int32_t *survey;  /* [rows], the strata that a survey drew its units in; NULL: none */
+    bool shared;            /* the context's ranks divide the rows among them */
+} pv__units_design;
+
+typedef struct pv__units {
+    pv__units_design design; /* borrowed */
+    double *people;          /* [cells], how many */
+    size_t *pool;            /* [cells], whose mean is taken: cells of one unit are pooled */
+    size_t count;            /* of `of` */
+    int32_t *of, *block;     /* [rows] and [count]: units that are more than a row, and what they were drawn in; NULL */
+    double *in;              /* [blocks], how many units were drawn in each; blocks are cells where rows are units */
+    size_t blocks;
+    double units, df; /* of all; less the blocks */
+} pv__units;
+
+PV_MUST_USE pv_status pv__units_new(pv_ctx *ctx, const pv__units_design *design, pv__units **units);
+void pv__units_free(pv_ctx *ctx, pv__units *units); /* NULL is fine */
+/* How many people a row is. */
+static inline double pv__units_people(const pv__units *units, size_t row) {
+    return units->design.people ? units->design.people[row] : 1;
+}
+
+/* The influence of one person of each of the rows begin .. begin+n-1: values [parts][n][width]. Calls of one slot do
+ * not overlap. */
+typedef void (*pv__influence)(void *state, size_t slot, size_t begin, size_t n, double *values);
+
+typedef struct pv__unit_sums {
+    double *square; /* [parts][width][width], sum of U U^T over units, centred */
+    double *second; /* [parts][width], sum of squares, and */
+    double *fourth; /* [parts][width], of fourth powers, of the contrasts */
+    double *mean;   /* [parts][cells][width], of the rows of each cell */
+} pv__unit_sums;
+
+/* Sums of influences over units, with the factor G/(G-1) of each block (adjust), a variance's. contrast [width x width]
+ * row-wise, block diagonal: NULL, or as pv__contrast has it. All arrays are filled. */
+typedef struct pv__contrast {
+    size_t first, stride; /* value first + j stride becomes itself less shift . the stride - 1 values after it */
+    const double *shift;  /* [stride - 1] */
+} pv__contrast;
+PV_MUST_USE pv_status pv__units_sum(pv_ctx *ctx, const pv__units *units, size_t parts, size_t width,
+                                    const pv__contrast *contrast, pv__influence influence, void *state,
+                                    pv__unit_sums *sums);
+/* The sum over units of (U^T L^-T L^-1 U)^2, U the first part, L [width][width] a lower factor: how long the tails of
+ * its combinations are. sums as pv__units_sum left it. */
+PV_MUST_USE pv_status pv__units_spread(pv_ctx *ctx, const pv__units *units, size_t parts, size_t width,
+                                       const double *factor, pv__influence influence, void *state,
+                                       const pv__unit_sums *sums, double *spread);
+
+#endif

@@ -1,0 +1,555 @@
+/* The combination of the efficient and the weighted estimate (docs/method.md, section 15).
+ *
+ * The weighted estimate b_r is the best linear predictor of the population, whatever the shape of the risk; the
+ * efficient one, b_e, is better where the linear model is right, and tends to another limit where it is not. With their
+ * influences by unit, U_r and U_e, and d = b_e - b_r,
+ *
+ *   interval   of c^T b: c^T b_r -+ t_nu sqrt(c^T V_r c), V_r = sum U_r U_r^T, nu = 2 / (sum G^4 / (sum G^2)^2 - 1/n),
+ *              G = U_r c
+ *   point      by term B: b_B = b_r,B + min(1, k_B / Q_B) d_B, Q_B = d_B^T V_d,BB^-1 d_B, k_B its rank,
+ *              V_d = sum (U_e - U_r)(U_e - U_r)^T; the intercepts then solve sum a (y - p) = 0
+ *   test       Hausman's: d^T V_d^-1 d over all slopes is chi-square where the linear model is right
+ *
+ * Both estimates are bias-reduced, but by no more than one standard error of any coefficient. Where prevalences were
+ * counted, their variance is added to V_r and V_d.
+ */
+#include "infer/combined.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double TINY = 1e-4; /* a difference of less than a hundredth of the standard error is none */
+
+double pv__quadratic(size_t n, double *C, double *d, const double *scale, int64_t *rank) {
+    double sum = 0;
+    *rank = 0;
+    for (size_t step = 0; step < n; step++) {
+        size_t best = n;
+        double largest = TINY;
+        for (size_t i = 0; i < n; i++)
+            if (scale[i] > 0 && C[i * n + i] / scale[i] > largest) {
+                largest = C[i * n + i] / scale[i];
+                best = i;
+            }
+        if (best == n)
+            break;
+        double pivot = C[best * n + best], along = d[best];
+        sum += along * along / pivot;
+        ++*rank;
+        for (size_t i = 0; i < n; i++) {
+            double factor = C[i * n + best] / pivot;
+            d[i] -= factor * along;
+            for (size_t j = 0; i != best && j < n; j++)
+                C[i * n + j] -= factor * C[best * n + j];
+        }
+        for (size_t i = 0; i < n; i++)
+            C[best * n + i] = C[i * n + best] = 0;
+    }
+    return sum;
+}
+
+size_t pv__terms_of(const pv_schema *schema, int32_t *term) {
+    size_t slope = 0, made = 0, plain = schema->sources, terms = 0, left = 0;
+    for (size_t t = 0; t < schema->terms; t++)
+        plain -= schema->term[t].kind == PV_TERM_PLAIN ? 0 : schema->term[t].features;
+    for (size_t s = schema->offset; s < schema->sources; s++) {
+        size_t width = pv_source_width(&schema->source[s]);
+        if (s < plain || left == 0)
+            terms++;
+        if (s >= plain && left == 0) {
+            while (made < schema->terms && schema->term[made].kind == PV_TERM_PLAIN)
+                made++;
+            left = made < schema->terms ? schema->term[made++].features : 1;
+        }
+        left -= s >= plain;
+        for (size_t i = 0; i < width; i++)
+            term[slope++] = (int32_t)(terms - 1);
+    }
+    return terms;
+}
+
+size_t pv__combination_numbers(size_t P, const pv_combination *c) {
+    return c ? 3 * P + c->terms + 2 * P * P : 0;
+}
+
+pv_status pv__combination_new(pv_ctx *ctx, size_t params, size_t terms, size_t slopes, pv_combination **made) {
+    size_t P = params;
+    PV_TRY(pv__alloc(ctx, 1, sizeof **made, made));
+    pv_combination *c = *made;
+    c->terms = terms;
+    c->slopes = slopes;
+    c->df_risk = HUGE_VAL;
+    pv_status status;
+    PV_GOTO(fail, pv__alloc(ctx, pv__combination_numbers(P, c), sizeof(double), &c->weighted));
+    PV_GOTO(fail, pv__alloc(ctx, slopes, sizeof *c->term, &c->term));
+    c->efficient = c->weighted + P;
+    c->df = c->efficient + P;
+    c->share = c->df + P;
+    c->covariance = c->share + terms;
+    c->efficient_covariance = c->covariance + P * P;
+    return PV_OK;
+fail:
+    pv__combination_free(ctx, c);
+    *made = NULL;
+    return status;
+}
+
+void pv__combination_free(pv_ctx *ctx, pv_combination *c) {
+    if (!c)
+        return;
+    pv__free(ctx, c->weighted); /* and what lies behind it */
+    pv__free(ctx, c->term);
+    pv__free(ctx, c);
+}
+
+/* ---- the two estimates ------------------------------------------------------------------------------------------- */
+
+typedef struct both {
+    pv_ctx *ctx;
+    const pv__problem *problem;
+    size_t k, J, size, P, cells, parts; /* parts: weighted; efficient; their difference */
+    pv__side weighted, efficient;
+    pv__units *units;
+    int32_t *cell;
+    double *people; /* [n]; NULL: 1 each */
+    double *chance; /* [cells], the variance of log pi of each; 0: known */
+    double *shift;  /* [size - 1], what an intercept on the table's scale takes off for each slope */
+    pv__unit_sums sums;
+    double *block;
+} both;
+
+static int32_t likeliest(const pv_targets *t, size_t n) {
+    int32_t best = 0;
+    for (int y = 1; y < t->classes; y++)
+        if (pv__share(t, n, y) > pv__share(t, n, best))
+            best = y;
+    return best;
+}
+
+/* Weights of labels such that curvature equals variance of the score in a model of the prevalences alone: a prior has
+ * then as much to say beside the weighted rows as beside the efficient estimate's. */
+static void weigh_cells(const both *b, double *a) {
+    const pv__problem *p = b->problem;
+    const pv_stratified *of = p->stratified;
+    size_t k = b->k;
+    double total = 0, curvature = 0, variance = 0;
+    const double *mass = of ? b->weighted.prevalence : p->mass; /* room that is not used yet */
+    if (of)
+        pv__strata_mass(&p->targets, of->strata, b->weighted.prevalence);
+    for (size_t i = 0; i < b->cells; i++)
+        total += mass[i];
+    for (size_t i = 0; i < b->cells; i++) {
+        const double *pi = of ? of->prevalence + i / k * k : p->population.prevalence;
+        double square = 0, own = pi[i % k];
+        a[i] = (of ? of->share[i / k] : 1) * own * total / mass[i];
+        for (size_t y = 0; y < k; y++)
+            square += pi[y] * pi[y];
+        curvature += mass[i] * a[i] * (1 - square);
+        variance += mass[i] * a[i] * a[i] * (1 - 2 * own + square);
+    }
+    for (size_t i = 0; i < b->cells; i++)
+        a[i] *= curvature / variance;
+}
+
+/* How uncertain the prevalences are. */
+static void find_chances(both *b) {
+    const pv__problem *p = b->problem;
+    const pv_stratified *of = p->stratified;
+    for (size_t i = 0; i < b->cells; i++) {
+        double n = of ? of->prevalence[i] * of->n[i / b->k] : p->population.prevalence[i] * p->population.prevalence_n;
+        if (of && p->options->subcohort > 0)
+            n = b->units->people[i];
+        b->chance[i] = isfinite(n) && n > 0 ? 1 / n : 0;
+    }
+}
+
+/* Prevalences that add up: of a derivative by log pi_y without the others, what moves all labels alike is taken off.
+ * The people of a cohort are counted, and its strata's shares with them. */
+static void tie_prevalences(const both *b, double *D) {
+    const pv__problem *p = b->problem;
+    const pv_stratified *of = p->stratified;
+    if (of && (p->options->phase_one || p->options->subcohort > 0))
+        return;
+    for (size_t first = 0; first < b->cells; first += b->k)
+        for (size_t c = 0; c < b->P; c++) {
+            const double *pi = of ? of->prevalence + first : p->population.prevalence;
+            double sum = 0;
+            for (size_t y = 0; y < b->k; y++)
+                sum += D[(first + y) * b->P + c];
+            for (size_t y = 0; y < b->k; y++)
+                D[(first + y) * b->P + c] -= pi[y] * sum;
+        }
+}
+
+/* A column's mean over its standard deviation: what the intercept on the table's scale has for its slope. */
+static void find_shifts(const pv_schema *schema, double *shift) {
+    for (size_t s = schema->offset; s < schema->sources; s++) {
+        const pv_source_column *source = &schema->source[s];
+        *shift = source->type == PV_COLUMN_NUMBER ? source->mean / source->sd : 0;
+        shift += pv_source_width(source);
+    }
+}
+
+static pv_status make_units(both *b, bool kinds) {
+    const pv__problem *p = b->problem;
+    const pv_targets *t = &p->targets;
+    PV_TRY(pv__alloc(b->ctx, t->n, sizeof *b->cell, &b->cell));
+    for (size_t i = 0; kinds && i < t->n; i++)
+        b->cell[i] = (t->stratum ? t->stratum[i] * (int32_t)b->k : 0) + likeliest(t, i);
+    if (p->counted) {
+        PV_TRY(pv__alloc(b->ctx, t->n, sizeof *b->people, &b->people));
+        for (size_t i = 0; i < t->n; i++)
+            b->people[i] = p->sampling && p->counted[i] > 0 ? 1 : p->counted[i];
+    }
+    const pv__units_design design = {.rows = t->n,
+                                     .cells = kinds ? b->cells : 1,
+                                     .cells_per_stratum = kinds ? b->k : 1,
+                                     .cell = kinds ? b->cell : NULL,
+                                     .people = b->people,
+                                     .cluster = p->cluster,
+                                     .survey = p->survey,
+                                     .shared = p->shared};
+    PV_TRY(pv__units_new(b->ctx, &design, &b->units));
+    bool one = (p->cluster || p->survey) && b->units->units < 2;
+    return one ? pv__fail(b->ctx, PV_ERR_INPUT, "all rows are in one `cluster`: standard errors need several") : PV_OK;
+}
+
+static pv_status both_new(pv_ctx *ctx, const pv__problem *problem, const pv_schema *schema, bool kinds, size_t parts,
+                          both *b) {
+    size_t k = (size_t)problem->targets.classes, P = pv_model_params(problem->model);
+    *b = (both){.ctx = ctx, .problem = problem, .k = k, .J = k - 1, .P = P, .size = P / (k - 1), .parts = parts};
+    b->cells = pv__ratio_sets(problem) * k;
+    PV_TRY(make_units(b, kinds));
+    size_t means = b->units->design.cells * parts * P;
+    PV_TRY(pv__alloc(ctx, b->cells + b->size + parts * P * (P + 2) + means, sizeof *b->block, &b->block));
+    b->chance = b->block;
+    b->shift = b->chance + b->cells;
+    b->sums.square = b->shift + b->size;
+    b->sums.second = b->sums.square + parts * P * P;
+    b->sums.fourth = b->sums.second + parts * P;
+    b->sums.mean = b->sums.fourth + parts * P;
+    find_shifts(schema, b->shift);
+    PV_TRY(pv__side_new(ctx, problem, b->people, &b->weighted));
+    return parts > 1 ? pv__side_new(ctx, problem, b->people, &b->efficient) : PV_OK;
+}
+
+static void both_free(both *b) {
+    pv__side_free(b->ctx, &b->weighted);
+    pv__side_free(b->ctx, &b->efficient);
+    pv__units_free(b->ctx, b->units);
+    pv__free(b->ctx, b->cell);
+    pv__free(b->ctx, b->people);
+    pv__free(b->ctx, b->block);
+}
+
+static void influence_of_both(void *state, size_t slot, size_t begin, size_t n, double *values) {
+    both *b = state;
+    double *other = values + n * b->P, *difference = other + n * b->P;
+    pv__side_influence(&b->weighted, slot, begin, n, values);
+    if (b->parts < 3)
+        return;
+    pv__side_influence(&b->efficient, slot, begin, n, other);
+    for (size_t i = 0; i < n * b->P; i++)
+        difference[i] = other[i] - values[i];
+}
+
+static pv_status sum_influences(both *b) {
+    const pv__contrast contrast = {.first = 0, .stride = b->size, .shift = b->shift};
+    return pv__units_sum(b->ctx, b->units, b->parts, b->P, &contrast, influence_of_both, b, &b->sums);
+}
+
+/* ---- what is made of them ---------------------------------------------------------------------------------------- */
+
+/* C [P][P] += sum over cells of chance D D^T, D [cells][P], less `other` where there is one. */
+static void add_chance(const both *b, const double *D, const double *other, double *C) {
+    for (size_t i = 0; i < b->cells; i++)
+        for (size_t r = 0; b->chance[i] > 0 && r < b->P; r++)
+            for (size_t c = 0; c < b->P; c++) {
+                double left = D[i * b->P + r] - (other ? other[i * b->P + r] : 0);
+                double right = D[i * b->P + c] - (other ? other[i * b->P + c] : 0);
+                C[r * b->P + c] += b->chance[i] * left * right;
+            }
+}
+
+/* to [P] = the side's estimate with its bias taken off, no coefficient by more than a standard error. */
+static void reduce_bias(const pv__side *s, const double *covariance, double *to) {
+    double share = 1;
+    for (size_t i = 0; i < s->P; i++) {
+        double error = sqrt(covariance[i * (s->P + 1)]), by = fabs(s->correction[i]);
+        if (by * share > error)
+            share = error / by;
+    }
+    for (size_t i = 0; i < s->P; i++)
+        to[i] = s->w[i] + share * s->correction[i];
+}
+
+/* Satterthwaite's degrees of freedom: of the units' part of the variance, and of the whole. */
+static double freedom(const both *b, double second, double fourth, double chance) {
+    if (!(second > 0))
+        return fmax(1, b->units->df);
+    double nu = 2 / (fourth / (second * second) - 1 / b->units->units), whole = (second + chance) / second;
+    nu = nu > 0 && nu < b->units->df ? nu : b->units->df;
+    return fmax(1, nu * whole * whole);
+}
+
+static void find_freedom(const both *b, pv_combination *c) {
+    for (size_t i = 0; i < b->P; i++) {
+        double chance = 0;
+        for (size_t cell = 0; cell < b->cells; cell++) {
+            const double *D = b->weighted.prevalence + cell * b->P + i;
+            double own = D[0];
+            for (size_t j = 1; i % b->size == 0 && j < b->size; j++)
+                own -= b->shift[j - 1] * D[j];
+            chance += b->chance[cell] * own * own;
+        }
+        c->df[i] = freedom(b, b->sums.second[i], b->sums.fourth[i], chance);
+    }
+}
+
+/* Of a combination of the coefficients in no direction of its own: in the metric of their covariance, the mean over all
+ * of them. */
+static pv_status find_risk_freedom(both *b, pv_combination *c) {
+    double *factor, spread = 0, P = (double)b->P;
+    PV_TRY(pv__alloc(b->ctx, b->P, b->P * sizeof *factor, &factor));
+    memcpy(factor, b->sums.square, b->P * b->P * sizeof *factor);
+    pv_status status = PV_OK;
+    if (pv__cholesky(b->P, factor, 1e-12)) {
+        status = pv__units_spread(b->ctx, b->units, b->parts, b->P, factor, influence_of_both, b, &b->sums, &spread);
+        c->df_risk = freedom(b, 1, 3 * spread / (P * (P + 2)), 0);
+    }
+    pv__free(b->ctx, factor);
+    return status;
+}
+
+/* The entries of some parameters: C [m][m] of V_d, d [m] and scale [m]. */
+static void take(const both *b, const pv_combination *c, const size_t *which, size_t m, const double *difference,
+                 double *C, double *d, double *scale) {
+    const double *V = b->sums.square + 2 * b->P * b->P;
+    for (size_t i = 0; i < m; i++) {
+        size_t at = which[i];
+        d[i] = difference[at];
+        scale[i] = b->sums.square[at * (b->P + 1)] + b->sums.square[b->P * b->P + at * (b->P + 1)];
+        for (size_t j = 0; j < m; j++)
+            C[i * m + j] = V[at * b->P + which[j]];
+    }
+    (void)c;
+}
+
+static size_t slopes_of(const both *b, const pv_combination *c, int32_t term, size_t *which) {
+    size_t m = 0;
+    for (size_t j = 0; j < b->J; j++)
+        for (size_t i = 0; i + 1 < b->size; i++)
+            if (term < 0 || c->term[i] == term)
+                which[m++] = j * b->size + 1 + i;
+    return m;
+}
+
+/* Shares of the terms, the test, and w: efficient where a term allows it. */
+static pv_status weigh_terms(const both *b, pv_estimate use, pv_combination *c, double *w) {
+    size_t P = b->P, *which = NULL;
+    double *room = NULL, *d, *scale, *difference;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(b->ctx, P * P + 3 * P, sizeof *room, &room));
+    PV_GOTO(done, pv__alloc(b->ctx, P, sizeof *which, &which));
+    d = room + P * P;
+    scale = d + P;
+    difference = scale + P;
+    for (size_t i = 0; i < P; i++)
+        difference[i] = c->efficient[i] - c->weighted[i];
+    size_t m = slopes_of(b, c, -1, which);
+    take(b, c, which, m, difference, room, d, scale);
+    c->statistic = pv__quadratic(m, room, d, scale, &c->rank);
+    c->p_value = c->rank > 0 ? pv_chi_square_tail((double)c->rank, c->statistic) : 1;
+    memcpy(w, use == PV_ESTIMATE_EFFICIENT ? c->efficient : c->weighted, P * sizeof *w);
+    for (size_t t = 0; t < c->terms; t++) {
+        int64_t rank;
+        m = slopes_of(b, c, (int32_t)t, which);
+        take(b, c, which, m, difference, room, d, scale);
+        double Q = pv__quadratic(m, room, d, scale, &rank);
+        double efficient = rank == 0 || !(Q > (double)rank) ? 1 : (double)rank / Q;
+        c->share[t] = use == PV_ESTIMATE_COMBINED ? 1 - efficient : use == PV_ESTIMATE_WEIGHTED;
+        for (size_t i = 0; use == PV_ESTIMATE_COMBINED && i < m; i++)
+            w[which[i]] += efficient * difference[which[i]];
+    }
+done:
+    pv__free(b->ctx, room);
+    pv__free(b->ctx, which);
+    return status;
+}
+
+/* The intercepts of w by which the weighted mean of the probabilities is the stated prevalence. */
+static pv_status match(const both *b, double *w) {
+    const pv__problem *p = b->problem;
+    const pv_targets *t = &p->targets;
+    size_t n = t->n, k = b->k, begin, end;
+    double *logits, total = 0, *weight, *target, *shift;
+    PV_TRY(pv__alloc(b->ctx, n * (k + 1) + 2 * k, sizeof *logits, &logits));
+    weight = logits + n * k;
+    target = weight + n;
+    shift = target + k;
+    pv_status status;
+    pv__match_rows(b->ctx, p, &begin, &end);
+    for (size_t i = 0; i < n; i++) {
+        const double *a = pv__ratio_of(t, b->weighted.a, i);
+        for (size_t y = 0; y < k; y++) {
+            double own = pv__weight(t, i) * pv__share(t, i, (int)y) * a[y];
+            weight[i] += own;
+            target[y] += own;
+            total += own;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        weight[i] /= total;
+    for (size_t y = 0; y < k; y++)
+        target[y] /= total;
+    PV_GOTO(done, pv__objective_loglik_of(b->ctx, p, w, begin, end, logits));
+    PV_GOTO(done, pv__match_shift(b->ctx, p, logits, weight, target, shift));
+    pv_model_shift(p->model, shift, w);
+done:
+    pv__free(b->ctx, logits);
+    return status;
+}
+
+/* The covariance of the efficient estimate where its model is right. The numbers of rows of each label are the
+ * design's: of the intercepts' part of the inverse information that is taken off (docs/method.md, 9). */
+static void find_efficient_covariance(const both *b, double *covariance) {
+    const pv__problem *p = b->problem;
+    bool rows = !p->stratified && !p->cluster && !p->sampling && !p->survey;
+    const double *sandwich = b->sums.square + b->P * b->P;
+    memcpy(covariance, rows ? b->efficient.inverse : sandwich, b->P * b->P * sizeof *covariance);
+    if (rows)
+        pv__hold_labels(p, b->P, p->population.prevalence_n, covariance);
+    else
+        add_chance(b, b->efficient.prevalence, NULL, covariance);
+}
+
+/* Both at their optima, with corrections; false: one of them has none. */
+static pv_status fit_both(both *b, const double *w, bool *found) {
+    *found = false;
+    for (size_t i = 0; i < b->cells; i++)
+        b->efficient.a[i] = 1;
+    weigh_cells(b, b->weighted.a);
+    pv__log_ratio(b->problem, b->efficient.ratio);
+    b->efficient.of_ratio = true;
+    PV_TRY(pv__side_fit(b->ctx, &b->efficient, w));
+    PV_TRY(pv__side_fit(b->ctx, &b->weighted, w));
+    if (!b->efficient.converged || !b->weighted.converged)
+        return PV_OK;
+    PV_TRY(pv__side_correct(b->ctx, &b->efficient));
+    PV_TRY(pv__side_correct(b->ctx, &b->weighted));
+    tie_prevalences(b, b->weighted.prevalence);
+    tie_prevalences(b, b->efficient.prevalence);
+    *found = true;
+    return PV_OK;
+}
+
+static pv_status conclude(both *b, pv_estimate use, bool corrected, double *w, pv_combination *c) {
+    size_t square = b->P * b->P;
+    PV_TRY(sum_influences(b));
+    add_chance(b, b->efficient.prevalence, b->weighted.prevalence, b->sums.square + 2 * square);
+    memcpy(c->covariance, b->sums.square, square * sizeof *c->covariance);
+    add_chance(b, b->weighted.prevalence, NULL, c->covariance);
+    find_efficient_covariance(b, c->efficient_covariance);
+    memcpy(c->weighted, b->weighted.w, b->P * sizeof *c->weighted);
+    memcpy(c->efficient, b->efficient.w, b->P * sizeof *c->efficient);
+    if (corrected) {
+        reduce_bias(&b->weighted, c->covariance, c->weighted);
+        reduce_bias(&b->efficient, b->sums.square + square, c->efficient);
+    }
+    find_freedom(b, c);
+    PV_TRY(find_risk_freedom(b, c));
+    c->use = use;
+    c->units = b->units->units;
+    PV_TRY(weigh_terms(b, use, c, w));
+    return corrected && use != PV_ESTIMATE_EFFICIENT ? match(b, w) : PV_OK;
+}
+
+bool pv__has_combination(const pv__problem *p) {
+    return pv__is_profile(p) && pv_model_has_coefficients(p->model) && !p->data && p->batch == 0 && p->has_prevalence &&
+           !p->unlabelled && p->population.prevalence_n > 0 && !(p->map && p->prior.kind == PV_PRIOR_LAPLACE);
+}
+
+bool pv__combination_is_cheap(const pv__problem *p) {
+    enum { PARAMS_MOST = 300 };
+    const double most = 4e9; /* rows times parameters squared */
+    double P = (double)pv_model_params(p->model);
+    return P <= PARAMS_MOST && (double)p->n * P * P <= most;
+}
+
+static pv_status new_for(pv_ctx *ctx, const pv__problem *problem, const pv_schema *schema, pv_combination **made) {
+    size_t slopes = pv__model_slopes(problem->model), terms;
+    int32_t *term;
+    PV_TRY(pv__alloc(ctx, slopes, sizeof *term, &term));
+    terms = pv__terms_of(schema, term);
+    pv_status status = pv__combination_new(ctx, pv_model_params(problem->model), terms, slopes, made);
+    if (status == PV_OK && slopes > 0)
+        memcpy((*made)->term, term, slopes * sizeof *term);
+    pv__free(ctx, term);
+    return status;
+}
+
+pv_status pv__combine(pv_ctx *ctx, const pv__problem *problem, const pv_schema *schema, pv_estimate use, double *w,
+                      pv_combination **found) {
+    both b = {.ctx = ctx};
+    bool has = false, corrected = problem->options->errors != PV_ERRORS_HC0;
+    *found = NULL;
+    pv_status status;
+    PV_GOTO(done, both_new(ctx, problem, schema, true, 3, &b));
+    find_chances(&b);
+    b.weighted.inflate = b.efficient.inflate = corrected;
+    PV_GOTO(done, fit_both(&b, w, &has));
+    if (!has)
+        goto done;
+    PV_GOTO(done, new_for(ctx, problem, schema, found));
+    status = conclude(&b, use, corrected, w, *found);
+done:
+    if (status != PV_OK) {
+        pv__combination_free(ctx, *found);
+        *found = NULL;
+    }
+    both_free(&b);
+    return status;
+}
+
+pv_status pv__weigh_alone(pv_ctx *ctx, const pv__problem *problem, const pv_schema *schema, double *w,
+                          pv_combination **found) {
+    both b = {.ctx = ctx};
+    bool design = pv_loss_of_design(pv__problem_loss(problem)); /* labels are chance, and one cell */
+    *found = NULL;
+    pv_status status;
+    PV_GOTO(done, both_new(ctx, problem, schema, !design, 1, &b));
+    for (size_t i = 0; i < b.cells; i++)
+        b.weighted.a[i] = problem->factor[i % b.k];
+    b.weighted.inflate = problem->options->errors != PV_ERRORS_HC0;
+    if (!design)
+        find_chances(&b);
+    PV_GOTO(done, pv__side_fit(ctx, &b.weighted, w));
+    if (!b.weighted.converged)
+        goto done;
+    PV_GOTO(done, new_for(ctx, problem, schema, found));
+    pv_combination *c = *found;
+    PV_GOTO(done, pv__side_correct(ctx, &b.weighted));
+    tie_prevalences(&b, b.weighted.prevalence);
+    PV_GOTO(done, sum_influences(&b));
+    memcpy(c->covariance, b.sums.square, b.P * b.P * sizeof *c->covariance);
+    add_chance(&b, b.weighted.prevalence, NULL, c->covariance);
+    find_freedom(&b, c);
+    PV_GOTO(done, find_risk_freedom(&b, c));
+    memcpy(w, b.weighted.w, b.P * sizeof *w);
+    memcpy(c->weighted, w, b.P * sizeof *w);
+    c->use = PV_ESTIMATE_WEIGHTED;
+    c->units = b.units->units;
+    for (size_t t = 0; t < c->terms; t++)
+        c->share[t] = 1;
+done:
+    if (status != PV_OK) {
+        pv__combination_free(ctx, *found);
+        *found = NULL;
+    }
+    both_free(&b);
+    return status;
+}
+
+bool pv_combination_differs(const pv_combination *combination) {
+    return combination->rank > 0 && combination->p_value < 0.05;
+}

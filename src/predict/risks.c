@@ -1,0 +1,84 @@
+/* Intervals of a linear model's risks, by the delta method on the logit.
+ *
+ *   logit p_y = eta_y - log sum_{l != y} exp eta_l,   d logit p_y / d eta_j = [j = y] - [j != y] p_j / (1 - p_y)
+ *
+ * of variance g^T (I (x) x~)^T V (I (x) x~) g, V the parameters' covariance, g these derivatives by the logits j >= 1.
+ * Moving to another prevalence adds constants to the logits. Quantiles are Student's.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "data/data.h"
+#include "model/model.h"
+#include "predict/predict.h"
+
+typedef struct risks {
+    const pv_classifier *c;
+    size_t k, J, size, P;
+    double quantile;
+} risks;
+
+/* The covariance of the logits at x~, to [J][J]; half [P]. */
+static void logit_covariance(const risks *r, const double *row, double *half, double *to) {
+    for (size_t j = 0; j < r->J; j++) {
+        for (size_t c = 0; c < r->P; c++) {
+            const double *from = r->c->spread + j * r->size * r->P + c;
+            half[c] = from[0];
+            for (size_t i = 1; i < r->size; i++)
+                half[c] += row[i - 1] * from[i * r->P];
+        }
+        for (size_t l = 0; l < r->J; l++) {
+            const double *own = half + l * r->size;
+            double sum = own[0];
+            for (size_t i = 1; i < r->size; i++)
+                sum += row[i - 1] * own[i];
+            to[j * r->J + l] = sum;
+        }
+    }
+}
+
+/* One row: log_p and p [k], room [P + J J + k]. */
+static void one_row(const risks *r, const double *row, const double *log_p, const double *p, double *room, double *lo,
+                    double *hi) {
+    double *covariance = room + r->P, *g = covariance + r->J * r->J;
+    logit_covariance(r, row, room, covariance);
+    for (size_t y = 0; y < r->k; y++) {
+        double rest = -expm1(log_p[y]), logit = log_p[y] - log(rest), variance = 0;
+        for (size_t j = 1; j < r->k; j++)
+            g[j - 1] = j == y ? 1 : -exp(log_p[j]) / rest;
+        for (size_t j = 0; j < r->J; j++)
+            for (size_t l = 0; l < r->J; l++)
+                variance += g[j] * g[l] * covariance[j * r->J + l];
+        double half = r->quantile * sqrt(fmax(0, variance));
+        bool sound = isfinite(logit) && isfinite(half); /* a risk of 0 or 1 to the last digit */
+        lo[y] = fmin(p[y], sound ? pv_sigmoid(logit - half) : p[y]);
+        hi[y] = fmax(p[y], sound ? pv_sigmoid(logit + half) : p[y]);
+    }
+}
+
+pv_status pv__risk_intervals(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, double level,
+                             const double *log_p, pv_prediction *made) {
+    enum { CHUNK = 256 };
+    size_t k = (size_t)c->schema->classes, P = pv_model_params(c->model), d = (size_t)pv_model_inputs(c->model);
+    risks r = {.c = c, .k = k, .J = k - 1, .size = P / (k - 1), .P = P};
+    r.quantile = pv_student_quantile(c->spread_df, 0.5 + 0.5 * level);
+    size_t chunks = (data->rows + CHUNK - 1) / CHUNK, room = P + r.J * r.J + k, skip = d + 1 - r.size;
+    int threads = pv__threads_for(ctx, chunks);
+    double *block;
+    PV_TRY(pv__alloc(ctx, (size_t)threads, (room + CHUNK * d) * sizeof *block, &block));
+#pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
+    for (int t = 0; t < threads; t++) {
+        double *own = block + (size_t)t * (room + CHUNK * d);
+        for (size_t at = (size_t)t * chunks / (size_t)threads; at < (size_t)(t + 1) * chunks / (size_t)threads; at++) {
+            size_t begin = at * CHUNK, rows = data->rows - begin < CHUNK ? data->rows - begin : CHUNK;
+            const double *x = pv_dataset_rows(ctx, data, begin, rows, own + room);
+            for (size_t i = 0; i < rows; i++) {
+                size_t n = (begin + i) * k;
+                one_row(&r, x + i * d + skip, log_p + n, made->p + n, own, made->lo + n, made->hi + n);
+            }
+        }
+    }
+    pv__free(ctx, block);
+    return PV_OK;
+}

@@ -166,6 +166,6 @@ try_study calibration_data calibration --replicates 2 --prevalences 0.1 --popula
     --data nodules.csv --splits 2
 try_study bias bias --replicates 2
 try_study designs designs --quick --only 2_balanced --replicates 2
-try_study robust robust --truths linear --rows 40 --replicates 2
+try_study robust robust --truths right --rows 40 --columns 2 --replicates 2
 echo "$failures failures"
 [ $failures -eq 0 ]

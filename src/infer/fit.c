@@ -151,10 +151,6 @@ static pv_status read_match(pv_ctx *ctx, pv__problem *problem, bool stated) {
     problem->match = (pv_match)o->match;
     if (problem->match == PV_MATCH_NONE)
         return PV_OK;
-    if (problem->stratified)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`match=full` moves one output bias, and every stratum has a prevalence of its own:\nleave it "
-                        "out");
     if (pv_loss_of_design(pv__problem_loss(problem)))
         return pv__fail(ctx, PV_ERR_USAGE, "`match=full`: `loss=%s` has no prevalence to match; leave `match` out",
                         pv_loss_name((pv_loss)o->loss));

@@ -50,8 +50,7 @@ pv__fact_set pv__facts_of_options(const pv_ctx *ctx, const pv_fit_options *o, bo
         {PV_FACT_PATIENCE, o->patience > 0},
         {PV_FACT_VALIDATION, o->validation != 0},
         {PV_FACT_JEFFREYS, strcmp(o->intercept_prior, "jeffreys") == 0},
-        {PV_FACT_MATCH, o->match != PV_MATCH_NONE && o->match != PV_MATCH_AUTO},
-        {PV_FACT_BETWEEN, strcmp(o->robust, "auto") != 0 && strcmp(o->robust, "0") != 0},
+        {PV_FACT_MATCH, o->match != PV_MATCH_NONE},
         {PV_FACT_DEVICE, ctx && ctx->root->device.kind == PV_DEVICE_CUDA},
     };
     pv__fact_set found = 0;
@@ -196,9 +195,6 @@ static const struct {
     {F(STRATA) | F(MATCH), NONE, "match",
      " moves one output bias, and every stratum has a prevalence of its own:\nleave it out, or choose `infer=robust`, "
      "whose mean risks are the stated ones"},
-    {F(STRATA) | F(BETWEEN), NONE, "robust",
-     ": with `strata` there is nothing between maximum likelihood and the weighted estimator;\nleave it out, or choose "
-     "`infer=robust` or `loss=iw` for the latter"},
     {F(STRATA) | F(JEFFREYS), NONE, NULL,
      "`intercept-prior=jeffreys` is of one prevalence:\nwith `strata` choose auto, normal:S or none"},
     {F(READ) | F(STRATA) | F(IW_TOTAL) | F(IMPORTANCE), NONE, NULL,

@@ -47,7 +47,6 @@
     X(VALIDATION)                                                                                                      \
     X(JEFFREYS) /* the intercept's prior */                                                                            \
     X(MATCH)    /* a kind of `match` was chosen */                                                                     \
-    X(BETWEEN)  /* `robust` is above 0 */                                                                              \
     X(DEVICE)   /* cuda */                                                                                             \
     /* the data */                                                                                                     \
     X(DATA)        /* they are known */                                                                                \

@@ -210,7 +210,8 @@ class Table:
             self._add_objects(name, np.asarray(column.astype(object)), mask)
         elif kind in "iuf":
             if mask is not None and not isinstance(dtype, np.dtype):  # nullable numbers of pandas
-                self.add_numbers(name, column.to_numpy(dtype=np.float64, na_value=np.nan))
+                plain = getattr(dtype, "numpy_dtype", np.dtype(np.float64))
+                self.add_numbers(name, column.to_numpy(dtype=plain, na_value=0), mask)
             else:
                 self.add_numbers(name, np.asarray(column))
         else:
@@ -222,14 +223,26 @@ class Table:
         days = values.astype("datetime64[ns]").astype(np.int64) / 86_400e9
         self.add_numbers(name, days, np.isnat(values))
 
+    def _add_number_objects(self, name, present, missing):
+        """Whole numbers keep their digits, beyond 64 bits as texts: they may be identifiers."""
+        whole = all(isinstance(value, (int, np.integer)) for value in present)
+        lowest, highest = (int(min(present)), int(max(present))) if whole else (0, 0)
+        if lowest < np.iinfo(np.int64).min or highest > np.iinfo(np.uint64).max or (lowest < 0 and highest > np.iinfo(np.int64).max):
+            cells = np.full(len(missing), None, dtype=object)
+            cells[~missing] = [str(int(value)) for value in present]
+            self.add_texts(name, list(cells))
+            return
+        kind = np.float64 if not whole else np.int64 if highest <= np.iinfo(np.int64).max else np.uint64
+        filled = np.zeros(len(missing), dtype=kind)
+        filled[~missing] = present.astype(kind)
+        self.add_numbers(name, filled, missing)
+
     def _add_objects(self, name, values, mask):
         missing = np.zeros(len(values), bool) if mask is None else np.asarray(mask, dtype=bool)
         present = values[~missing]
         is_number = [isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in present]
         if len(present) and all(is_number):
-            filled = np.full(len(values), np.nan)
-            filled[~missing] = present.astype(np.float64)
-            self.add_numbers(name, filled)
+            self._add_number_objects(name, present, missing)
             return
         if any(is_number):
             row = int(np.flatnonzero(~missing)[is_number.index(True)])

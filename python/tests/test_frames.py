@@ -89,3 +89,24 @@ def test_columns_without_a_stream(data, monkeypatch):
         monkeypatch.setattr(pandas.DataFrame, "__arrow_c_stream__", refuse)
     second = prevail.PrevalenceClassifier(0.05, missing="impute").fit(frame, y).predict_proba(frame)
     np.testing.assert_allclose(first, second, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint64", "Int64", "UInt64", "objects", "numpy objects", "longer"])
+def test_identifiers_keep_their_digits(kind):
+    """Sets whose numbers no double tells apart are those that small numbers name."""
+    rng = np.random.default_rng(0)
+    small = np.repeat(np.arange(60), 3)
+    y = np.tile([1, 0, 0], 60)
+    dose = rng.normal(size=180) + y
+    base = 10**25 if kind == "longer" else 2**63 if kind in ("uint64", "UInt64") else 2**60
+    named = [base + int(i) for i in small]
+    if kind == "numpy objects":
+        named = [np.int64(i) for i in named]
+    sets = pandas.Series(named, dtype=kind if "int" in kind.lower() else object)
+
+    def odds_ratio(column):
+        frame = pandas.DataFrame({"dose": dose, "set": column})
+        model = prevail.PrevalenceClassifier(matched="set", loss="matched").fit(frame, y)
+        return model.odds_ratios_.loc["dose", "odds_ratio"]
+
+    assert odds_ratio(sets) == odds_ratio(small)

@@ -264,6 +264,9 @@ pv_status pv_table_add_matrix(pv_ctx *ctx, pv_table *table, const char *const *n
     }
     if (!borrow)
         copy_block(ctx, table, first, columns, type, cells, row_stride, column_stride);
+    for (size_t c = 0; !borrow && c < columns; c++)
+        PV_GOTO(fail, keep_digits(ctx, type, (const unsigned char *)cells + (ptrdiff_t)c * column_stride, row_stride,
+                                  table->rows, &table->column[first + c]));
     PV_GOTO(fail, hash_columns(ctx, table, first));
     return PV_OK;
 fail:

@@ -358,6 +358,25 @@ static pv_status made_poorly(pv_ctx *poor) {
     return status;
 }
 
+/* Integers that no double tells apart, by rows and by columns. */
+static void digits_in_a_matrix(void **state) {
+    (void)state;
+    const int64_t cells[3][2] = {{9007199254740992, 1}, {9007199254740993, -9007199254740993}, {9007199254740994, 3}};
+    const int64_t turned[2][3] = {{9007199254740992, 9007199254740993, 9007199254740994}, {1, -9007199254740993, 3}};
+    for (int i = 0; i < 2; i++) {
+        pv_table *table;
+        ok(pv_table_new(ctx, "digits", 3, &table));
+        ok(pv_table_add_matrix(ctx, table, (const char *const[]){"u", "v"}, 2, PV_ARRAY_I64,
+                               i ? &turned[0][0] : &cells[0][0], i ? (ptrdiff_t)sizeof(int64_t) : PV_PACKED, PV_PACKED,
+                               true));
+        const pv_column *column = table->column;
+        assert_string_equal(column[0].level[column[0].code[1]], "9007199254740993");
+        assert_string_equal(column[1].level[column[1].code[1]], "-9007199254740993");
+        assert_int_equal(column[0].levels, 3);
+        pv_table_free(ctx, table);
+    }
+}
+
 static void survives_lack_of_memory(void **state) {
     (void)state;
     sweep_memory(made_poorly);
@@ -374,6 +393,7 @@ int main(void) {
                                        cmocka_unit_test(missing_as_in_a_file),
                                        cmocka_unit_test(hashes_tell_contents_apart),
                                        cmocka_unit_test(refusals_leave_the_table),
+                                       cmocka_unit_test(digits_in_a_matrix),
                                        cmocka_unit_test(survives_lack_of_memory)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -215,7 +215,7 @@ void fuzz_sound_table(const pv_table *table) {
     for (size_t c = 0; c < table->columns; c++) {
         const pv_column *column = &table->column[c];
         FUZZ_CHECK(column->name && (*column->name || table->arrays), "column %zu has no name", c);
-        for (size_t i = 0; column->type == PV_COLUMN_TEXT && i < table->rows; i++)
+        for (size_t i = 0; column->code && i < table->rows; i++) /* texts, and numbers with their spelling */
             FUZZ_CHECK(column->code[i] >= -1 && column->code[i] < column->levels, "code %d of %d", column->code[i],
                        column->levels);
     }

@@ -186,22 +186,21 @@ static int exponent_for(const pv__moments *sums) {
 }
 
 /* The scale in standard deviations. */
-static double spread_of(pv__cursor *cursor, const pv_dataset *data, double mean, double sd) {
-    pv__spread_bins bins;
+static double spread_of(pv__cursor *cursor, const pv_dataset *data, double mean, double sd, pv__spread_bins *bins) {
     double taken[BLOCK];
-    pv__spread_begin(&bins);
+    pv__spread_begin(bins);
     for (size_t begin = 0; begin < data->rows; begin += BLOCK) {
         size_t n = data->rows - begin < BLOCK ? data->rows - begin : BLOCK;
         const double *x = pv__cursor_block(cursor, begin, n, data->rows, taken);
         for (size_t i = 0; i < n; i++)
             if (!isnan(x[i]))
-                pv__spread_add(&bins, (x[i] - mean) / sd, data->weight ? data->weight[begin + i] : 1);
+                pv__spread_add(bins, (x[i] - mean) / sd, data->weight ? data->weight[begin + i] : 1);
     }
-    return pv__spread_scale(&bins);
+    return pv__spread_scale(bins);
 }
 
-void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows, const pv__glance *glance, double *mean,
-                     double *sd) {
+void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows, const pv__glance *glance,
+                     pv__spread_bins *bins, double *mean, double *sd) {
     pv__cursor cursor;
     pv__cursor_begin(numbers, data, all_rows, &cursor);
     bool known = glance && glance->known && all_rows && !data->weight;
@@ -232,5 +231,5 @@ void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows,
     *mean = ldexp(shift + off, -exponent);
     *sd = ldexp(sqrt(fmax(0, sums.second / sums.weight - off * off)), -exponent);
     if (*sd > 0 && pv__spread_asked(sums.weight, fmax(sums.largest - *mean, *mean - sums.least) / *sd))
-        *sd *= spread_of(&cursor, data, *mean, *sd);
+        *sd *= spread_of(&cursor, data, *mean, *sd, bins);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "data/schema_learn.h"
+#include "data/spread.h"
 
 /* Sums over cells that are not missing, with d = factor x - shift. */
 typedef struct pv__moments {
@@ -53,8 +54,9 @@ PV_MUST_USE pv_status pv__columns_whole(pv_ctx *ctx, const pv_table *table, cons
  * deviation, or less where a few extreme values decide that (spread.c). 0 where all values are equal, or there are
  * none.
  */
-void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows, const pv__glance *glance, double *mean,
-                     double *sd); /* glance NULL: there was none */
+/* glance NULL: there was none. bins: scratch, too large for the stack of some threads. */
+void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows, const pv__glance *glance,
+                     pv__spread_bins *bins, double *mean, double *sd);
 /* Rows first .. first+n-1 of the table, as if they were all of the column: where they lie or, of a file, read into room
  * [n], of doubles. A page that is read is not the process's own, as one that is mapped and touched is; reading costs
  * less than to have it mapped, too. */

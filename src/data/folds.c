@@ -347,7 +347,7 @@ static void count_levels(const pv_dataset *data, size_t feature, pv_source_colum
 }
 
 /* Weighted mean and scale of a column that is standardised already (pv__scale_learn): no number here is large. */
-static void scale_of(const pv_dataset *data, size_t feature, double *mean, double *sd) {
+static void scale_of(const pv_dataset *data, size_t feature, pv__spread_bins *bins, double *mean, double *sd) {
     size_t d = (size_t)data->features;
     double total = 0, sum = 0, square = 0, farthest = 0, first = data->x[feature];
     bool constant = true;
@@ -366,32 +366,33 @@ static void scale_of(const pv_dataset *data, size_t feature, double *mean, doubl
     *sd = constant ? 0 : sqrt(square / total);
     if (!(*sd > 0 && pv__spread_asked(total, farthest / *sd)))
         return;
-    pv__spread_bins bins;
-    pv__spread_begin(&bins);
+    pv__spread_begin(bins);
     for (size_t i = 0; i < data->rows; i++)
-        pv__spread_add(&bins, (data->x[i * d + feature] - *mean) / *sd, data->weight ? data->weight[i] : 1);
-    *sd *= pv__spread_scale(&bins);
+        pv__spread_add(bins, (data->x[i * d + feature] - *mean) / *sd, data->weight ? data->weight[i] : 1);
+    *sd *= pv__spread_scale(bins);
 }
 
 pv_status pv_schema_rescale(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, pv_schema **scaled) {
     size_t feature = 0;
-    pv_schema *made;
+    pv_schema *made = NULL;
+    pv__spread_bins *bins = NULL;
+    pv_status status;
     *scaled = NULL;
-    PV_TRY(pv_schema_copy(ctx, schema, &made));
+    PV_GOTO(done, pv_schema_copy(ctx, schema, &made));
+    PV_GOTO(done, pv__alloc(ctx, 1, sizeof *bins, &bins));
     for (size_t s = 0; s < made->sources; s++) {
         pv_source_column *source = &made->source[s];
         if (source->type == PV_COLUMN_NUMBER) {
             double mean, sd;
-            scale_of(data, feature, &mean, &sd);
+            scale_of(data, feature, bins, &mean, &sd);
             if (schema->offset && s == 0) /* its scale is its own */
                 sd = 1;
             if (!(sd > 0)) {
-                pv_status status = pv__fail(
+                status = pv__fail(
                     ctx, PV_ERR_INPUT,
                     "column '%s' has one value only in the rows to learn from;\nuse fewer folds, or `exclude` it",
                     pv__show(source->name).text);
-                pv_schema_free(ctx, made);
-                return status;
+                goto done;
             }
             source->mean += mean * source->sd;
             source->sd *= sd;
@@ -401,5 +402,9 @@ pv_status pv_schema_rescale(pv_ctx *ctx, const pv_schema *schema, const pv_datas
         feature += pv_source_width(source);
     }
     *scaled = made;
-    return PV_OK;
+    made = NULL;
+done:
+    pv__free(ctx, bins);
+    pv_schema_free(ctx, made);
+    return status;
 }

@@ -12,6 +12,7 @@
  */
 #include <limits.h>
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 #include "data/columns.h"
@@ -40,22 +41,30 @@ static pv_status learn_scales(pv_ctx *ctx, const pv_table *table, const pv__plan
                               size_t first, pv_schema *schema) {
     bool all_rows = pv__all_rows(table, data);
     size_t count = schema->sources - first;
-    scale *found;
-    PV_TRY(pv__alloc(ctx, count, sizeof *found, &found));
-#pragma omp parallel for num_threads(pv__columns_team(ctx, count, data->rows)) schedule(dynamic)
+    int team = pv__columns_team(ctx, count, data->rows);
+    scale *found = NULL;
+    pv__spread_bins *bins = NULL; /* [team] */
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, count, sizeof *found, &found));
+    PV_GOTO(done, pv__alloc(ctx, (size_t)team, sizeof *bins, &bins));
+#pragma omp parallel for num_threads(team) schedule(dynamic)
     for (size_t i = 0; i < count; i++) {
         size_t s = first + i;
         bool number = (plan->made && plan->made[s]) || !plan->category[s];
         if (number && pv__plan_makes(ctx, plan, i))
             pv__scale_learn(pv__plan_numbers(plan, table, s), data, all_rows,
-                            plan->made && plan->made[s] ? NULL : &plan->glance[s], &found[i].mean, &found[i].sd);
+                            plan->made && plan->made[s] ? NULL : &plan->glance[s], &bins[omp_get_thread_num()],
+                            &found[i].mean, &found[i].sd);
     }
-    pv_status status = plan->shared ? pv__share_array(ctx, count, found, sizeof *found) : PV_OK;
+    if (plan->shared)
+        PV_GOTO(done, pv__share_array(ctx, count, found, sizeof *found));
     for (size_t i = 0; i < count; i++) {
         schema->source[first + i].mean = found[i].mean;
         schema->source[first + i].sd = found[i].sd;
     }
+done:
     pv__free(ctx, found);
+    pv__free(ctx, bins);
     return status;
 }
 

@@ -12,8 +12,8 @@
  * tried on all rows, and those that contradict it join. So does a row that tells columns apart that the working set
  * cannot. Most fits need no pass over the rows, separated ones two or three.
  *
- * Limits: models of more than SIZE_MAX_DENSE parameters are tested at the optimiser's estimate alone, for complete
- * separation.
+ * Limits: models of more than SIZE_MAX_DENSE parameters, or of so many labels that a working set costs more than
+ * MOST_WORK, are tested at the optimiser's estimate alone, for complete separation.
  */
 #include <math.h>
 #include <string.h>
@@ -23,7 +23,8 @@
 #include "infer/recession.h"
 
 enum { SIZE_MAX_DENSE = 1000, ROUNDS = 60, PIECE = 512 };
-static const double TINY = 1e-10; /* of a margin's terms: rounding */
+static const double MOST_START = 2e9, MOST_WORK = 2e10; /* multiplications: of the first working set, of any */
+static const double TINY = 1e-10;                       /* of a margin's terms: rounding */
 
 /* ---- margins ----------------------------------------------------------------------------------------------------- */
 
@@ -371,11 +372,23 @@ done:
     return status;
 }
 
-static pv_status search(view *v, const double *w, pv__separation *found) {
+/* Multiplications that a decision on so many margins takes. */
+static double work_of(const view *v, size_t count) {
+    return (double)count * (double)v->size * (double)v->size;
+}
+
+/* Margins of one row of each label. */
+static size_t least_margins(const view *v) {
+    return is_ordinal(v) || v->relative ? 2 * v->k : v->k * (v->k - 1);
+}
+
+static pv_status search(view *v, const double *w, pv__separation *found, bool *decided) {
     enum { FEWEST = 400, EACH = 8, WHOLE = 4000 };
     margins set = {0};
     double *start = NULL;
     size_t rows = EACH * v->size > FEWEST ? EACH * v->size : FEWEST;
+    if (v->k > 2 && !is_ordinal(v) && !v->relative) /* a row of more labels has more margins */
+        rows = rows / ((v->k - 1) * (v->k - 1)) + 1;
     bool whole = v->problem->n <= WHOLE && v->problem->n <= 4 * rows, done = false;
     pv_status status;
     if (whole)
@@ -389,9 +402,10 @@ static pv_status search(view *v, const double *w, pv__separation *found) {
     } else {
         PV_GOTO(done, start_rows(v, rows, &set));
     }
-    for (int round = 0; round < ROUNDS && !done; round++)
+    for (int round = 0; round < ROUNDS && !done && work_of(v, set.count) <= MOST_WORK; round++)
         PV_GOTO(done, round_of(v, &set, from, whole, found, &done));
 done:
+    *decided = done;
     pv__free(v->ctx, set.of);
     pv__free(v->ctx, start);
     return status;
@@ -497,12 +511,15 @@ pv_status pv__separation_find(pv_ctx *ctx, const pv__problem *problem, const dou
     if (!pv_model_is_convex(problem->model) || problem->data || v.size == 0)
         return PV_OK;
     PV_TRY(pv__alloc(ctx, v.slopes + 1, sizeof *found->sign, &found->sign));
-    if (v.size <= SIZE_MAX_DENSE) {
-        pv_status status = search(&v, w, found);
+    bool decided = false;
+    if (v.size <= SIZE_MAX_DENSE && work_of(&v, least_margins(&v)) <= MOST_START) {
+        pv_status status = search(&v, w, found, &decided);
         pv__free(ctx, v.row);
         pv__free(ctx, v.first);
-        return status;
+        PV_TRY(status);
     }
+    if (decided)
+        return PV_OK;
     if (!w || ordinal || relative || !problem->targets.label)
         return PV_OK;
     double least;

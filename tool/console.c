@@ -367,6 +367,38 @@ static int limit_memory(cli_call *call) {
     return cli_done(call, pv_ctx_set_memory(call->ctx, (size_t)size, NULL));
 }
 
+/* The number of this process among those that a launcher started (pv_mpi_processes); 0 where it is alone. */
+static long launched_rank(void) {
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; pv_mpi_processes() > 1 && i < sizeof names / sizeof *names; i++) {
+        const char *text = getenv(names[i]);
+        if (text)
+            return strtol(text, NULL, 10);
+    }
+    return 0;
+}
+
+static bool silence(void) {
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    return nowhere >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0 && dup2(nowhere, STDERR_FILENO) >= 0;
+}
+
+/* Who gives --ranks may want processes that do not share the work: each of them prints. */
+bool cli_silence_ranks(const cli_command *command, int argc, char **argv) {
+    bool shares = false;
+    for (const cli_group *group = command->groups; group->table; group++)
+        for (const pv_option *row = group->table; row->name; row++)
+            shares = shares || strcmp(row->name, "ranks") == 0;
+    for (int i = 0; i < argc; i++)
+        shares = shares && strncmp(argv[i], "--ranks", 7) != 0;
+    return shares && launched_rank() > 0 && silence();
+}
+
+void cli_wait_for_rank_0(void) {
+    const struct timespec while_it_prints = {.tv_nsec = 300000000};
+    nanosleep(&while_it_prints, NULL);
+}
+
 /* Ranks above 0 say nothing: what goes wrong there is told by rank 0. */
 static int start_ranks(cli_call *call) {
     const int *wanted = cli_value(call, "ranks");
@@ -376,8 +408,7 @@ static int start_ranks(cli_call *call) {
         return CLI_OK;
     pv_status status = pv_ctx_set_mpi(call->ctx, &share);
     if (pv_ctx_ranks(call->ctx, &rank) > 1 && rank > 0) {
-        int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-        call->quiet = nowhere >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0 && dup2(nowhere, STDERR_FILENO) >= 0;
+        call->quiet = silence();
         call->terminal = false;
         pv_ctx_set_progress(call->ctx, NULL, NULL);
     }

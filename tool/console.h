@@ -33,6 +33,11 @@ _Noreturn void cli_no_memory(const char *what); /* "for JSON" */
 /* Makes call->ctx with the command's --threads, its log and progress, and lets SIGINT, SIGTERM, SIGHUP and SIGXCPU
  * interrupt it. */
 int cli_start(cli_call *call);
+/* Before options are parsed: ranks above 0 print nothing from here on, so that an error is printed once. Returns
+ * whether this process is such a rank; before it ends with an error it waits, for launchers end all processes with the
+ * first. */
+bool cli_silence_ranks(const cli_command *command, int argc, char **argv);
+void cli_wait_for_rank_0(void);
 /* The end of work that several ranks may share: whether any of them failed. Returns the exit code. */
 int cli_ranks_end(cli_call *call, int code);
 void cli_stop(cli_call *call); /* frees the context; signals no longer reach it */

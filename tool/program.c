@@ -59,7 +59,10 @@ static bool is_help(const char *word) {
 static int run_command(const cli_command *command, int argc, char **argv) {
     cli_call call;
     cli_help help;
+    bool silent = cli_silence_ranks(command, argc, argv);
     int code = cli_parse(&call, command, argc, argv, &help);
+    if (code != CLI_OK && silent)
+        cli_wait_for_rank_0();
     if (code == CLI_OK && help)
         cli_print_help(stdout, command, help);
     else if (code == CLI_OK)

@@ -114,6 +114,7 @@ judged() { # ranks, options of eval: what is printed, but for the number of rank
 check "replicates" judged 3 --bootstrap 50
 check "replicates, an unknown prevalence" judged 2 --population unknown --bootstrap 9
 "$prevail" ${fit/data/small} --exclude w -o another.model >/dev/null
+check "an unknown option" says 2 "unknown option --targt" -n 3 "$prevail" fit --targt y
 check "another model's columns" says 2 'rank 1 has other work than rank 0: the way they are read=' -n 1 "$prevail" eval judged.model data.csv : -n 1 "$prevail" eval another.model data.csv
 "$prevail" ${fit/data/small} --infer ml -o another.model >/dev/null
 check "another model" says 2 'rank 1 has other work than rank 0: what is judged=30000 rows' -n 1 "$prevail" eval judged.model data.csv : -n 1 "$prevail" eval another.model data.csv

@@ -148,7 +148,7 @@ def models(make):
     model("laplace_strata", *strata, "--infer", "laplace", "--draws", "100", how=interval)
     model("vi", "--infer", "vi", "--components", "2", "--steps", "100", "--draws", "100", how=interval)
     model("hmc", "--infer", "hmc", "--chains", "2", "--warmup", "100", "--draws", "100", how=interval)
-    model("robust", "--infer", "robust", "--draws", "100", how=interval)
+    model("robust", "--infer", "robust", how=interval)
     model("last_layer", *batches, "--infer", "laplace", "--draws", "100", how=interval)
     make.predict("unknown", "linear.model", "people.csv", "--id", "id", "--population", "unknown", tolerance=1e-6)
     net = ["--prevalence", "0.1", "--epochs", "2", "--batch", "16", "--seed", "1"]

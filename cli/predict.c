@@ -42,8 +42,9 @@ static const pv_option option_table[] = {
      "its prevalence inferred from them; counts:N,N,..., these very rows, of which so many are of each label, in label "
      "order; design, one with the label shares of the training data."},
     CLI_OPTION_INTERVAL(predict_options, interval, NULL,
-                        "Adds the central interval of this level, 0.9 say, for each probability. The model needs a "
-                        "posterior (fit --infer laplace, vi or hmc), unless the population is unknown."),
+                        "Adds the central interval of this level, 0.9 say, for each probability. Linear models "
+                        "have them. A network, and --population counts, needs a posterior (fit --infer laplace, vi or "
+                        "hmc)."),
     {"posterior", PV_OPTION_CHOICE, offsetof(predict_options, posterior), "fixed", 0, 0, "fixed|joint", NULL,
      "The posterior of the model's parameters, for a model that has one: fixed, as the fit left it; joint, updated "
      "with "

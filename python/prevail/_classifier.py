@@ -41,7 +41,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
     loss : {"ig", "iw", "plain", "matched"}
         Information gain; class weights; log-loss, corrected when predicting; matched sets.
     infer : {"map", "ml", "laplace", "vi", "hmc", "robust"}
-        The best parameters, with or without a prior; a posterior; or the weighted estimate with sandwich errors.
+        The best parameters, with or without a prior; a posterior; or the weighted estimate without a prior.
     weighting : {"auto", "0", "1"}
         Of linear models: the efficient estimate ("0"), the weighted one ("1"), which is right whatever the shape of the
         risk, or the two combined term by term, with the intervals of the latter.

@@ -112,7 +112,7 @@ class Predicting:
         return self._said(X, population, "log_p")[0]
 
     def predict_interval(self, X, level=0.9, population=None):
-        """(lo, hi) of the probabilities, each of shape (n, n_classes): with a posterior, or for an unknown population."""
+        """(lo, hi) of the probabilities, each of shape (n, n_classes). Networks need a posterior, unless for an unknown population."""
         return tuple(self._said(X, population, "lo", "hi", level=level))
 
     def decision_function(self, X):

@@ -24,7 +24,11 @@ test_that("mistakes are told with their remedy", {
 test_that("predictions refuse what they cannot do", {
   d <- study(100)
   fit <- prevail(case ~ age + smoker, d, prevalence = 0.1)
-  expect_input_error(predict(fit, d, interval = 0.9), "posterior")
+  p <- predict(fit, d, interval = 0.9)
+  expect_true(all(p[, "lwr"] < p[, "fit"] & p[, "fit"] < p[, "upr"]))
+  expect_input_error(predict(fit, d, population = "counts:50,50", interval = 0.9), "posterior")
+  network <- prevail(case ~ age + smoker, d, prevalence = 0.1, model = "mlp:2", prior = "normal:1")
+  expect_input_error(predict(network, d, interval = 0.9), "posterior")
   expect_input_error(predict(fit, d, interval = 90), "between 0 and 1")
   expect_input_error(predict(fit, d, population = 3), "between 0 and 1")
   expect_input_error(predict(fit, d, levels = 0.9), "levels")

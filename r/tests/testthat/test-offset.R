@@ -37,7 +37,7 @@ test_that("sampling weights with an offset are svyglm's", {
   d$w <- 0.5 + d$dose
   design <- survey::svydesign(~1, weights = ~w, data = d)
   theirs <- survey::svyglm(case ~ age + offset(log(time)), design, family = stats::quasibinomial(), epsilon = 1e-14)
-  ours <- suppressWarnings(prevail(case ~ age + offset(log(time)), d, weights = w, weights_are = "sampling", loss = "plain", infer = "ml"))
+  ours <- suppressWarnings(prevail(case ~ age + offset(log(time)), d, weights = w, weights_are = "sampling", loss = "plain", infer = "ml", errors = "hc0"))
   expect_equal(coef(ours), coef(theirs), tolerance = 1e-6)
   expect_equal(unname(sqrt(diag(vcov(ours)))), unname(survey::SE(theirs)), tolerance = 1e-5)
 })

@@ -42,6 +42,11 @@ static bool sound(const void *state, size_t job) {
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static int read_truths(cli_call *call, const char *text, bool *wanted) {
+    bool all = strcmp(text, "all") == 0;
+    for (int t = 0; t < ROBUST_TRUTHS; t++)
+        wanted[t] = all;
+    if (all)
+        return CLI_OK;
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");
         int found = -1;
@@ -50,7 +55,7 @@ static int read_truths(cli_call *call, const char *text, bool *wanted) {
                 found = t;
         if (found < 0 || wanted[found])
             return cli_error(call, PV_ERR_USAGE, NULL,
-                             "--truths %s: right, square-0.15, square-0.3, log-normal, interaction, stratum, each at "
+                             "--truths %s: all, or right, square-0.15, square-0.3, log-normal, interaction, stratum, each at "
                              "most once, separated by commas",
                              text);
         wanted[found] = true;
@@ -129,8 +134,8 @@ static int run(cli_call *call) {
 
 static const pv_option option_table[] = {
     STUDY_OPTION_PREVALENCE(robust_options, "0.02"),
-    {"truths", PV_OPTION_TEXT, AT(truths), "right,square-0.15,square-0.3,log-normal,interaction,stratum", 0, 0, NULL,
-     "LIST", "Which of the simulated populations."},
+    {"truths", PV_OPTION_TEXT, AT(truths), "all", 0, 0, NULL, "LIST",
+     "Which of the simulated populations: right, square-0.15, square-0.3, log-normal, interaction, stratum."},
     {"rows", PV_OPTION_TEXT, AT(rows), "300,1000", 0, 0, NULL, "N,...", "Cases, and controls, of each sample."},
     {"columns", PV_OPTION_TEXT, AT(columns), "2,20", 0, 0, NULL, "N,...", "Columns; all but two are noise."},
     STUDY_OPTION_REPLICATES(robust_options, "200", "Samples of each population, size and number of columns."),

@@ -41,13 +41,13 @@ static pv_status learn_scales(pv_ctx *ctx, const pv_table *table, const pv__plan
                               size_t first, pv_schema *schema) {
     bool all_rows = pv__all_rows(table, data);
     size_t count = schema->sources - first;
-    int team = pv__columns_team(ctx, count, data->rows);
+    int team = pv__columns_team(ctx, count, data->rows); /* at most: later there may be fewer */
     scale *found = NULL;
     pv__spread_bins *bins = NULL; /* [team] */
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, count, sizeof *found, &found));
     PV_GOTO(done, pv__alloc(ctx, (size_t)team, sizeof *bins, &bins));
-#pragma omp parallel for num_threads(team) schedule(dynamic)
+#pragma omp parallel for num_threads(pv__columns_team(ctx, count, data->rows)) schedule(dynamic)
     for (size_t i = 0; i < count; i++) {
         size_t s = first + i;
         bool number = (plan->made && plan->made[s]) || !plan->category[s];

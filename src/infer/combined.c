@@ -458,7 +458,7 @@ static pv_status conclude(both *b, pv_estimate use, bool corrected, double *w, p
     }
     find_freedom(b, c);
     PV_TRY(find_risk_freedom(b, c));
-    c->use = use;
+    c->use = (int)use;
     c->units = b->units->units;
     PV_TRY(weigh_terms(b, use, c, w));
     return corrected && use != PV_ESTIMATE_EFFICIENT ? match(b, w) : PV_OK;

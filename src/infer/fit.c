@@ -413,7 +413,7 @@ static bool is_weighed_alone(const pv__problem *problem) {
     bool asked = problem->options->infer == PV_INFER_ROBUST || problem->sampling || problem->cluster;
     bool points = problem->options->infer <= PV_INFER_ML || problem->options->infer == PV_INFER_ROBUST;
     return linear && points && !pv_loss_is_relative(loss) &&
-           ((pv_loss_of_design(loss) && asked) || loss == PV_LOSS_IW) &&
+           ((pv_loss_of_design(loss) && asked) || pv__loss(loss)->class_factor) &&
            !(problem->map && problem->prior.kind == PV_PRIOR_LAPLACE);
 }
 
@@ -462,7 +462,8 @@ static pv_status follow_up(pv_ctx *ctx, const pv__problem *problem, pv__solution
         PV_TRY(estimate(ctx, problem, solution, c));
     if (draws && solution->stop != PV_STOP_INTERRUPTED)
         PV_TRY(pv__fit_posterior(ctx, problem, solution, c));
-    if (!problem->options->bare && !draws && usable)
+    bool wanted = !problem->options->bare || problem->options->infer == PV_INFER_ROBUST;
+    if (wanted && !draws && usable)
         PV_TRY(pv__standard_errors(ctx, problem, solution, c));
     if (pv_loss_is_relative(c->loss) && problem->has_prevalence)
         return find_intercepts(ctx, problem, c);

@@ -43,5 +43,5 @@ pv_status pv__stratify(pv_ctx *ctx, pv__problem *problem) {
     problem->population.share = strata->share;
     problem->population.stratum_prevalence = strata->prevalence;
     problem->population.stratum_n = strata->n;
-    return problem->options->loss == PV_LOSS_IW ? weigh(ctx, problem) : PV_OK;
+    return pv__loss(pv__problem_loss(problem))->class_factor ? weigh(ctx, problem) : PV_OK;
 }

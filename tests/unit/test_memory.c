@@ -105,6 +105,17 @@ static pv_status read_poorly(pv_ctx *poor) {
     return status;
 }
 
+static pv_status sample_poorly(pv_ctx *poor) {
+    pv_roles roles = {.target = "y"};
+    pv_dataset *read = NULL, *applied = NULL;
+    put("x,g\n1,a\n2,b\n3,a\n", 16);
+    pv_status status = pv_sample_read(poor, schema, data, path, &roles, NULL, &read);
+    TRY(pv_sample_apply(poor, schema, data, table, &roles, &applied));
+    pv_dataset_free(poor, applied);
+    pv_dataset_free(poor, read);
+    return status;
+}
+
 static pv_status schema_poorly(pv_ctx *poor) {
     static const char *const labels[] = {"no", "yes"};
     pv_schema *made = NULL, *copy = NULL;
@@ -454,6 +465,7 @@ static pv_status checkpoint_poorly(pv_ctx *poor) {
         sweep_memory(what##_poorly);                                                                                   \
     }
 SWEEP(read)
+SWEEP(sample)
 SWEEP(schema)
 SWEEP(learn)
 SWEEP(take)
@@ -509,6 +521,7 @@ int main(void) {
                                        cmocka_unit_test(sweeps_strata),       cmocka_unit_test(sweeps_designs),
                                        cmocka_unit_test(sweeps_judge_strata), cmocka_unit_test(sweeps_unknown_strata),
                                        cmocka_unit_test(sweeps_survey),       cmocka_unit_test(sweeps_checkpoint),
-                                       cmocka_unit_test(sweeps_count_sets),   cmocka_unit_test(sweeps_probs_strata)};
+                                       cmocka_unit_test(sweeps_count_sets),   cmocka_unit_test(sweeps_probs_strata),
+                                       cmocka_unit_test(sweeps_sample)};
     return cmocka_run_group_tests(tests, prepare, tidy);
 }

@@ -206,6 +206,16 @@ static void get_choice(const char *word, int index, char *text, size_t size) {
     pv__format(text, size, "%.*s", (int)strcspn(word, "|"), word);
 }
 
+/* The shortest digits that give the number back: 0.9, not 0.90000000000000002. */
+static void get_real(double value, char *text, size_t size) {
+    double again = 0;
+    for (int digits = 15; digits <= 17; digits++) {
+        pv__format(text, size, "%.*g", digits, value);
+        if (pv__parse_real(text, &again) && !(again < value) && !(again > value))
+            return;
+    }
+}
+
 void pv_option_get(const pv_option *row, const void *options, char *text, size_t size) {
     const void *source = (const char *)options + row->offset;
     switch (row->type) {
@@ -216,7 +226,7 @@ void pv_option_get(const pv_option *row, const void *options, char *text, size_t
         pv__format(text, size, "%lld", (long long)*(const int64_t *)source);
         return;
     case PV_OPTION_REAL:
-        pv__format(text, size, "%.17g", *(const double *)source);
+        get_real(*(const double *)source, text, size);
         return;
     case PV_OPTION_CHOICE:
         get_choice(row->choices, *(const int *)source, text, size);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/text.h"
+#include "data/schema_learn.h"
 #include "infer/infer.h"
 #include "validate/checks.h"
 
@@ -23,27 +24,38 @@ static void check_freedom(pv_diagnosis *found, const pv_classifier *c) {
     size_t worst = c->combination->use == PV_ESTIMATE_EFFICIENT ? 0 : fewest(c), terms = pv__model_slopes(c->model) + 1;
     if (worst == 0)
         return;
-    size_t feature = worst % terms - 1 + c->schema->offset, at = 0, source = 0;
-    for (size_t s = 0; s < c->schema->sources; s++) {
-        size_t width = pv_source_width(&c->schema->source[s]);
-        if (feature >= at && feature < at + width)
+    const pv_schema *schema = c->schema;
+    size_t feature = worst % terms - 1 + schema->offset, at = 0, source = 0, first = 0;
+    for (size_t s = 0; s < schema->sources; s++) {
+        size_t width = pv_source_width(&schema->source[s]);
+        if (feature >= at && feature < at + width) {
             source = s;
+            first = at;
+        }
         at += width;
     }
-    const pv__shown shown = pv__show(c->schema->feature[feature]);
+    /* A term of a term, or of an indicator, is none. */
+    bool plain =
+        schema->source[source].type == PV_COLUMN_NUMBER && source < pv__schema_plain(schema) && feature == first;
+    const pv__shown shown = pv__show(schema->feature[feature]);
     const char *name = shown.text;
     pv_check *check =
         pv__check_add(found, "few_decide", "Whether many rows decide each coefficient", c->combination->df[worst]);
-    if (c->schema->source[source].type == PV_COLUMN_NUMBER)
-        pv__check_say(check,
-                      "A handful of rows decide the coefficient of '%.60s', whose interval has %.1f degrees of freedom "
-                      "and may be too short: the term log(%.60s), where it is positive, or ns(%.60s,3) may help.",
-                      name, c->combination->df[worst], name, name);
+    if (plain)
+        pv__check_say(
+            check,
+            "Few rows decide the coefficient of '%.60s' (%.1f degrees of freedom), so its interval may be too "
+            "short. If the column is a measurement, the term log(%.60s), where it is positive, or "
+            "ns(%.60s,3) may help.",
+            name, c->combination->df[worst], name, name);
     else
-        pv__check_say(check,
-                      "A handful of rows decide the coefficient of '%.60s', whose interval has %.1f degrees of freedom "
-                      "and may be too short: joining rare levels, or more rows of this one, may help.",
-                      name, c->combination->df[worst]);
+        pv__check_say(
+            check,
+            "Few rows decide the coefficient of '%.60s' (%.1f degrees of freedom), so its interval may be too "
+            "short. %s may help.",
+            name, c->combination->df[worst],
+            schema->source[source].type == PV_COLUMN_TEXT ? "Joining rare levels, or more rows of this one,"
+                                                          : "More rows, or fewer terms,");
     pv__format(check->warning, sizeof check->warning, "%s", check->text); /* of the data, and no failure of the fit */
 }
 

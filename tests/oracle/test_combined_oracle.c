@@ -48,9 +48,9 @@ static pv_table *strata_of(pv_ctx *ctx, const double *pi) {
     assert_int_equal(pv_table_new(ctx, "strata", 2, &made), PV_OK);
     assert_int_equal(pv_table_add_codes(ctx, made, "stratum", PV_ARRAY_I32, codes, PV_PACKED, 0, names, 2, NULL),
                      PV_OK);
-    assert_int_equal(pv_table_add_numbers(ctx, made, "prevalence", PV_ARRAY_F64, prevalence, PV_PACKED, NULL, true),
+    assert_int_equal(pv_table_add_numbers(ctx, made, "prevalence", PV_ARRAY_F64, prevalence, PV_PACKED, NULL, false),
                      PV_OK);
-    assert_int_equal(pv_table_add_numbers(ctx, made, "share", PV_ARRAY_F64, share, PV_PACKED, NULL, true), PV_OK);
+    assert_int_equal(pv_table_add_numbers(ctx, made, "share", PV_ARRAY_F64, share, PV_PACKED, NULL, false), PV_OK);
     return made;
 }
 

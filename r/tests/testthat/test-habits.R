@@ -151,5 +151,5 @@ test_that("a prevalence that seems to be the other label's is asked about", {
   not_asked(prevail(low ~ age, d, prevalence = 0.07))
   # The controls are the old, so that few of them decide the weighted estimate, which is warned of.
   older <- subset(d, low == 1 | age > 27)
-  expect_warning(not_asked(prevail(factor(low) ~ age, older, prevalence = 0.07)), "handful of rows", class = "prevail_warning")
+  expect_warning(not_asked(prevail(factor(low) ~ age, older, prevalence = 0.07)), "Few rows decide", class = "prevail_warning")
 })

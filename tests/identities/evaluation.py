@@ -119,7 +119,7 @@ class Evaluation:
             alone = predicted("predict", model, self.place("one", case.people.take([i])))
             part = commands.Answer(0, {(p, c, 0): v for (p, c, at), v in together.values.items() if at == i})
             self.same("people alone", "predict", part, alone, 0.0)
-        words = ["--bootstrap", "0", "--folds", "4", "--robust", "0"]
+        words = ["--bootstrap", "0", "--folds", "4"]
         table = tables.plain(self.random, 120, category=False)
         one = self.ask("cv", self.place("a", table), "--target", "y", "--prevalence", "0.1", *words)
         named = table.replace(y=["no" if v == 0 else "yes" for v in table.columns["y"]])

@@ -22,16 +22,17 @@ class Exception_:
 
 def by_draws(path, values):
     """Four and a half standard errors of two sets of 400 independent draws (150, effectively, of a chain): what their means and
-    5 % quantiles may differ by, next to the posterior's spread."""
+    5 % quantiles may differ by, next to the posterior's spread. More where a chain reports fewer effective draws."""
+    fewer = max(1.0, 150 / (values.get(("ess_min",)) or 150)) ** 0.5
     if path[0] == "coefficients" and path[:-1] + ("sd",) in values:
         spread = values[path[:-1] + ("sd",)]
-        return spread * {"value": 0.5, "sd": 0.4, "lo": 1.0, "hi": 1.0}.get(path[-1], 0)
+        return fewer * spread * {"value": 0.5, "sd": 0.4, "lo": 1.0, "hi": 1.0}.get(path[-1], 0)
     if path[0] == "marginal_interval":
-        return 1.2 * (values[path[:-1] + ("hi",)] - values[path[:-1] + ("lo",)])
+        return fewer * 1.2 * (values[path[:-1] + ("hi",)] - values[path[:-1] + ("lo",)])
     if path[0] == "predicted" and path[1][:2] in ("p_", "lo", "hi"):
         label = path[1].split("__", 1)[1]
         low, high = (values.get(("predicted", f"{end}__{label}", path[2])) for end in ("lo", "hi"))
-        return 0.5 * (high - low) if high is not None else "skip"
+        return fewer * 0.5 * (high - low) if high is not None else "skip"
     return "skip"
 
 
@@ -40,7 +41,7 @@ def drawn(case):
 
 
 DRAWN = ("coefficients/*", "marginal/*", "marginal_interval/*", "predicted/*", "elbo*", "evidence", "ess_min", "rhat_max", "divergences",
-         "loss", "warnings/*", "population/*", "posterior_stop")
+         "loss", "warnings/*", "posterior_stop")
 ORDER = "columns reordered|columns negated|positive label swapped"
 EXCEPTIONS = [
     Exception_("counts as rows|counts split|cases and controls|sampling weights split|rows of weight 0", "rows", "skip",
@@ -48,11 +49,13 @@ EXCEPTIONS = [
     Exception_("rows dropped", "dropped", "skip", "the number of rows left out is reported as it is"),
     Exception_("columns scaled|columns times powers of two|columns negated|columns shifted", "coefficients/*odds_ratio*", "skip", "per unit of the column"),
     *[Exception_("columns shifted|offset shifted", f"coefficients/*(Intercept)/{what}", "skip", "the intercept is that of another point")
-      for what in ("se", "sd", "lo", "hi", "z", "p")],
+      for what in ("se", "sd", "lo", "hi", "z", "p", "df")],
+    *[Exception_("columns shifted", f"coefficients/*(Intercept)/if_linear/{what}", "skip", "the intercept is that of another point")
+      for what in ("se", "lo", "hi")],
     *[Exception_("columns shifted", f"coefficients/*|*/{what}", "skip", "the threshold is that of another point")
-      for what in ("se", "sd", "lo", "hi", "z", "p")],
+      for what in ("se", "sd", "lo", "hi", "z", "p", "df")],
     Exception_("sampling weights split", "loss", "skip", "sampling weights are scaled to a mean of 1"),
-    Exception_("*", "population/*", 1e-6, "a test statistic is a quadratic form in an inverse", lambda case: case.design == "terms"),
+    Exception_("*", "weighting/*", 1e-6, "a test statistic is a quadratic form in an inverse", lambda case: case.design == "terms"),
     Exception_("one stratum", "strata/*", "skip", "a fit without strata reports none"),
     Exception_("columns reordered|positive label swapped|columns negated", "*", "skip",
                "a network's weights start at random, by their place", lambda case: case.model == "mlp"),

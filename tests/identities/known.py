@@ -4,9 +4,7 @@ import os
 import numpy as np
 
 import command as commands
-import large
 import tables
-from run import answer
 
 
 def bent(random, rows):
@@ -19,7 +17,7 @@ def bent(random, rows):
 
 def order_decides(battery, option, path):
     """Whether a choice by cross-validation depends on the order of the rows."""
-    random = np.random.default_rng(7)
+    random = np.random.default_rng(10)
     table, seen = bent(random, 80), set()
     for _ in range(8):
         file = os.path.join(battery.folder, "order.csv")
@@ -30,19 +28,8 @@ def order_decides(battery, option, path):
     return len(seen) > 1
 
 
-def subsample_decides(battery):
-    """Whether the test of adequacy with strata says something else of 40,000 rows than of the same people as counts."""
-    random = np.random.default_rng(5)
-    counted, rows = large.pair(random, "strata", "ig", "map", 40000)
-    one, other = (answer(battery.command, case, battery.folder, "known") for case in (counted, rows))
-    a, b = (each.values["population", "statistic"] for each in (one, other))
-    return abs(a - b) > 0.05 * max(a, b)
-
-
 KNOWN = {
-    "row order decides --robust auto": lambda battery: order_decides(battery, "--robust", ("population", "robust")),
     "row order decides --prior auto": lambda battery: order_decides(battery, "--prior", ("prior",)),
-    "strata: the test of adequacy depends on the subsample of rows": subsample_decides,
 }
 
 

@@ -106,8 +106,9 @@ def sampling_scaled(random, case):
 
 def sampling_split(random, case):
     """A row of a cluster that stands for w people, and two alike in the same cluster that stand for them together. Without a
-    prior: sampling weights are scaled to as many people as there are rows."""
-    if case.options.get("--prior") != "none" or case.options.get("--weights-are") != "sampling" or "--cluster" not in case.options:
+    prior: sampling weights are scaled to as many people as there are rows. Without the correction for leverage, which is a row's
+    own, not a cluster's."""
+    if case.design != "survey hc0":
         return None
     rows = [i for i in range(len(case.table)) for _ in range(2)]
     shares = random.uniform(0.2, 0.8, len(case.table))
@@ -156,8 +157,6 @@ def positive_swapped(random, case):
                 elif path[-1].startswith("odds_ratio") and value is not None:
                     value = 1 / value
                 path = path[:-1] + (opposite.get(path[-1], path[-1]),)
-            elif path[:2] == ("population", "shift"):
-                value -= values[("population", "shift", "0")]  # against the label that is named first
             turned[path] = value
         return turned
 
@@ -178,6 +177,11 @@ def columns_reordered(random, case):
     return case.changed(table=case.table.ordered(order)), as_it_is
 
 
+def term_of(path):
+    """The term of a coefficient's path: coefficients / ... / term / what, or term / if_linear / what."""
+    return path[-3] if path[-2] == "if_linear" else path[-2]
+
+
 def scaled(case, factors, shifts):
     """Columns times factors plus shifts. Odds ratios are left out: they have a range of their own."""
     def moved(table):
@@ -188,7 +192,7 @@ def scaled(case, factors, shifts):
         turned = {}
         for path, value in values.items():
             if path[0] == "coefficients" and value is not None:
-                name, what = path[-2], path[-1]
+                name, what = term_of(path), path[-1]
                 if name in factors:
                     factor = factors[name]
                     if what in ("value", "se", "sd", "lo", "hi"):
@@ -197,7 +201,8 @@ def scaled(case, factors, shifts):
                         path = path[:-1] + ({"lo": "hi", "hi": "lo"}.get(what, what),)
                         value = -value if what == "z" else value
                 elif what == "value" and (name == "(Intercept)" or "|" in name):
-                    slopes = sum(values.get(path[:-2] + (x, "value"), 0) * shift for x, shift in shifts.items())
+                    inner = path[path.index(name) + 1 :]
+                    slopes = sum(values.get(path[: -1 - len(inner)] + (x, *inner), 0) * shift for x, shift in shifts.items())
                     value += -slopes if "|" in name else slopes
             turned[path] = value
         return turned
@@ -282,12 +287,12 @@ def one_stratum(random, case):
     """A stratum that holds all rows, and none."""
     if case.design != "by label" or len(case.labels) > 2 or case.infer not in ("map", "ml") or case.loss == "plain" or case.model == "mlp":
         return None
-    if "--prevalence-n" in case.options or case.options.get("--robust", "0") != "0":
+    if "--prevalence-n" in case.options:
         return None
     one = Table({"s": ["all"], "prevalence": [case.options["--prevalence"]], "share": [1]})
     changed = case.changed(table=case.table.adding("s", ["all"] * len(case.table)), files={"by.csv": one},
                            people=case.people.adding("s", ["all"] * len(case.people)))
-    changed = changed.with_options(prevalence=False, strata="s", prevalence_by="by.csv", exclude="s", robust=False)
+    changed = changed.with_options(prevalence=False, strata="s", prevalence_by="by.csv", exclude="s")
     return changed, as_it_is
 
 
@@ -315,7 +320,7 @@ def offset_shifted(random, case):
     shift = 2.0
 
     def back(values):
-        return {path: value + shift if path[0] == "coefficients" and path[1:] and path[-2] == "(Intercept)" and path[-1] in ("value", "lo", "hi")
+        return {path: value + shift if path[0] == "coefficients" and path[1:] and term_of(path) == "(Intercept)" and path[-1] in ("value", "lo", "hi")
                 else value for path, value in values.items()}
 
     def moved(table):

@@ -43,10 +43,15 @@ def answer(command, case, folder, name):
     return result
 
 
+def rejection(base):
+    """The finding, as `compare` returns one, that the command rejects a case."""
+    return float("inf"), ("exit code",), "0", f"{base.code} {base.message}"
+
+
 class Battery:
     def __init__(self, options):
         self.command, self.options = commands.Command(os.path.realpath(options.prevail)), options
-        self.passed, self.failed, self.rejected, self.tried, self.skipped = 0, 0, {}, {}, {}
+        self.passed, self.failed, self.unfinished, self.tried, self.skipped = 0, 0, {}, {}, {}
         self.folder = tempfile.mkdtemp(prefix="identities")
 
     def report(self, title, seed, relation, found, *names):
@@ -55,18 +60,18 @@ class Battery:
         print(f"FAILED: {relation} of {title} (seed {seed}): {'/'.join(map(str, path))} is {one}, and {other}", flush=True)
         if self.options.keep:
             keep = os.path.join(self.options.keep, f"{self.failed:03d}-{relation.replace(' ', '-')}")
-            for name in names:
+            for name in filter(lambda name: os.path.isdir(os.path.join(self.folder, name)), names):
                 shutil.copytree(os.path.join(self.folder, name), os.path.join(keep, name), dirs_exist_ok=True)
 
     def take(self, title, seed, relation, found, base):
-        """Counts a comparison. Two answers that are both rejected say that the rules agree, and no more."""
+        """Counts a comparison. Every case is meant to be accepted: two rejections that agree are a failure."""
         self.tried[relation] = self.tried.get(relation, 0) + 1
         if found:
             self.report(title, seed, relation, found, "base", "other")
         elif base.accepted:
             self.passed += 1
         else:
-            self.skipped[f"both rejected: {base.message}"] = self.skipped.get(f"both rejected: {base.message}", 0) + 1
+            self.report(title, seed, relation, rejection(base), "base", "other")
 
     def case(self, seed, combination):
         title = ", ".join(combination)
@@ -74,11 +79,10 @@ class Battery:
         case = tables.make(random, *combination)
         base = answer(self.command, case, self.folder, "base")
         if not base.accepted:
-            self.rejected.setdefault(base.message, []).append(title)
-            if base.code != 2:
-                return
-        if base.accepted and base.values.get(("stop",)) not in ("converged", "max_iter"):
-            self.rejected.setdefault(str(base.values.get(("stop",))), []).append(title)
+            self.report(title, seed, "the fit", rejection(base), "base")
+            return
+        if base.values.get(("stop",)) not in ("converged", "max_iter"):
+            self.unfinished.setdefault(str(base.values.get(("stop",))), []).append(title)
             return
         for name, (relation, tolerance) in relations.RELATIONS.items():
             if self.options.only and self.options.only not in f"{name} of {title}":
@@ -92,7 +96,7 @@ class Battery:
                 continue
             other, back = changed
             result = answer(self.command, other, self.folder, "other")
-            if result.accepted and base.accepted:
+            if result.accepted:
                 result.values = back(result.values)
             self.take(title, seed, name, commands.compare(base, result, tolerance, exceptions.tolerance_of(name, case)), base)
 
@@ -131,8 +135,8 @@ def main():
         battery.round(seed, sizes)
         seed += 1
     known.check(battery)
-    for message, titles in battery.rejected.items():
-        print(f"SKIPPED [{len(titles)} cases] predictions of what the command rejects: {message} ({titles[0]})")
+    for stop, titles in battery.unfinished.items():
+        print(f"SKIPPED [{len(titles)} cases] fits that did not converge: {stop} ({titles[0]})")
     for reason, count in battery.skipped.items():
         print(f"SKIPPED [{count} cases] {reason}")
     if options.verbose:

@@ -16,7 +16,7 @@ static int unknown_command(const char *name) {
     enum { WORDS_MAX = 32 };
     const char *words[WORDS_MAX];
     size_t count = 0;
-    for (; cli_program_here.commands[count] && count < WORDS_MAX - 1; count++)
+    for (; count < WORDS_MAX - 1 && cli_program_here.commands[count]; count++)
         words[count] = cli_program_here.commands[count]->name;
     words[count++] = "help";
     const char *near = pv_nearest(name, words, count);

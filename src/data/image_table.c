@@ -175,7 +175,7 @@ static pv_status fill_column(reader *r, size_t c, pv_column *column) {
         memset(column->code, 0xFF, r->rows * sizeof *column->code);
         return PV_OK;
     }
-    bool asked = pv__wants_text(o, r->name[c]);
+    bool asked = o && pv__wants_text(o, r->name[c]);
     if (is_text(a) || (asked && (has_digits(a) || pv__listed(o->text, o->n_text, r->name[c]))))
         return fill_text(r, c, column);
     PV_TRY(pv__alloc(r->ctx, r->rows, sizeof *column->number, &column->number));

@@ -251,7 +251,7 @@ static void add_scatter(void *state, size_t slot, size_t begin, size_t n, double
     make_probabilities(s, &b);
     for (size_t j = 0; j < s->J; j++)
         for (size_t l = 0; l <= j; l++) {
-            for (size_t i = 0; i < n; i++)
+            for (size_t i = 0; i < b.n; i++)
                 weight[i] = people_of(s, begin + i) * b.r[i * s->J + j] * b.r[i * s->J + l];
             add_outer(s, &b, weight, scratch, sums + j * s->size * s->P + l * s->size);
         }

@@ -36,7 +36,7 @@ static void check_freedom(pv_diagnosis *found, const pv_classifier *c) {
     }
     /* A term of a term, or of an indicator, is none. */
     bool plain =
-        schema->source[source].type == PV_COLUMN_NUMBER && source < pv__schema_plain(schema) && feature == first;
+        source < pv__schema_plain(schema) && feature == first && schema->source[source].type == PV_COLUMN_NUMBER;
     const pv__shown shown = pv__show(schema->feature[feature]);
     const char *name = shown.text;
     pv_check *check =

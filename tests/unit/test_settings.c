@@ -119,7 +119,7 @@ static void values_of_each_type(void **state) {
     assert_true(pv_fit_options_of(s)->direct);
     assert_true(pv_roles_of(s)->missing);
     assert_string_equal(get(s, "missing"), "drop");
-    assert_string_equal(get(s, "tolerance"), "1.0000000000000001e-05");
+    assert_string_equal(get(s, "tolerance"), "1e-05");
     ok(pv_settings_set(ctx, s, "missing", "refuse"));
     assert_false(pv_roles_of(s)->missing);
     pv_settings_free(ctx, s);

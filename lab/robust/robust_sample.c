@@ -176,12 +176,12 @@ static pv_status table_of_strata(pv_ctx *ctx, const robust_population *p, pv_tab
     const double share[] = {1 - SHARE, SHARE};
     pv_status status = pv_table_new(ctx, "strata", 2, table);
     if (status == PV_OK)
-        status = pv_table_add_numbers(ctx, *table, "s", PV_ARRAY_F64, stratum, PV_PACKED, NULL, true);
+        status = pv_table_add_numbers(ctx, *table, "s", PV_ARRAY_F64, stratum, PV_PACKED, NULL, false);
     if (status == PV_OK)
         status =
-            pv_table_add_numbers(ctx, *table, "prevalence", PV_ARRAY_F64, p->stratum_prevalence, PV_PACKED, NULL, true);
+            pv_table_add_numbers(ctx, *table, "prevalence", PV_ARRAY_F64, p->stratum_prevalence, PV_PACKED, NULL, false);
     if (status == PV_OK)
-        status = pv_table_add_numbers(ctx, *table, "share", PV_ARRAY_F64, share, PV_PACKED, NULL, true);
+        status = pv_table_add_numbers(ctx, *table, "share", PV_ARRAY_F64, share, PV_PACKED, NULL, false);
     return status;
 }
 

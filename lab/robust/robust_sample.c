@@ -178,8 +178,8 @@ static pv_status table_of_strata(pv_ctx *ctx, const robust_population *p, pv_tab
     if (status == PV_OK)
         status = pv_table_add_numbers(ctx, *table, "s", PV_ARRAY_F64, stratum, PV_PACKED, NULL, false);
     if (status == PV_OK)
-        status =
-            pv_table_add_numbers(ctx, *table, "prevalence", PV_ARRAY_F64, p->stratum_prevalence, PV_PACKED, NULL, false);
+        status = pv_table_add_numbers(ctx, *table, "prevalence", PV_ARRAY_F64, p->stratum_prevalence, PV_PACKED, NULL,
+                                      false);
     if (status == PV_OK)
         status = pv_table_add_numbers(ctx, *table, "share", PV_ARRAY_F64, share, PV_PACKED, NULL, false);
     return status;

@@ -316,7 +316,7 @@ double pv_beta_cdf(double a, double b, double x);
 double pv_beta_quantile(double a, double b, double p);
 /* Student's t of df > 0; infinite df: the normal distribution. */
 double pv_student_cdf(double df, double x);
-double pv_student_quantile(double df, double p); /* p in (0,1) */
+double pv_student_quantile(double df, double p);        /* p in (0,1) */
 double pv_chi_square_tail(double df, double statistic); /* P(chi-square of df > 0 exceeds it) */
 
 #ifdef __cplusplus

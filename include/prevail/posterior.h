@@ -48,11 +48,7 @@ typedef struct pv_density {
 
 /* ---- what comes out ---------------------------------------------------------------------------------------------- */
 
-typedef enum pv_posterior_kind {
-    PV_POSTERIOR_LAPLACE,
-    PV_POSTERIOR_VI,
-    PV_POSTERIOR_HMC
-} pv_posterior_kind;
+typedef enum pv_posterior_kind { PV_POSTERIOR_LAPLACE, PV_POSTERIOR_VI, PV_POSTERIOR_HMC } pv_posterior_kind;
 #define PV_POSTERIOR_KIND_LIST(X)                                                                                      \
     X(LAPLACE, "laplace")                                                                                              \
     X(VI, "vi")                                                                                                        \

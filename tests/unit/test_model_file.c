@@ -153,7 +153,8 @@ static void refuses_numbers(void **state) {
     (void)state;
     save_good(0);
     read_good();
-    double *values = (double *)(void *)payload, good; /* weights, prevalence, design, log marginal, errors, the combination */
+    double *values = (double *)(void *)payload,
+           good; /* weights, prevalence, design, log marginal, errors, the combination */
     size_t n = payload_size / sizeof *values;
     assert_true(n == 3 + 2 + 2 + 2 + 3 + 3 + 9 + (3 * 3 + 2 + 2 * 9));
     const struct {
@@ -162,7 +163,8 @@ static void refuses_numbers(void **state) {
         const char *part;
     } bad[] = {{0, NAN, "not finite"},    {2, INFINITY, "not finite"},    {3, 1.5, "not between 0 and 1"},
                {3, 0.3, "do not add up"}, {5, -1, "not between 0 and 1"}, {7, 0.5, "above 1"},
-               {8, NAN, "not finite"},    {9, -1, "error is negative"},   {10, INFINITY, "not finite"},  {12, NAN, "not finite"},    {15, INFINITY, "not finite"}};
+               {8, NAN, "not finite"},    {9, -1, "error is negative"},   {10, INFINITY, "not finite"},
+               {12, NAN, "not finite"},   {15, INFINITY, "not finite"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         good = values[bad[i].at];
         values[bad[i].at] = bad[i].value;

@@ -358,15 +358,10 @@ static void survives_lack_of_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_scale),
-                                       cmocka_unit_test(test_many_rows),
-                                       cmocka_unit_test(test_prior),
-                                       cmocka_unit_test(test_often),
-                                       cmocka_unit_test(test_performance),
-                                       cmocka_unit_test(test_of_fit),
-                                       cmocka_unit_test(test_rare),
-                                       cmocka_unit_test(test_none),
-                                       cmocka_unit_test(test_bad_rows),
-                                       cmocka_unit_test(survives_lack_of_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_scale),   cmocka_unit_test(test_many_rows),
+                                       cmocka_unit_test(test_prior),       cmocka_unit_test(test_often),
+                                       cmocka_unit_test(test_performance), cmocka_unit_test(test_of_fit),
+                                       cmocka_unit_test(test_rare),        cmocka_unit_test(test_none),
+                                       cmocka_unit_test(test_bad_rows),    cmocka_unit_test(survives_lack_of_memory)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

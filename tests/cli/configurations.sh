@@ -57,16 +57,16 @@ if reason=$(start_server "$work"); then CONFIGURED_SERVER=$reason && stop_server
 [ $# -gt 0 ] || set -- $(cd "$here/cases" && ls | sed -n 's/\.test$//p')
 
 # The reason why a case is not run in a configuration, or DEFECT and why it differs; nothing where it must be as expected.
-excluded() { # configuration, case
-    local configurations cases reason pattern
+excluded() ( # configuration, case
+    set -f # patterns, not names of files that happen to be here
     while read -r configurations cases reason; do
         [[ $configurations == \#* || -z $configurations ]] && continue
         for pattern in ${configurations//,/ }; do
             # shellcheck disable=SC2254
-            case $1 in $pattern) for pattern in ${cases//,/ }; do case $2 in $pattern) echo "$reason"; return ;; esac; done ;; esac
+            case $1 in $pattern) for pattern in ${cases//,/ }; do case $2 in $pattern) echo "$reason"; exit ;; esac; done ;; esac
         done
     done <"$here/configurations.txt"
-}
+)
 applies() { # configuration, case: whether a command of the case can be changed at all
     local commands='prevail|fitted|\$fit'
     case $1 in

@@ -25,6 +25,8 @@ json_t *cli_json_sample(const pv_classifier *classifier); /* {source, rows, esti
 
 /* ---- estimates.c: the efficient and the weighted estimate of a linear model -------------------------------------- */
 
+/* A line with the estimate that the coefficients are, after title; nothing where there is one alone. */
+void cli_print_estimate(const pv_classifier *classifier, const pv_summary *summary, const char *title);
 /* Nothing where there is one alone. details: how much each counts. */
 void cli_print_estimates(const pv_classifier *classifier, const pv_summary *summary, bool details);
 json_t *cli_json_weighting(const pv_classifier *classifier); /* null there */

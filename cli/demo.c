@@ -405,7 +405,8 @@ static int fill_report(cli_call *call, const demo_options *options, const work *
     char seed[24];
     const char *const values[] = {seed};
     snprintf(seed, sizeof seed, "%lld", (long long)options->seed);
-    pv_report_judged judged = {.labels = held->schema->labels,
+    pv_report_judged judged = {.rows_title = "Held-out rows",
+                               .labels = held->schema->labels,
                                .target = "malignant",
                                .classes = 2,
                                .positive = 1,

@@ -53,6 +53,37 @@ static void print_linear(const pv_classifier *c, const pv_summary *s, bool detai
         printf("  weighting: the share of the weighted estimate in the combined coefficient, 0 to 1\n");
 }
 
+/* Shares of the weighted estimate in the slopes: the least and the most. */
+static void weighting_range(const pv_summary *s, double *least, double *most) {
+    *least = 1;
+    *most = 0;
+    for (size_t e = 0; e < s->equations; e++)
+        for (size_t i = s->intercepts; i < s->terms; i++) {
+            *least = fmin(*least, s->coefficient[e * s->terms + i].weighting);
+            *most = fmax(*most, s->coefficient[e * s->terms + i].weighting);
+        }
+}
+
+void cli_print_estimate(const pv_classifier *c, const pv_summary *s, const char *title) {
+    const double none = 0.005;
+    const pv_combination *m = c->combination;
+    double least, most;
+    if (!m || !s->coefficient)
+        return;
+    weighting_range(s, &least, &most);
+    fputs(title, stdout);
+    if (m->use == PV_ESTIMATE_EFFICIENT)
+        printf("efficient, for a linear model that is right\n");
+    else if (m->use == PV_ESTIMATE_WEIGHTED)
+        printf("weighted, as with --loss iw\n");
+    else if (most < none)
+        printf("combined: the efficient estimate in every slope\n");
+    else if (least > 1 - none)
+        printf("combined: the weighted estimate, as with --loss iw, in every slope\n");
+    else
+        printf("combined: the weighted estimate has a share of %.2f to %.2f in the slopes\n", fmax(0, least), most);
+}
+
 void cli_print_estimates(const pv_classifier *c, const pv_summary *s, bool details) {
     const pv_combination *m = c->combination;
     if (!m)

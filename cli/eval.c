@@ -172,6 +172,12 @@ static int run(cli_call *call) {
     int code = check_call(call, options);
     if (code == CLI_OK)
         code = eval_judge(call, options, &inputs);
+    if (code == CLI_OK && eval_is_training(&inputs))
+        cli_warn(
+            call,
+            "the model was fitted on %s: performance on training rows is optimistic; evaluate on other rows, or use "
+            "prevail cv",
+            call->argument[1]);
     if (code == CLI_OK) {
         pv_status status = draw_curves(call, options, inputs.judged, &curves);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -267,7 +273,8 @@ const cli_command cli_eval = {
     .options_size = sizeof(eval_options),
     .output =
         "A table: metric, value, interval, what it is. With --json one object: metrics (name: {value, lo, hi}; null "
-        "where undefined or infinite), rows, dropped, uncertain (rows set apart by --binarise), population, prevalence "
+        "where undefined or infinite), rows, dropped, training_rows (true: the model was fitted on this table), "
+        "uncertain (rows set apart by --binarise), population, prevalence "
         "(label: p, in that population; null where "
         "unknown), observed (label: share of the rows), stated_for (label: p, that the metrics are stated for), "
         "strata (of a model with strata, a list: name, rows, share, observed, stated_for, metrics), "

@@ -54,6 +54,11 @@ static inline const pv_dataset *eval_data(const eval_inputs *inputs) {
     return inputs->probs ? inputs->probs->data : inputs->data;
 }
 
+/* Whether the rows are those that the model was fitted on, by the hash it keeps. */
+static inline bool eval_is_training(const eval_inputs *inputs) {
+    return inputs->classifier && inputs->data && inputs->data->hash == inputs->classifier->data_hash;
+}
+
 /* The predictions' own; with --binarise those judged are others. */
 static inline char *const *eval_labels(const eval_inputs *inputs) {
     if (inputs->probs)

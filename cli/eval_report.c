@@ -55,6 +55,7 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
     cli_json_set(object, "metrics", json_metrics(&j->found));
     cli_json_set(object, "rows", json_integer((json_int_t)j->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)j->dropped));
+    cli_json_set(object, "training_rows", json_boolean(eval_is_training(inputs)));
     cli_json_set(object, "uncertain", json_integer((json_int_t)j->uncertain));
     cli_json_set(object, "population", cli_json_text(options->population));
     cli_json_set(object, "prevalence", json_shares(j, j->prevalence));
@@ -127,8 +128,9 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
     if (options->probs)
         printf("%s: %zu rows, population %s", options->probs, j->rows, options->population);
     else
-        printf("%s%s%s on %s: %zu rows, population %s", call->argument[0], options->ensemble ? "," : "",
-               options->ensemble ? options->ensemble : "", call->argument[1], j->rows, options->population);
+        printf("%s%s%s on %s%s: %zu rows, population %s", call->argument[0], options->ensemble ? "," : "",
+               options->ensemble ? options->ensemble : "", call->argument[1],
+               eval_is_training(inputs) ? " (the training table)" : "", j->rows, options->population);
     if (options->binarise)
         printf(", labels below and above %s", options->binarise);
     printf("\n\n");

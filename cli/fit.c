@@ -93,6 +93,8 @@ static void print_json(const cli_call *call, const fit_options *options, const p
     cli_json_set(object, "weighting", cli_json_weighting(c));
     if (c->stratified)
         cli_json_set(object, "strata", cli_json_strata(c));
+    if (c->stratified)
+        cli_json_set(object, "strata_columns", cli_json_strata_columns(c));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
     if (summary->has_errors)
@@ -144,14 +146,15 @@ static void print_no_errors(const char *why) {
     free(text);
 }
 
-static void print_strata(const pv_fit_options *fit, int strata) {
-    printf("%d strata, their prevalences from %s", strata,
+static void print_strata(const pv_fit_options *fit, const pv_classifier *c) {
+    printf("%d strata, their prevalences from %s", c->stratified->strata,
            fit->phase_one       ? fit->phase_one
            : fit->prevalence_by ? fit->prevalence_by
                                 : "--subcohort");
     if (fit->prevalence_by && fit->prevalence_odds != 1)
         printf(", odds x %.6g", fit->prevalence_odds);
     printf("\n");
+    cli_print_strata_columns(c, "strata ");
 }
 
 static void print_text(const cli_call *call, const fit_options *options, const pv_classifier *c,
@@ -185,8 +188,9 @@ static void print_text(const cli_call *call, const fit_options *options, const p
         printf(", prior %s on %s%s%s%s\n", prior, c->schema->image ? "weights" : "standardised slopes",
                intercept ? ", " : "", intercept ? intercept_prior(options, c) : "", intercept ? " on intercepts" : "");
     free(prior);
+    cli_print_estimate(c, summary, "estimate ");
     if (c->stratified)
-        print_strata(&options->fit, c->stratified->strata);
+        print_strata(&options->fit, c);
     else if (pv_loss_has_marginal(c->loss) && !c->estimated && isfinite(c->prevalence_n))
         printf("prevalence as well known as from %.6g observations (--prevalence-n)\n", c->prevalence_n);
     else if (pv_loss_has_marginal(c->loss) && !c->estimated)
@@ -427,7 +431,8 @@ const cli_command cli_fit = {
         "With --json one object: stop, iterations, loss, marginal (label: p), prevalence (label: p), prevalence_n "
         "(a number or \"known\"), weighting (null where there is one estimate: use, efficient, weighted or combined, "
         "estimand, statistic, df and p_value of Hausman's test, units), strata (with --strata, a list: name, share, "
-        "prevalence, prevalence_n, design and marginal of each), coefficients (name: {value, se, lo, hi, "
+        "prevalence, prevalence_n, design and marginal of each), strata_columns (a list: name, feature), coefficients "
+        "(name: {value, se, lo, hi, "
         "odds_ratio, "
         "odds_ratio_lo, odds_ratio_hi}, without a prior z and p too; df of Student's t; if_linear, the efficient "
         "estimate, and weighting, the share of the weighted one, where they are combined; {value} alone where there "

@@ -110,10 +110,12 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
     char heading[300], below[600];
     snprintf(heading, sizeof heading, "How good %s %s%s?", options->ensemble ? "are" : "is", title,
              options->ensemble ? " and its ensemble" : "");
-    snprintf(below, sizeof below, "Judged on %s, %zu rows. prevail " PV_VERSION, lead, j->rows);
+    snprintf(below, sizeof below, "Evaluated on %s%s, %zu rows. prevail " PV_VERSION, lead,
+             eval_is_training(inputs) ? " (the table that the model was fitted on)" : "", j->rows);
     pv_report_judged judged = pv_report_judged_of(j, options->interval);
     judged.target = options->target ? options->target : inputs->classifier ? inputs->classifier->schema->target : NULL;
     judged.bins = (int)options->bins;
+    judged.rows_title = eval_is_training(inputs) ? "Training rows" : "Evaluated rows";
     if (cli_given(call, "threshold"))
         judged.threshold = options->threshold;
     if (inputs->classifier && inputs->classifier->posterior)

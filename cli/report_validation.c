@@ -17,6 +17,7 @@ int report_put_validated(cli_call *call, pv_report *report, const report_validat
     if (status != PV_OK)
         return cli_fail(call, status);
     pv_report_judged shown = pv_report_judged_of(j, v->validation->level);
+    shown.rows_title = "Held-out rows";
     shown.target = v->target;
     shown.caveat = "The models of the folds differ a little in their own prevalence; the page takes its mean.";
     status = pv_report_put_judged(call->ctx, report, &shown);

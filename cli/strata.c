@@ -53,6 +53,39 @@ void cli_print_strata(const pv_classifier *c) {
         }
 }
 
+static bool is_feature(const pv_schema *schema, const char *name) {
+    bool found = false;
+    for (size_t i = 0; i < schema->sources && !found; i++)
+        found = strcmp(schema->source[i].name, name) == 0;
+    for (size_t t = 0; t < schema->terms && !found; t++)
+        for (int i = 0; i < 2 && !found; i++)
+            found = schema->term[t].column[i] && strcmp(schema->term[t].column[i], name) == 0;
+    return found;
+}
+
+void cli_print_strata_columns(const pv_classifier *c, const char *title) {
+    const pv_strata *s = c->schema->strata;
+    fputs(title, stdout);
+    for (size_t i = 0; i < s->columns; i++) {
+        fputs(i ? ", " : "", stdout);
+        cli_put_name(s->column[i].name, 0);
+        fputs(is_feature(c->schema, s->column[i].name) ? " (a feature)" : " (no feature of this name)", stdout);
+    }
+    fputc('\n', stdout);
+}
+
+json_t *cli_json_strata_columns(const pv_classifier *c) {
+    const pv_strata *s = c->schema->strata;
+    json_t *list = cli_json_array();
+    for (size_t i = 0; i < s->columns; i++) {
+        json_t *one = cli_json_object();
+        cli_json_set(one, "name", cli_json_text(s->column[i].name));
+        cli_json_set(one, "feature", json_boolean(is_feature(c->schema, s->column[i].name)));
+        cli_json_append(list, one);
+    }
+    return list;
+}
+
 /* ---- of a judgement ---------------------------------------------------------------------------------------------- */
 
 void cli_json_judged_strata(json_t *object, const pv_judgement *j) {

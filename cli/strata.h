@@ -19,4 +19,8 @@ void cli_json_predicted_strata(json_t *object, const pv_predicted_strata *strata
 /* The same of an unknown population in words, and a warning for strata whose rows hardly tell. */
 void cli_note_strata(cli_call *call, const pv_predicted_strata *strata, char *const *labels, int classes);
 
+/* Whether each column of strata is a feature: all are, unless `features` or `exclude` leave it out. */
+void cli_print_strata_columns(const pv_classifier *classifier, const char *title);
+json_t *cli_json_strata_columns(const pv_classifier *classifier);
+
 #endif

@@ -106,6 +106,8 @@ static void print_json(const cli_call *call, const pv_classifier *c, const pv_su
     cli_json_set(object, "marginal", cli_json_marginal(c, summary));
     if (c->stratified)
         cli_json_set(object, "strata", cli_json_strata(c));
+    if (c->stratified)
+        cli_json_set(object, "strata_columns", cli_json_strata_columns(c));
     if (coefficients)
         cli_json_set(object, "coefficients", coefficients);
     if (summary->has_errors)
@@ -155,6 +157,7 @@ static void print_text(const cli_call *call, const pv_classifier *c, const pv_su
         print_image(c->schema->image);
     printf("  loss        %s%s%s, %.10g\n", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
            pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "", c->loss_value);
+    cli_print_estimate(c, summary, "  estimate    ");
     char *prior = cli_prior(call->ctx, c);
     if (*prior)
         printf("  prior       %s on %s\n", prior, c->schema->image ? "weights" : "standardised slopes");
@@ -169,6 +172,8 @@ static void print_text(const cli_call *call, const pv_classifier *c, const pv_su
         printf("  prevalence  stated, held exactly\n");
     else
         printf("  prevalence  stated, as strong as %.6g rows\n", c->prevalence_n);
+    if (c->stratified)
+        cli_print_strata_columns(c, "  strata      ");
     printf("  stopped     %s after %lld steps, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,
            (long long)c->seed);
     if (c->posterior)
@@ -232,8 +237,8 @@ const cli_command cli_summary = {
         "become "
         "views, null for a table), rows, dropped, model, "
         "parameters, loss_kind, marginal_kind, stop, iterations, loss, design, prevalence, prevalence_n, marginal, "
-        "strata (as fit "
-        "--json), coefficients, interval (as fit --json), seed, and record: version, command and options of the fit. "
+        "strata, strata_columns, coefficients, interval (as fit --json), seed, and record: version, command and "
+        "options of the fit. "
         "With a "
         "posterior the fields that fit "
         "--json has for it, and for each coefficient odds_ratio, odds_ratio_lo, odds_ratio_hi and sign (share of the "

@@ -114,6 +114,7 @@ typedef struct pv_report_judged {
     double offset;                 /* of the explorer */
     double threshold;              /* where it starts; NaN: at the prevalence */
     int bins;                      /* of the calibration chart */
+    const char *rows_title;        /* of the rows judged, in charts; NULL: "Evaluated rows" */
     const pv_ranking *training;    /* of the training rows, reweighted; NULL: none */
     const char *caveat;            /* of the explorer; NULL: none */
     const char *advice;            /* how the metrics would be stated for the population; NULL: they are */

@@ -1,8 +1,9 @@
 /* Columns that are no measurements, as far as anyone can see: names of rows, and copies of the label.
  *
  * An id: the name says so, or every row has another whole number, or the numbers only rise, or only fall, down the
- * table. A leak: the area under the ROC curve of the column alone is above 0.995, where no honest column gets. It is
- * computed for every label against the others, and looked for among a sample of the rows first.
+ * table. A leak: the area under the ROC curve of the column alone is above 0.995, where no honest column gets; of a
+ * column of two values, whose area is the mean of sensitivity and specificity, above 0.97. It is computed for every
+ * label against the others, and looked for among a sample of the rows first.
  *
  * Matched sets: many small groups of rows, all with the same number of cases. Chance does not make them. Strata: large
  * groups whose label shares are closer together than chance would have them.
@@ -15,7 +16,7 @@
 #include "data/columns.h"
 
 enum { ENOUGH = 50, GLANCE = 2000 };
-static const double LEAK = 0.995, MAYBE = 0.98;
+static const double LEAK = 0.995, LEAK_OF_TWO = 0.97, MAYBE = 0.95;
 
 static int compare(const void *a, const void *b) {
     double left = *(const double *)a, right = *(const double *)b;
@@ -106,12 +107,22 @@ static size_t spread(const pv_dataset *data, size_t i, size_t n) {
     return n == data->rows ? i : (size_t)((double)i * ((double)data->rows / (double)n));
 }
 
-/* The area, or what is left of 1 where that is more; of rows evenly spread over the table. 0 without both labels.
- * seen [n][features]: those rows; NULL: buffer [features] has room for one. */
-static double area(const pv_dataset *data, size_t feature, int label, size_t n, const double *seen, double *buffer,
-                   scored *row) {
+/* What a column tells of a label: the area, or what is left of 1 where that is more; 0 without both labels. */
+typedef struct telling {
+    double area;
+    bool two; /* values, no more */
+} telling;
+
+static bool is_leak(telling it) {
+    return it.area > (it.two ? LEAK_OF_TWO : LEAK);
+}
+
+/* Of rows evenly spread over the table. seen [n][features]: those rows; NULL: buffer [features] has room for one. */
+static telling area(const pv_dataset *data, size_t feature, int label, size_t n, const double *seen, double *buffer,
+                    scored *row) {
     size_t features = (size_t)data->features;
     double positives = 0, below = 0, sum = 0;
+    size_t values = 0;
     for (size_t i = 0; i < n; i++) {
         size_t at = spread(data, i, n);
         const double *x = seen ? seen + i * features : pv_dataset_rows(NULL, data, at, 1, buffer);
@@ -119,7 +130,7 @@ static double area(const pv_dataset *data, size_t feature, int label, size_t n, 
         positives += row[i].positive;
     }
     qsort(row, n, sizeof *row, compare_scored);
-    for (size_t i = 0; i < n;) {
+    for (size_t i = 0; i < n; values++) {
         size_t end = i;
         double here = 0;
         for (; end < n && row[end].x == row[i].x; end++)
@@ -130,14 +141,16 @@ static double area(const pv_dataset *data, size_t feature, int label, size_t n, 
         i = end;
     }
     double pairs = positives * ((double)n - positives), value = sum / pairs;
-    return pairs > 0 ? fmax(value, 1 - value) : 0;
+    return (telling){pairs > 0 ? fmax(value, 1 - value) : 0, values <= 2};
 }
 
-static double largest_area(const pv_dataset *data, size_t feature, size_t n, const double *seen, double *buffer,
-                           scored *row) {
-    double largest = 0;
-    for (int label = data->classes == 2; label < data->classes; label++)
-        largest = fmax(largest, area(data, feature, label, n, seen, buffer, row));
+static telling largest_area(const pv_dataset *data, size_t feature, size_t n, const double *seen, double *buffer,
+                            scored *row) {
+    telling largest = {0};
+    for (int label = data->classes == 2; label < data->classes; label++) {
+        telling one = area(data, feature, label, n, seen, buffer, row);
+        largest = one.area > largest.area ? one : largest;
+    }
     return largest;
 }
 
@@ -146,7 +159,8 @@ pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *sche
     size_t features = (size_t)data->features;
     int threads = pv__columns_team(ctx, features, 64 * glance); /* sorting takes longer than passing */
     scored *row = NULL;
-    double *largest = NULL, *seen = NULL;                    /* [1 + glance][features], rows that are made of columns */
+    telling *largest = NULL;
+    double *seen = NULL;                                     /* [1 + glance][features], rows that are made of columns */
     if (data->rows < ENOUGH || !data->label || data->weight) /* counts: few rows stand for many */
         return PV_OK;
     pv_status status;
@@ -164,12 +178,12 @@ pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *sche
     for (size_t s = 0; s < schema->sources; s++) {
         pv_source_column *source = &schema->source[s];
         for (size_t f = feature; f < feature + pv_source_width(source); f++) {
-            if (largest[f] > MAYBE && glance < data->rows) {
+            if (largest[f].area > MAYBE && glance < data->rows) {
                 PV_GOTO(done, pv__resize(ctx, data->rows, sizeof *row, &row));
                 largest[f] = largest_area(data, f, data->rows, NULL, seen, row);
             }
-            if (largest[f] > LEAK && !(schema->offset && s == 0))
-                source->auc = fmax(source->auc, largest[f]);
+            if (is_leak(largest[f]) && !(schema->offset && s == 0))
+                source->auc = fmax(source->auc, largest[f].area);
         }
         feature += pv_source_width(source);
     }

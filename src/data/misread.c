@@ -86,14 +86,15 @@ pv_status pv__misread_check(pv_ctx *ctx, const pv_table *table, size_t column, c
             "column '%s' has numbers with separators of thousands ('%s'), which would become categories.\nWrite them "
             "without, or, if they are categories, name the column in `categorical=%s`",
             name.text, pv__show(example[THOUSANDS]).text, word.text);
-    pv__log(ctx, PV_LOG_WARNING,
-            "%s: column '%s' is taken as categories, but '%s' may be a number with a decimal comma (`decimal=,`) or a "
-            "separator of thousands (write it without); if it is a category, name the column in `categorical=%s`",
-            table->source, name.text,
-            pv__show(example[either  ? EITHER
-                             : comma ? COMMA
-                                     : THOUSANDS])
-                .text,
-            word.text);
-    return PV_OK;
+    return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, column + 1,
+                       "column '%s' has texts that may be numbers with a decimal comma or with separators of thousands "
+                       "('%s'), which would become categories.\nRead decimal commas with `decimal=,`, write numbers "
+                       "without separators of thousands or, if they are categories, name the column in "
+                       "`categorical=%s`",
+                       name.text,
+                       pv__show(example[either  ? EITHER
+                                        : comma ? COMMA
+                                                : THOUSANDS])
+                           .text,
+                       word.text);
 }

@@ -14,9 +14,9 @@ const pv_option pv_role_option_table[] = {
          "The column to predict. Required; images: labels, or `votes`. CASES/CONTROLS: two columns of counts, each "
          "row being so many people with the outcome and so many without."),
     ROLE("positive", positive, "LABEL",
-         "Two classes: the label that `prevalence`, odds ratios and rates refer to. Default: the larger number, or the "
-         "one "
-         "that says so (case, yes, true, malignant, ...)."),
+         "Two classes: the label that `prevalence`, odds ratios and rates refer to. Default: 1 of 0 and 1, or the one "
+         "that "
+         "says so (case, yes, true, malignant, ...). Of other labels, as 1 and 2, a prevalence has to name one."),
     ROLE("order", order, "LABELS",
          "All labels in their order, comma-separated, as in low,medium,high: what `model=ordinal` goes by. Default: "
          "numbers by size, texts by spelling."),
@@ -43,7 +43,7 @@ const pv_option pv_role_option_table[] = {
          "combination of their levels is a stratum with a prevalence of its own, which `prevalence-by`, `phase-one` or "
          "`subcohort` has. With sampling weights or clusters and none of these they are the strata of a survey, in "
          "which clusters or rows were drawn, for the variances of `infer=robust`. They are categories, and features "
-         "like others; `exclude` takes them out of these."),
+         "unless `features` lists others or `exclude` names them."),
     ROLE("features", features, "COLS", "Only these columns are features, comma-separated. Default: all others."),
     ROLE("exclude", exclude, "COLS", "Columns that are not features, comma-separated."),
     ROLE("reference", reference, "COL=LEVEL",

@@ -68,6 +68,49 @@ static pv_status refuse_twins(pv_ctx *ctx, const pv_table *table, const pv__plan
     return PV_OK;
 }
 
+/* Equal but for case and for spaces around them. */
+static bool reads_alike(const char *a, const char *b) {
+    static const char spaces[] = " \t\r\n";
+    a += strspn(a, spaces);
+    b += strspn(b, spaces);
+    size_t n = strlen(a), m = strlen(b);
+    while (n > 0 && strchr(spaces, a[n - 1]))
+        n--;
+    while (m > 0 && strchr(spaces, b[m - 1]))
+        m--;
+    return n == m && pv__same_letters(a, b, n);
+}
+
+/* Labels that read alike are one label in two spellings, most often. Where two are left they are rejected: nobody means
+ * three labels by Yes, yes and no. */
+static pv_status check_spellings(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_column *labels) {
+    enum { MOST = 20 };
+    const char *first = NULL, *second = NULL;
+    int32_t distinct = 0;
+    for (int32_t i = 0; i < labels->levels && labels->levels <= MOST; i++) {
+        int32_t j = 0;
+        while (j < i && !reads_alike(labels->level[i], labels->level[j]))
+            j++;
+        distinct += j == i;
+        if (j < i && !first) {
+            first = labels->level[j];
+            second = labels->level[i];
+        }
+    }
+    if (!first)
+        return PV_OK;
+    pv__shown one = pv__show(first), other = pv__show(second), name = pv__show(table->column[plan->target].name);
+    if (labels->levels > 2 && distinct <= 2)
+        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
+                           "the target '%s' has the labels '%s' and '%s', which differ in case or spaces only:\nwrite "
+                           "them alike",
+                           name.text, one.text, other.text);
+    pv__log(ctx, PV_LOG_WARNING,
+            "%s: the target '%s' has the labels '%s' and '%s', which differ in case or spaces only", table->source,
+            name.text, one.text, other.text);
+    return PV_OK;
+}
+
 static pv_status move_positive(pv_ctx *ctx, const pv_dataset *data, const char *positive, pv_column *labels) {
     char joined[200];
     pv__join(labels->level, (size_t)labels->levels, 6, joined, sizeof joined);
@@ -155,7 +198,7 @@ static bool says_positive(const char *label, const char *other) {
 int pv_labels_positive(const char *const *labels) {
     double a, b;
     if (pv__number_parse(labels[0], strlen(labels[0]), &a) && pv__number_parse(labels[1], strlen(labels[1]), &b))
-        return a > b ? 0 : 1;
+        return a > 0 && b > 0 ? -1 : a > b ? 0 : 1; /* 0 and 1, -1 and 1; of 1 and 2 either is in use */
     return says_positive(labels[0], labels[1]) ? 0 : says_positive(labels[1], labels[0]) ? 1 : -1;
 }
 
@@ -192,6 +235,7 @@ static pv_status learn_labels(pv_ctx *ctx, const pv_table *table, const pv__plan
     PV_GOTO(done, check_labels(ctx, table, plan, &found));
     PV_GOTO(done, pv__categories_sort(ctx, data, false, &found));
     PV_GOTO(done, refuse_twins(ctx, table, plan, &found));
+    PV_GOTO(done, check_spellings(ctx, table, plan, &found));
     const char *positive = named || found.levels != 2 || roles->order ? named : guess_positive(&found);
     schema->positive_guessed = found.levels == 2 && !positive && !roles->order;
     if (roles->order)

@@ -125,7 +125,8 @@ static pv_status put_calibration(const drawing *d) {
     calibration c[2] = {0};
     pv_panel panels[4];
     size_t n = d->judged->training ? 2 : 1;
-    pv_status status = make_calibration(d, d->judged->found->ranking, "Held-out rows", &c[0]);
+    const char *title = d->judged->rows_title ? d->judged->rows_title : "Evaluated rows";
+    pv_status status = make_calibration(d, d->judged->found->ranking, title, &c[0]);
     if (status == PV_OK && n > 1)
         status = make_calibration(d, d->judged->training, "Training rows, reweighted", &c[1]);
     for (size_t i = 0; status == PV_OK && i < n; i++) {

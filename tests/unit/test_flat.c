@@ -46,14 +46,9 @@ static void test_positive(void **state) {
     static const struct {
         const char *labels[2];
         int positive;
-    } pair[] = {{{"0", "1"}, 1},
-                {{"1", "0"}, 0},
-                {{"10", "9.5"}, 0},
-                {{"case", "control"}, 0},
-                {{"benign", "Malignant"}, 1},
-                {{"no", "yes"}, 1},
-                {{"a", "b"}, -1},
-                {{"1", "b"}, -1}};
+    } pair[] = {{{"0", "1"}, 1},  {{"1", "0"}, 0},          {{"10", "9.5"}, -1},          {{"1", "2"}, -1},
+                {{"-1", "1"}, 1}, {{"case", "control"}, 0}, {{"benign", "Malignant"}, 1}, {{"no", "yes"}, 1},
+                {{"a", "b"}, -1}, {{"1", "b"}, -1}};
     for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
         assert_int_equal(pv_labels_positive(pair[i].labels), pair[i].positive);
 }

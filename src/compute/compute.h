@@ -20,6 +20,10 @@ typedef struct pv__compute {
     /* C[m][n] (+)= A B; A[i][p] is at a[i a_row + p a_column], B [k][n], C [m][n], both contiguous */
     void (*matmul)(size_t m, size_t n, size_t k, const double *a, size_t a_row, size_t a_column, const double *b,
                    double *c, bool add);
+    /* C[d][d] += sum_n w[n] x[n] x[n]^T: the lower triangle alone, above it C has no meaning; spare [n][d] */
+    void (*gram)(size_t n, size_t d, const double *x, const double *w, double *c, double *spare);
+    /* z[n] = x[n]^T L x[n], of the lower triangle L of m [d][d], whose upper entries are 0; spare [n][d] */
+    void (*forms)(size_t n, size_t d, const double *x, const double *m, double *z, double *spare);
     /* x = max(x, 0) */
     void (*relu)(size_t n, double *x);
     /* dx = 0 where x is not above 0 */

@@ -118,8 +118,10 @@ static double rows_add(size_t n, size_t d, const double *x, const double *r, dou
                 v_store(c + (size_t)i * n + (size_t)v * VL, sum[i][v]);                                                \
     }
 TILE(4, 4)
+TILE(4, 2)
 TILE(4, 1)
 TILE(1, 4)
+TILE(1, 2)
 TILE(1, 1)
 
 /* The last columns, fewer than a vector. */
@@ -140,23 +142,77 @@ TILE(1, 1)
 EDGE(4)
 EDGE(1)
 
+/* Columns j to j + `width` of C, from row `first` on, with the products from p = `from` on. */
+#define STRIP(width)                                                                                                   \
+    static void strip_##width(size_t first, size_t m, size_t n, size_t k, size_t from, const double *a, size_t a_row,  \
+                              size_t a_column, const double *b, double *c, bool add) {                                 \
+        size_t i = first;                                                                                              \
+        a += from * a_column;                                                                                          \
+        b += from * n;                                                                                                 \
+        for (; i + 4 <= m; i += 4)                                                                                     \
+            tile_4x##width(k - from, n, a + i * a_row, a_row, a_column, b, c + i * n, add);                            \
+        for (; i < m; i++)                                                                                             \
+            tile_1x##width(k - from, n, a + i * a_row, a_row, a_column, b, c + i * n, add);                            \
+    }
+STRIP(4)
+STRIP(2)
+STRIP(1)
+
+static void strip_rest(size_t count, size_t first, size_t m, size_t n, size_t k, size_t from, const double *a,
+                       size_t a_row, size_t a_column, const double *b, double *c, bool add) {
+    size_t i = first;
+    a += from * a_column;
+    b += from * n;
+    for (; i + 4 <= m; i += 4)
+        edge_4(count, k - from, n, a + i * a_row, a_row, a_column, b, c + i * n, add);
+    for (; i < m; i++)
+        edge_1(count, k - from, n, a + i * a_row, a_row, a_column, b, c + i * n, add);
+}
+
 static void matmul(size_t m, size_t n, size_t k, const double *a, size_t a_row, size_t a_column, const double *b,
                    double *c, bool add) {
-    size_t j = 0, i;
-    while (j + VL <= n) {
-        bool wide = j + 4 * VL <= n;
-        for (i = 0; i + 4 <= m; i += 4)
-            (wide ? tile_4x4 : tile_4x1)(k, n, a + i * a_row, a_row, a_column, b + j, c + i * n + j, add);
-        for (; i < m; i++)
-            (wide ? tile_1x4 : tile_1x1)(k, n, a + i * a_row, a_row, a_column, b + j, c + i * n + j, add);
-        j += wide ? 4 * VL : VL;
+    size_t j = 0;
+    for (; j + 4 * VL <= n; j += 4 * VL)
+        strip_4(0, m, n, k, 0, a, a_row, a_column, b + j, c + j, add);
+    for (; j + 2 * VL <= n; j += 2 * VL)
+        strip_2(0, m, n, k, 0, a, a_row, a_column, b + j, c + j, add);
+    for (; j + VL <= n; j += VL)
+        strip_1(0, m, n, k, 0, a, a_row, a_column, b + j, c + j, add);
+    if (j < n)
+        strip_rest(n - j, 0, m, n, k, 0, a, a_row, a_column, b + j, c + j, add);
+}
+
+static void gram(size_t n, size_t d, const double *x, const double *w, double *c, double *spare) {
+    enum { ROWS = 64 }; /* few enough that the strips' passes find the rows in the first cache */
+    for (size_t first = 0; first < n; first += ROWS) {
+        size_t rows = n - first < ROWS ? n - first : ROWS, j = 0;
+        const double *from = x + first * d;
+        for (size_t i = 0; i < rows; i++)
+            for (size_t l = 0; l < d; l++)
+                spare[i * d + l] = w[first + i] * from[i * d + l];
+        for (; j + 2 * VL <= d; j += 2 * VL)
+            strip_2(j, d, d, rows, 0, from, 1, d, spare + j, c + j, true);
+        for (; j + VL <= d; j += VL)
+            strip_1(j, d, d, rows, 0, from, 1, d, spare + j, c + j, true);
+        if (j < d)
+            strip_rest(d - j, j, d, d, rows, 0, from, 1, d, spare + j, c + j, true);
     }
-    if (j == n)
-        return;
-    for (i = 0; i + 4 <= m; i += 4)
-        edge_4(n - j, k, n, a + i * a_row, a_row, a_column, b + j, c + i * n + j, add);
-    for (; i < m; i++)
-        edge_1(n - j, k, n, a + i * a_row, a_row, a_column, b + j, c + i * n + j, add);
+}
+
+static void forms(size_t n, size_t d, const double *x, const double *m, double *z, double *spare) {
+    enum { ROWS = 64 };
+    for (size_t first = 0; first < n; first += ROWS) {
+        size_t rows = n - first < ROWS ? n - first : ROWS, j = 0;
+        const double *from = x + first * d;
+        for (; j + 2 * VL <= d; j += 2 * VL)
+            strip_2(0, rows, d, d, j, from, d, 1, m + j, spare + j, false);
+        for (; j + VL <= d; j += VL)
+            strip_1(0, rows, d, d, j, from, d, 1, m + j, spare + j, false);
+        if (j < d)
+            strip_rest(d - j, 0, rows, d, d, j, from, d, 1, m + j, spare + j, false);
+        for (size_t i = 0; i < rows; i++)
+            z[first + i] = dot(d, from + i * d, spare + i * d);
+    }
 }
 
 /* ---- activations: vectorised by the compiler --------------------------------------------------------------------- */
@@ -244,5 +300,6 @@ static void logistic_backward(size_t n, const double *loglik, const double *dlog
 #define PV_TEXT(x) PV_TEXT_(x)
 
 extern const pv__compute PV_KERNEL(pv__compute);
-const pv__compute PV_KERNEL(pv__compute) = {PV_TEXT(PV_ISA), rows_dot, rows_add,      matmul,           relu,
-                                            relu_backward,   logistic, logistic_loss, logistic_backward};
+const pv__compute PV_KERNEL(pv__compute) = {
+    PV_TEXT(PV_ISA), rows_dot, rows_add,      matmul,           gram, forms, relu,
+    relu_backward,   logistic, logistic_loss, logistic_backward};

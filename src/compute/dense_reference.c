@@ -34,6 +34,24 @@ static void matmul(size_t m, size_t n, size_t k, const double *a, size_t a_row, 
         }
 }
 
+static void gram(size_t n, size_t d, const double *x, const double *w, double *c, double *spare) {
+    (void)spare;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < d; j++)
+            for (size_t l = 0; l <= j; l++)
+                c[j * d + l] += w[i] * x[i * d + j] * x[i * d + l];
+}
+
+static void forms(size_t n, size_t d, const double *x, const double *m, double *z, double *spare) {
+    (void)spare;
+    for (size_t i = 0; i < n; i++) {
+        z[i] = 0;
+        for (size_t j = 0; j < d; j++)
+            for (size_t l = 0; l <= j; l++)
+                z[i] += m[j * d + l] * x[i * d + j] * x[i * d + l];
+    }
+}
+
 static void relu(size_t n, double *x) {
     for (size_t i = 0; i < n; i++)
         x[i] = x[i] > 0 ? x[i] : 0;
@@ -69,7 +87,7 @@ static void logistic_backward(size_t n, const double *loglik, const double *dlog
         dz[i] = dloglik[2 * i + 1] - exp(loglik[2 * i + 1]) * (dloglik[2 * i] + dloglik[2 * i + 1]);
 }
 
-const pv__compute pv__compute_reference = {"reference",   rows_dot, rows_add,      matmul,           relu,
+const pv__compute pv__compute_reference = {"reference",   rows_dot, rows_add,      matmul,           gram, forms, relu,
                                            relu_backward, logistic, logistic_loss, logistic_backward};
 
 PV_KERNELS_GET(pv__compute, pv__compute_best, pv__compute)

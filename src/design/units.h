@@ -37,30 +37,4 @@ static inline double pv__units_people(const pv__units *units, size_t row) {
     return units->design.people ? units->design.people[row] : 1;
 }
 
-/* The influence of one person of each of the rows begin .. begin+n-1: values [parts][n][width]. Calls of one slot do
- * not overlap. */
-typedef void (*pv__influence)(void *state, size_t slot, size_t begin, size_t n, double *values);
-
-typedef struct pv__unit_sums {
-    double *square; /* [parts][width][width], sum of U U^T over units, centred */
-    double *second; /* [parts][width], sum of squares, and */
-    double *fourth; /* [parts][width], of fourth powers, of the contrasts */
-    double *mean;   /* [parts][cells][width], of the rows of each cell */
-} pv__unit_sums;
-
-/* Sums of influences over units, with the factor G/(G-1) of each block (adjust), a variance's. contrast [width x width]
- * row-wise, block diagonal: NULL, or as pv__contrast has it. All arrays are filled. */
-typedef struct pv__contrast {
-    size_t first, stride; /* value first + j stride becomes itself less shift . the stride - 1 values after it */
-    const double *shift;  /* [stride - 1] */
-} pv__contrast;
-PV_MUST_USE pv_status pv__units_sum(pv_ctx *ctx, const pv__units *units, size_t parts, size_t width,
-                                    const pv__contrast *contrast, pv__influence influence, void *state,
-                                    pv__unit_sums *sums);
-/* The sum over units of (U^T L^-T L^-1 U)^2, U the first part, L [width][width] a lower factor: how long the tails of
- * its combinations are. sums as pv__units_sum left it. */
-PV_MUST_USE pv_status pv__units_spread(pv_ctx *ctx, const pv__units *units, size_t parts, size_t width,
-                                       const double *factor, pv__influence influence, void *state,
-                                       const pv__unit_sums *sums, double *spread);
-
 #endif

@@ -107,14 +107,17 @@ void pv__combination_free(pv_ctx *ctx, pv_combination *c) {
 typedef struct both {
     pv_ctx *ctx;
     const pv__problem *problem;
-    size_t k, J, size, P, cells, parts; /* parts: weighted; efficient; their difference */
+    size_t k, J, size, P, cells, parts; /* parts: 1, or 3 */
     pv__side weighted, efficient;
     pv__units *units;
     int32_t *cell;
-    double *people; /* [n]; NULL: 1 each */
-    double *chance; /* [cells], the variance of log pi of each; 0: known */
-    double *shift;  /* [size - 1], what an intercept on the table's scale takes off for each slope */
-    pv__unit_sums sums;
+    double *people;          /* [n]; NULL: 1 each */
+    double *chance;          /* [cells], the variance of log pi of each; 0: known */
+    double *shift;           /* [size - 1], what an intercept on the table's scale takes off for each slope */
+    pv__unit_sums sums;      /* of the scores */
+    double *square;          /* [parts][P][P], of the influences: weighted; efficient; their difference */
+    double *second, *fourth; /* [P], of the contrasts of the weighted influences */
+    double spread;
     double *block;
 } both;
 
@@ -220,14 +223,15 @@ static pv_status both_new(pv_ctx *ctx, const pv__problem *problem, const pv_sche
     *b = (both){.ctx = ctx, .problem = problem, .k = k, .J = k - 1, .P = P, .size = P / (k - 1), .parts = parts};
     b->cells = pv__ratio_sets(problem) * k;
     PV_TRY(make_units(b, kinds));
-    size_t means = b->units->design.cells * parts * P;
-    PV_TRY(pv__alloc(ctx, b->cells + b->size + parts * P * (P + 2) + means, sizeof *b->block, &b->block));
+    size_t means = b->units->design.cells * 2 * P;
+    PV_TRY(pv__alloc(ctx, b->cells + b->size + 2 * parts * P * P + 2 * P + means, sizeof *b->block, &b->block));
     b->chance = b->block;
     b->shift = b->chance + b->cells;
-    b->sums.square = b->shift + b->size;
-    b->sums.second = b->sums.square + parts * P * P;
-    b->sums.fourth = b->sums.second + parts * P;
-    b->sums.mean = b->sums.fourth + parts * P;
+    b->square = b->shift + b->size;
+    b->sums.square = b->square + parts * P * P;
+    b->second = b->sums.square + parts * P * P;
+    b->fourth = b->second + P;
+    b->sums.mean = b->fourth + P;
     find_shifts(schema, b->shift);
     PV_TRY(pv__side_new(ctx, problem, b->people, &b->weighted));
     return parts > 1 ? pv__side_new(ctx, problem, b->people, &b->efficient) : PV_OK;
@@ -242,20 +246,74 @@ static void both_free(both *b) {
     pv__free(b->ctx, b->block);
 }
 
-static void influence_of_both(void *state, size_t slot, size_t begin, size_t n, double *values) {
-    both *b = state;
-    double *other = values + n * b->P, *difference = other + n * b->P;
-    pv__side_influence(&b->weighted, slot, begin, n, values);
-    if (b->parts < 3)
-        return;
-    pv__side_influence(&b->efficient, slot, begin, n, other);
-    for (size_t i = 0; i < n * b->P; i++)
-        difference[i] = other[i] - values[i];
+static const double *rows_of(void *state, size_t slot, size_t begin, size_t n) {
+    return pv__side_rows(state, slot, begin, n);
 }
 
+static pv__scores scores_of(both *b) {
+    return (pv__scores){.parts = b->parts > 1 ? 2 : 1,
+                        .logits = b->J,
+                        .size = b->size,
+                        .residual = {b->weighted.residual, b->efficient.residual},
+                        .x = rows_of,
+                        .state = &b->weighted};
+}
+
+/* to [P][P] = left M right, both symmetric; room [P][P] */
+static void between(size_t P, const double *left, const double *M, const double *right, double *room, double *to) {
+    pv__compute_best()->matmul(P, P, P, M, P, 1, right, room, false);
+    pv__compute_best()->matmul(P, P, P, left, P, 1, room, to, false);
+}
+
+/* H_w^-1 with the rows of the intercepts on the table's scale. */
+static void make_contrasts(const both *b, double *map) {
+    size_t P = b->P;
+    memcpy(map, b->weighted.inverse, P * P * sizeof *map);
+    for (size_t i = 0; i < P; i += b->size)
+        for (size_t j = 1; j < b->size; j++)
+            for (size_t c = 0; c < P; c++)
+                map[i * P + c] -= b->shift[j - 1] * b->weighted.inverse[(i + j) * P + c];
+}
+
+/* second [P]: the variances of the contrasts, map S map^T. */
+static void find_second(const both *b, const double *map, double *room) {
+    size_t P = b->P;
+    pv__compute_best()->matmul(P, P, P, map, P, 1, b->sums.square, room, false);
+    for (size_t i = 0; i < P; i++) {
+        b->second[i] = 0;
+        for (size_t j = 0; j < P; j++)
+            b->second[i] += room[i * P + j] * map[i * P + j];
+    }
+}
+
+/* Squares of the influences H^-1 S of what was sampled together, and the moments of the weighted ones. */
 static pv_status sum_influences(both *b) {
-    const pv__contrast contrast = {.first = 0, .stride = b->size, .shift = b->shift};
-    return pv__units_sum(b->ctx, b->units, b->parts, b->P, &contrast, influence_of_both, b, &b->sums);
+    size_t P = b->P;
+    const pv__scores scores = scores_of(b);
+    double *room, *map, *form;
+    PV_TRY(pv__units_sum(b->ctx, b->units, &scores, &b->sums));
+    PV_TRY(pv__alloc(b->ctx, 3 * P, P * sizeof *room, &room));
+    map = room + P * P;
+    form = map + P * P;
+    for (size_t pair = 0; pair < b->parts; pair++)
+        between(P, pair > 0 ? b->efficient.inverse : b->weighted.inverse, b->sums.square + pair * P * P,
+                pair == 1 ? b->efficient.inverse : b->weighted.inverse, room, b->square + pair * P * P);
+    for (size_t i = 0; b->parts > 1 && i < P; i++) /* V_d = V_r + V_e - V_er - V_er^T */
+        for (size_t j = 0; j <= i; j++) {
+            double *own = b->square + 2 * P * P, *other = own + j * P + i;
+            double apart = b->square[i * P + j] + b->square[P * P + i * P + j] - own[i * P + j] - *other;
+            own[i * P + j] = *other = apart;
+        }
+    make_contrasts(b, map);
+    find_second(b, map, room);
+    memcpy(room, b->sums.square, P * P * sizeof *room);
+    bool regular = pv__cholesky(P, room, 1e-12); /* without it no direction of a risk has a spread */
+    if (regular)
+        pv__factor_invert(P, room, form);
+    pv_status status = pv__units_moments(b->ctx, b->units, &scores, &b->sums, map, form, b->fourth, &b->spread);
+    b->spread = regular ? b->spread : (double)NAN;
+    pv__free(b->ctx, room);
+    return status;
 }
 
 /* ---- what is made of them ---------------------------------------------------------------------------------------- */
@@ -302,33 +360,26 @@ static void find_freedom(const both *b, pv_combination *c) {
                 own -= b->shift[j - 1] * D[j];
             chance += b->chance[cell] * own * own;
         }
-        c->df[i] = freedom(b, b->sums.second[i], b->sums.fourth[i], chance);
+        c->df[i] = freedom(b, b->second[i], b->fourth[i], chance);
     }
 }
 
 /* Of a combination of the coefficients in no direction of its own: in the metric of their covariance, the mean over all
  * of them. */
-static pv_status find_risk_freedom(both *b, pv_combination *c) {
-    double *factor, spread = 0, P = (double)b->P;
-    PV_TRY(pv__alloc(b->ctx, b->P, b->P * sizeof *factor, &factor));
-    memcpy(factor, b->sums.square, b->P * b->P * sizeof *factor);
-    pv_status status = PV_OK;
-    if (pv__cholesky(b->P, factor, 1e-12)) {
-        status = pv__units_spread(b->ctx, b->units, b->parts, b->P, factor, influence_of_both, b, &b->sums, &spread);
-        c->df_risk = freedom(b, 1, 3 * spread / (P * (P + 2)), 0);
-    }
-    pv__free(b->ctx, factor);
-    return status;
+static void find_risk_freedom(const both *b, pv_combination *c) {
+    double P = (double)b->P;
+    if (!isnan(b->spread))
+        c->df_risk = freedom(b, 1, 3 * b->spread / (P * (P + 2)), 0);
 }
 
 /* The entries of some parameters: C [m][m] of V_d, d [m] and scale [m]. */
 static void take(const both *b, const pv_combination *c, const size_t *which, size_t m, const double *difference,
                  double *C, double *d, double *scale) {
-    const double *V = b->sums.square + 2 * b->P * b->P;
+    const double *V = b->square + 2 * b->P * b->P;
     for (size_t i = 0; i < m; i++) {
         size_t at = which[i];
         d[i] = difference[at];
-        scale[i] = b->sums.square[at * (b->P + 1)] + b->sums.square[b->P * b->P + at * (b->P + 1)];
+        scale[i] = b->square[at * (b->P + 1)] + b->square[b->P * b->P + at * (b->P + 1)];
         for (size_t j = 0; j < m; j++)
             C[i * m + j] = V[at * b->P + which[j]];
     }
@@ -415,7 +466,7 @@ done:
 static void find_efficient_covariance(const both *b, double *covariance) {
     const pv__problem *p = b->problem;
     bool rows = !p->stratified && !p->cluster && !p->sampling && !p->survey;
-    const double *sandwich = b->sums.square + b->P * b->P;
+    const double *sandwich = b->square + b->P * b->P;
     memcpy(covariance, rows ? b->efficient.inverse : sandwich, b->P * b->P * sizeof *covariance);
     if (rows)
         pv__hold_labels(p, b->P, p->population.prevalence_n, covariance);
@@ -446,18 +497,18 @@ static pv_status fit_both(both *b, const double *w, bool *found) {
 static pv_status conclude(both *b, pv_estimate use, bool corrected, double *w, pv_combination *c) {
     size_t square = b->P * b->P;
     PV_TRY(sum_influences(b));
-    add_chance(b, b->efficient.prevalence, b->weighted.prevalence, b->sums.square + 2 * square);
-    memcpy(c->covariance, b->sums.square, square * sizeof *c->covariance);
+    add_chance(b, b->efficient.prevalence, b->weighted.prevalence, b->square + 2 * square);
+    memcpy(c->covariance, b->square, square * sizeof *c->covariance);
     add_chance(b, b->weighted.prevalence, NULL, c->covariance);
     find_efficient_covariance(b, c->efficient_covariance);
     memcpy(c->weighted, b->weighted.w, b->P * sizeof *c->weighted);
     memcpy(c->efficient, b->efficient.w, b->P * sizeof *c->efficient);
     if (corrected) {
         reduce_bias(&b->weighted, c->covariance, c->weighted);
-        reduce_bias(&b->efficient, b->sums.square + square, c->efficient);
+        reduce_bias(&b->efficient, b->square + square, c->efficient);
     }
     find_freedom(b, c);
-    PV_TRY(find_risk_freedom(b, c));
+    find_risk_freedom(b, c);
     c->use = (int)use;
     c->units = b->units->units;
     PV_TRY(weigh_terms(b, use, c, w));
@@ -531,10 +582,10 @@ pv_status pv__weigh_alone(pv_ctx *ctx, const pv__problem *problem, const pv_sche
     PV_GOTO(done, pv__side_correct(ctx, &b.weighted));
     tie_prevalences(&b, b.weighted.prevalence);
     PV_GOTO(done, sum_influences(&b));
-    memcpy(c->covariance, b.sums.square, b.P * b.P * sizeof *c->covariance);
+    memcpy(c->covariance, b.square, b.P * b.P * sizeof *c->covariance);
     add_chance(&b, b.weighted.prevalence, NULL, c->covariance);
     find_freedom(&b, c);
-    PV_GOTO(done, find_risk_freedom(&b, c));
+    find_risk_freedom(&b, c);
     memcpy(w, b.weighted.w, b.P * sizeof *w);
     memcpy(c->weighted, w, b.P * sizeof *w);
     c->use = PV_ESTIMATE_WEIGHTED;

@@ -15,19 +15,27 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/vector.h"
+
 static const double LONGEST = 10; /* of (I - h)^-1 */
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* A block of rows: q [n][k], r [n][J], the weight of one person sum_y t_y a_y [n], and x~ [n][size]. */
+/* A block of rows: log probabilities and probabilities [n][k], r [n][J], the weight of one person sum_y t_y a_y [n],
+ * and x~ [n][size]. */
 typedef struct rows {
     size_t n;
-    double *plain, *q, *r, *weight, *T, *spare;
+    const double *from; /* [n][inputs] */
+    double *plain, *q, *p, *r, *weight, *spare, *forms, *small;
 } rows;
+
+static size_t pairs_of(const pv__side *s) {
+    return s->J * (s->J + 1) / 2;
+}
 
 static size_t room_of(const pv__side *s) {
     size_t inputs = (size_t)pv_model_inputs(s->problem->model);
-    return PV__ROW_BLOCK * (2 * s->size + inputs + s->k + s->J + 1 + s->J * s->P) + s->J * (3 * s->J + 3);
+    return PV__ROW_BLOCK * (2 * s->size + inputs + 2 * s->k + s->J + 2 + pairs_of(s)) + s->J * (2 * s->J + 1);
 }
 
 static double unit_of(const pv__side *s, size_t row) {
@@ -39,144 +47,199 @@ static double people_of(const pv__side *s, size_t row) {
     return s->people ? s->people[row] : 1;
 }
 
-static void fill_rows(const pv__side *s, size_t slot, size_t begin, size_t n, rows *b) {
-    const pv_targets *t = &s->problem->targets;
-    size_t inputs = (size_t)pv_model_inputs(s->problem->model), d = s->size - 1, k = s->k;
+/* Without x~. */
+static void take_rows(const pv__side *s, size_t slot, size_t begin, size_t n, rows *b) {
     b->n = n;
     b->plain = s->room[slot];
-    b->q = b->plain + PV__ROW_BLOCK * s->size;
-    b->r = b->q + PV__ROW_BLOCK * k;
+    b->spare = b->plain + PV__ROW_BLOCK * s->size;
+    b->q = b->spare + PV__ROW_BLOCK * s->size;
+    b->p = b->q + PV__ROW_BLOCK * s->k;
+    b->r = b->p + PV__ROW_BLOCK * s->k;
     b->weight = b->r + PV__ROW_BLOCK * s->J;
-    b->T = b->weight + PV__ROW_BLOCK;
-    b->spare = b->T + PV__ROW_BLOCK * s->J * s->P; /* [block][size], or a few squares of [J] */
-    double *x = b->spare + PV__ROW_BLOCK * s->size + s->J * (3 * s->J + 3);
-    const double *from = pv__problem_rows(s->ctx, s->problem, begin, n, x);
-    for (size_t i = 0; i < n; i++) {
+    b->forms = b->weight + 2 * PV__ROW_BLOCK;
+    b->small = b->forms + PV__ROW_BLOCK * pairs_of(s);
+    b->from = pv__problem_rows(s->ctx, s->problem, begin, n, b->small + s->J * (2 * s->J + 1));
+}
+
+static void widen(const pv__side *s, rows *b) {
+    size_t inputs = (size_t)pv_model_inputs(s->problem->model), d = s->size - 1;
+    for (size_t i = 0; i < b->n; i++) {
         double *row = b->plain + i * s->size;
         row[0] = 1;
         if (d > 0)
-            memcpy(row + 1, from + i * inputs + inputs - d, d * sizeof *row);
+            memcpy(row + 1, b->from + i * inputs + inputs - d, d * sizeof *row);
     }
-    pv_model_forward(s->problem->model, s->work[slot], s->w, n, from, b->q);
-    for (size_t i = 0; i < n; i++) {
-        const double *ratio = pv__ratio_of(t, s->ratio, begin + i), *a = pv__ratio_of(t, s->a, begin + i);
-        double *q = b->q + i * k, weight = 0, unit = unit_of(s, begin + i);
-        for (size_t y = 0; y < k; y++)
+}
+
+const double *pv__side_rows(const pv__side *s, size_t slot, size_t begin, size_t n) {
+    rows b;
+    take_rows(s, slot, begin, n, &b);
+    widen(s, &b);
+    return b.plain;
+}
+
+/* q, p, r and weight. */
+static void fill_rows(const pv__side *s, size_t slot, size_t begin, rows *b) {
+    const pv_targets *t = &s->problem->targets;
+    size_t k = s->k;
+    double *sum = b->weight + PV__ROW_BLOCK;
+    pv_model_forward(s->problem->model, s->work[slot], s->w, b->n, b->from, b->q);
+    for (size_t i = 0; i < b->n; i++) {
+        const double *ratio = pv__ratio_of(t, s->ratio, begin + i);
+        double *q = b->q + i * k, most = -HUGE_VAL;
+        for (size_t y = 0; y < k; y++) {
             q[y] += ratio[y];
-        pv_log_softmax((int)k, q, q);
+            most = q[y] > most ? q[y] : most;
+        }
         for (size_t y = 0; y < k; y++)
+            b->p[i * k + y] = q[y] -= most;
+    }
+    pv__core_kernels_get()->exp_all(b->n * k, b->p);
+    for (size_t i = 0; i < b->n; i++) {
+        double *p = b->p + i * k, inverse;
+        sum[i] = 0;
+        for (size_t y = 0; y < k; y++)
+            sum[i] += p[y];
+        inverse = 1 / sum[i];
+        for (size_t y = 0; y < k; y++)
+            p[y] *= inverse;
+    }
+    pv__core_kernels_get()->log_all(b->n, sum);
+    for (size_t i = 0; i < b->n; i++) {
+        const double *a = pv__ratio_of(t, s->a, begin + i);
+        double weight = 0, unit = unit_of(s, begin + i);
+        for (size_t y = 0; y < k; y++) {
+            b->q[i * k + y] -= sum[i];
             weight += pv__share(t, begin + i, (int)y) * a[y];
+        }
         for (size_t y = 1; y < k; y++)
-            b->r[i * s->J + y - 1] = unit * (pv__share(t, begin + i, (int)y) * a[y] - weight * exp(q[y]));
+            b->r[i * s->J + y - 1] = unit * (pv__share(t, begin + i, (int)y) * a[y] - weight * b->p[i * k + y]);
         b->weight[i] = unit * weight;
     }
 }
 
-static void make_probabilities(const pv__side *s, rows *b) {
-    for (size_t i = 0; i < b->n * s->k; i++)
-        b->q[i] = exp(b->q[i]);
-}
-
-/* to [size][size], at `to` in a matrix of P columns, += sum_i weight_i x~ x~^T. */
-static void add_outer(const pv__side *s, const rows *b, const double *weight, double *scratch, double *to) {
-    size_t size = s->size;
-    for (size_t i = 0; i < b->n; i++)
-        for (size_t c = 0; c < size; c++)
-            b->spare[i * size + c] = weight[i] * b->plain[i * size + c];
-    pv__compute_best()->matmul(size, size, b->n, b->plain, 1, size, b->spare, scratch, false);
-    for (size_t i = 0; i < size; i++)
-        for (size_t c = 0; c < size; c++)
-            to[i * s->P + c] += scratch[i * size + c];
-}
-
-/* to [P] += sum_i c_i v_i (x) x~, v [n][J]. */
+/* to [P] += sum_i c_i v_i (x) x~, v [n][J], without x~ at hand. */
 static void add_scores(const pv__side *s, const rows *b, size_t begin, const double *v, double *to) {
-    for (size_t i = 0; i < b->n; i++) {
-        double people = people_of(s, begin + i);
-        for (size_t j = 0; people > 0 && j < s->J; j++) {
-            double own = people * v[i * s->J + j];
-            for (size_t c = 0; c < s->size; c++)
-                to[j * s->size + c] += own * b->plain[i * s->size + c];
+    size_t inputs = (size_t)pv_model_inputs(s->problem->model), d = s->size - 1;
+    double own[PV__ROW_BLOCK], *sum = b->spare; /* [inputs] at most size - 1 and an offset */
+    for (size_t j = 0; j < s->J; j++) {
+        for (size_t i = 0; i < b->n; i++) {
+            double people = people_of(s, begin + i);
+            own[i] = people > 0 ? people * v[i * s->J + j] : 0;
         }
+        memset(sum, 0, inputs * sizeof *sum);
+        to[j * s->size] += pv__compute_best()->rows_add(b->n, inputs, b->from, own, sum);
+        for (size_t c = 0; c < d; c++)
+            to[j * s->size + 1 + c] += sum[inputs - d + c];
     }
 }
 
-/* T_i [J][P]: rows of H^-1 (I (x) x~), or of another matrix. */
-static void spread_rows(const pv__side *s, const rows *b, const double *matrix) {
+/* forms [J(J+1)/2][n]: x~^T M_jl x~ of blocks l <= j of a symmetric matrix, folded into triangles. */
+static void find_forms(const pv__side *s, const rows *b, const double *folded) {
+    for (size_t at = 0; at < pairs_of(s); at++)
+        pv__compute_best()->forms(b->n, s->size, b->plain, folded + at * s->size * s->size,
+                                  b->forms + at * PV__ROW_BLOCK, b->spare);
+}
+
+static double form_of(const rows *b, size_t i, size_t j, size_t l) {
+    size_t at = j >= l ? j * (j + 1) / 2 + l : l * (l + 1) / 2 + j;
+    return b->forms[at * PV__ROW_BLOCK + i];
+}
+
+static void fold(const pv__side *s, const double *matrix, double *folded) {
     for (size_t j = 0; j < s->J; j++)
-        pv__compute_best()->matmul(b->n, s->P, s->size, b->plain, s->size, 1, matrix + j * s->size * s->P,
-                                   b->T + j * b->n * s->P, false);
+        for (size_t l = 0; l <= j; l++, folded += s->size * s->size)
+            for (size_t i = 0; i < s->size; i++)
+                for (size_t c = 0; c <= i; c++) {
+                    double one = matrix[(j * s->size + i) * s->P + l * s->size + c];
+                    double other = matrix[(j * s->size + c) * s->P + l * s->size + i];
+                    folded[i * s->size + c] = i == c ? one : one + other;
+                }
 }
 
-static double between(const pv__side *s, const rows *b, size_t i, size_t j, size_t l) {
-    const double *T = b->T + (j * b->n + i) * s->P + l * s->size, *x = b->plain + i * s->size;
-    double sum = 0;
-    for (size_t c = 0; c < s->size; c++)
-        sum += T[c] * x[c];
-    return sum;
-}
-
-/* h [J][J] of row i, where T has the rows of H^-1. */
+/* h [J][J] of row i, where forms are of H^-1. */
 static void lever_of(const pv__side *s, const rows *b, size_t i, double *h) {
-    const double *q = b->q + i * s->k + 1;
+    const double *p = b->p + i * s->k + 1;
     memset(h, 0, s->J * s->J * sizeof *h);
     for (size_t l = 0; l < s->J; l++)
         for (size_t m = 0; m < s->J; m++) {
-            double own = b->weight[i] * between(s, b, i, l, m);
+            double own = b->weight[i] * form_of(b, i, l, m);
             for (size_t j = 0; j < s->J; j++)
-                h[j * s->J + m] += q[j] * ((j == l) - q[l]) * own;
+                h[j * s->J + m] += p[j] * ((j == l) - p[l]) * own;
         }
 }
 
 /* ---- Newton's method --------------------------------------------------------------------------------------------- */
 
-/* Value; gradient [P]; information [P][P], its lower blocks; scratch [size][size]. */
-static size_t newton_width(const pv__side *s) {
-    return 1 + s->P + s->P * s->P + s->size * s->size;
+/* Value and gradient [P]; then the lower triangles of the blocks of the information [pairs][size][size]. */
+static size_t newton_width(const pv__side *s, bool curved) {
+    return 1 + s->P + (curved ? pairs_of(s) * s->size * s->size : 0);
 }
 
-static void add_newton(void *state, size_t slot, size_t begin, size_t n, double *sums) {
-    pv__side *s = state;
+static void add_slope(const pv__side *s, const rows *b, size_t begin, double *sums) {
     const pv_targets *t = &s->problem->targets;
-    double *gradient = sums + 1, *H = gradient + s->P, *scratch = H + s->P * s->P, weight[PV__ROW_BLOCK];
-    rows b;
-    fill_rows(s, slot, begin, n, &b);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < b->n; i++) {
         const double *a = pv__ratio_of(t, s->a, begin + i);
         double people = people_of(s, begin + i) * unit_of(s, begin + i);
         for (size_t y = 0; people > 0 && y < s->k; y++) {
             double share = pv__share(t, begin + i, (int)y);
-            sums[0] -= share > 0 ? people * share * a[y] * b.q[i * s->k + y] : 0;
+            sums[0] -= share > 0 ? people * share * a[y] * b->q[i * s->k + y] : 0;
         }
     }
-    make_probabilities(s, &b);
-    add_scores(s, &b, begin, b.r, gradient);
+    add_scores(s, b, begin, b->r, sums + 1);
+}
+
+static void add_gradient(void *state, size_t slot, size_t begin, size_t n, double *sums) {
+    const pv__side *s = state;
+    rows b;
+    take_rows(s, slot, begin, n, &b);
+    fill_rows(s, slot, begin, &b);
+    add_slope(s, &b, begin, sums);
+}
+
+static void add_newton(void *state, size_t slot, size_t begin, size_t n, double *sums) {
+    const pv__side *s = state;
+    double *H = sums + 1 + s->P, weight[PV__ROW_BLOCK];
+    rows b;
+    take_rows(s, slot, begin, n, &b);
+    widen(s, &b);
+    fill_rows(s, slot, begin, &b);
+    add_slope(s, &b, begin, sums);
     for (size_t j = 0; j < s->J; j++)
-        for (size_t l = 0; l <= j; l++) {
+        for (size_t l = 0; l <= j; l++, H += s->size * s->size) {
             for (size_t i = 0; i < n; i++) {
-                const double *q = b.q + i * s->k + 1;
-                weight[i] = people_of(s, begin + i) * b.weight[i] * q[j] * ((j == l) - q[l]);
+                const double *p = b.p + i * s->k + 1;
+                weight[i] = people_of(s, begin + i) * b.weight[i] * p[j] * ((j == l) - p[l]);
             }
-            add_outer(s, &b, weight, scratch, H + j * s->size * s->P + l * s->size);
+            pv__compute_best()->gram(n, s->size, b.plain, weight, H, b.spare);
         }
 }
 
-/* The value, the gradient and information at s->w, with the prior; into sums. */
-static pv_status evaluate(pv_ctx *ctx, pv__side *s, double *sums) {
-    size_t P = s->P, size = s->size;
-    double *gradient = sums + 1, *H = gradient + P, slope;
-    PV_TRY(pv__sum_rows(ctx, s->problem->targets.n, s->problem->shared, newton_width(s), add_newton, s, sums));
+/* A symmetric matrix [P][P] of the lower triangles of its blocks, each of them symmetric. */
+static void unfold(const pv__side *s, const double *block, double *matrix) {
     for (size_t j = 0; j < s->J; j++)
-        for (size_t l = 0; l < j; l++)
-            for (size_t i = 0; i < size; i++)
-                for (size_t c = 0; c < size; c++)
-                    H[(l * size + c) * P + j * size + i] = H[(j * size + i) * P + l * size + c];
-    for (size_t i = 0; i < P; i++) {
+        for (size_t l = 0; l <= j; l++, block += s->size * s->size)
+            for (size_t i = 0; i < s->size; i++)
+                for (size_t c = 0; c < s->size; c++) {
+                    double own = block[i >= c ? i * s->size + c : c * s->size + i];
+                    matrix[(j * s->size + i) * s->P + l * s->size + c] = own;
+                    matrix[(l * s->size + c) * s->P + j * s->size + i] = own;
+                }
+}
+
+/* The value, the gradient and, where it is wanted, the information at s->w, with the prior; into sums. */
+static pv_status evaluate(pv_ctx *ctx, pv__side *s, bool curved, double *sums) {
+    double slope;
+    PV_TRY(pv__sum_rows(ctx, s->problem->targets.n, s->problem->shared, newton_width(s, curved),
+                        curved ? add_newton : add_gradient, s, sums));
+    if (curved)
+        unfold(s, sums + 1 + s->P, s->information);
+    for (size_t i = 0; i < s->P; i++) {
         sums[0] += pv__prior_at(s->problem, i, s->w[i], &slope);
-        gradient[i] -= slope; /* it is that of the log posterior: uphill */
-        H[i * (P + 1)] += pv__prior_curvature(s->problem, i, s->w[i]);
+        sums[1 + i] -= slope; /* it is that of the log posterior: uphill */
+        if (curved)
+            s->information[i * (s->P + 1)] += pv__prior_curvature(s->problem, i, s->w[i]);
     }
-    memcpy(s->information, H, P * P * sizeof *H);
     return PV_OK;
 }
 
@@ -204,35 +267,55 @@ static double direction(const pv__side *s, const double *gradient, double *step)
     return square;
 }
 
+/* A step from s->w along `step` [P], halved until the value does not increase; sums become those there. */
+static pv_status move(pv_ctx *ctx, pv__side *s, const double *step, double *from, double *sums, double *share) {
+    enum { HALVINGS = 30 };
+    double value = sums[0];
+    memcpy(from, s->w, s->P * sizeof *from);
+    *share = 1;
+    for (int h = 0; h < HALVINGS; h++, *share *= 0.5) {
+        for (size_t c = 0; c < s->P; c++)
+            s->w[c] = from[c] + *share * step[c];
+        PV_TRY(evaluate(ctx, s, false, sums));
+        if (sums[0] <= value + 1e-12 * fabs(value))
+            break;
+    }
+    return PV_OK;
+}
+
+/* The information is kept while steps by it bring the gradient down a hundredfold, in squared standard errors: passes
+ * for the gradient alone take a fraction of the time. */
 pv_status pv__side_fit(pv_ctx *ctx, pv__side *s, const double *w) {
-    enum { STEPS = 200, HALVINGS = 30 };
-    size_t P = s->P, width = newton_width(s);
-    double *sums, *step, *from, *factor;
+    enum { STEPS = 400 };
+    size_t P = s->P, width = newton_width(s, true);
+    double *sums, *step, *from, *factor, last = HUGE_VAL, share = 1;
     PV_TRY(pv__alloc(ctx, width + 2 * P + P * P, sizeof *sums, &sums));
     step = sums + width;
     from = step + P;
     factor = from + P;
     s->converged = false;
     memcpy(s->w, w, P * sizeof *w);
-    pv_status status = evaluate(ctx, s, sums);
-    for (int i = 0; i < STEPS && status == PV_OK && invert(s, factor); i++) {
-        double value = sums[0], distance = direction(s, sums + 1, step), share = 1;
-        if (distance < 1e-22) {
-            s->converged = true;
-            break;
+    pv_status status;
+    PV_GOTO(done, evaluate(ctx, s, true, sums));
+    for (int i = 0; i < STEPS && invert(s, factor); i++) {
+        double distance = direction(s, sums + 1, step);
+        while (distance >= 1e-22 && share == 1 && (distance < 0.01 * last || last == HUGE_VAL) && i < STEPS) {
+            last = distance;
+            PV_GOTO(done, move(ctx, s, step, from, sums, &share));
+            distance = direction(s, sums + 1, step);
+            i++;
         }
-        memcpy(from, s->w, P * sizeof *from);
-        for (int h = 0; h < HALVINGS; h++, share *= 0.5) {
-            for (size_t c = 0; c < P; c++)
-                s->w[c] = from[c] + share * step[c];
-            PV_GOTO(done, evaluate(ctx, s, sums));
-            if (sums[0] <= value + 1e-12 * fabs(value))
-                break;
-        }
-        if (distance < 1e-14) /* what is left after such a step is rounding */
-            s->converged = invert(s, factor);
+        /* what is left after a step that small is rounding */
+        s->converged = distance < 1e-22 || (last < 1e-14 && distance < 1e-14);
         if (s->converged)
             break;
+        PV_GOTO(done, evaluate(ctx, s, true, sums));
+        last = HUGE_VAL;
+        share = 1;
+    }
+    if (s->converged) {
+        PV_GOTO(done, evaluate(ctx, s, true, sums));
+        s->converged = invert(s, factor);
     }
 done:
     pv__free(ctx, sums);
@@ -241,101 +324,36 @@ done:
 
 /* ---- what corrections are made of -------------------------------------------------------------------------------- */
 
-/* sum c r r^T (x) x~ x~^T [P][P]; scratch [size][size]; derivatives of the score [cells][P]. */
+/* sum c r r^T (x) x~ x~^T, lower triangles of its blocks; derivatives of the score [cells][P]. */
 static void add_scatter(void *state, size_t slot, size_t begin, size_t n, double *sums) {
-    pv__side *s = state;
+    const pv__side *s = state;
     const pv_targets *t = &s->problem->targets;
-    double *scratch = sums + s->P * s->P, *moved = scratch + s->size * s->size, weight[PV__ROW_BLOCK];
+    double *moved = sums + pairs_of(s) * s->size * s->size, weight[PV__ROW_BLOCK];
     rows b;
-    fill_rows(s, slot, begin, n, &b);
-    make_probabilities(s, &b);
+    take_rows(s, slot, begin, n, &b);
+    widen(s, &b);
+    fill_rows(s, slot, begin, &b);
     for (size_t j = 0; j < s->J; j++)
-        for (size_t l = 0; l <= j; l++) {
+        for (size_t l = 0; l <= j; l++, sums += s->size * s->size) {
             for (size_t i = 0; i < b.n; i++)
                 weight[i] = people_of(s, begin + i) * b.r[i * s->J + j] * b.r[i * s->J + l];
-            add_outer(s, &b, weight, scratch, sums + j * s->size * s->P + l * s->size);
+            pv__compute_best()->gram(n, s->size, b.plain, weight, sums, b.spare);
         }
     for (size_t i = 0; i < n; i++) {
         double people = people_of(s, begin + i);
         size_t first = t->stratum ? (size_t)t->stratum[begin + i] * s->k : 0;
-        const double *q = b.q + i * s->k, *x = b.plain + i * s->size;
+        const double *p = b.p + i * s->k, *x = b.plain + i * s->size;
         for (size_t y = 0; people > 0 && y < s->k; y++) {
             const double *a = s->a + first;
             double share = pv__share(t, begin + i, (int)y) * unit_of(s, begin + i) * a[y];
             for (size_t j = 1; j < s->k; j++) {
-                double own = s->of_ratio ? b.weight[i] * q[j] * ((j == y) - q[y]) : share * ((j == y) - q[j]);
+                double own = s->of_ratio ? b.weight[i] * p[j] * ((j == y) - p[y]) : share * ((j == y) - p[j]);
                 double *to = moved + (first + y) * s->P + (j - 1) * s->size;
                 for (size_t c = 0; own != 0 && c < s->size; c++)
                     to[c] += people * own * x[c];
             }
         }
     }
-}
-
-/* 1/2 A''[W] of row i, where T has the rows of HC0, is added to v [J]. */
-static void add_third(const pv__side *s, const rows *b, size_t i, double *v) {
-    const double *q = b->q + i * s->k + 1;
-    size_t J = s->J;
-    for (size_t j = 0; j < J; j++)
-        for (size_t l = 0; l < J; l++) {
-            double half = 0.5 * b->weight[i] * between(s, b, i, j, l);
-            for (size_t m = 0; m < J; m++)
-                v[m] +=
-                    half * q[m] * ((m == j) * ((m == l) - q[l]) - (m == l) * q[j] - (j == l) * q[j] + 2 * q[j] * q[l]);
-        }
-}
-
-static void add_correction(void *state, size_t slot, size_t begin, size_t n, double *sums) {
-    pv__side *s = state;
-    rows b;
-    fill_rows(s, slot, begin, n, &b);
-    make_probabilities(s, &b);
-    double *h = b.spare, *v = h + s->J * s->J; /* h r, in the place of r */
-    spread_rows(s, &b, s->inverse);
-    for (size_t i = 0; i < n; i++) {
-        double *r = b.r + i * s->J;
-        lever_of(s, &b, i, h);
-        for (size_t j = 0; j < s->J; j++) {
-            v[j] = 0;
-            for (size_t l = 0; l < s->J; l++)
-                v[j] += h[j * s->J + l] * r[l];
-        }
-        memcpy(r, v, s->J * sizeof *r);
-    }
-    spread_rows(s, &b, s->hc0);
-    for (size_t i = 0; i < n; i++)
-        add_third(s, &b, i, b.r + i * s->J);
-    add_scores(s, &b, begin, b.r, sums);
-}
-
-/* to [n][P] = from [n][P] H^-1 */
-static void times_inverse(const pv__side *s, size_t n, const double *from, double *to) {
-    pv__compute_best()->matmul(n, s->P, s->P, from, s->P, 1, s->inverse, to, false);
-}
-
-pv_status pv__side_correct(pv_ctx *ctx, pv__side *s) {
-    size_t P = s->P, size = s->size, width = P * P + size * size + s->cells * P, n = s->problem->targets.n;
-    double *sums, *half;
-    PV_TRY(pv__alloc(ctx, width + P * P, sizeof *sums, &sums));
-    half = sums + width;
-    pv_status status;
-    PV_GOTO(done, pv__sum_rows(ctx, n, s->problem->shared, width, add_scatter, s, sums));
-    for (size_t j = 0; j < s->J; j++)
-        for (size_t l = 0; l < j; l++)
-            for (size_t i = 0; i < size; i++)
-                for (size_t c = 0; c < size; c++)
-                    sums[(l * size + c) * P + j * size + i] = sums[(j * size + i) * P + l * size + c];
-    times_inverse(s, P, sums, half);
-    for (size_t i = 0; i < P; i++) /* H^-1 (M H^-1), as M H^-1 stands transposed where it is symmetric */
-        for (size_t j = 0; j < P; j++)
-            sums[i * P + j] = half[j * P + i];
-    times_inverse(s, P, sums, s->hc0);
-    times_inverse(s, s->cells, sums + P * P + size * size, s->prevalence);
-    PV_GOTO(done, pv__sum_rows(ctx, n, s->problem->shared, P, add_correction, s, sums));
-    times_inverse(s, 1, sums, s->correction);
-done:
-    pv__free(ctx, sums);
-    return status;
 }
 
 /* r [J] becomes (I - h)^-1 r; h [J][J] is destroyed, kept [J] room. */
@@ -354,23 +372,83 @@ static void inflate(const pv__side *s, double *h, double *kept, double *r) {
         r[j] = LONGEST * kept[j];
 }
 
-void pv__side_influence(pv__side *s, size_t slot, size_t begin, size_t n, double *values) {
-    rows b;
-    fill_rows(s, slot, begin, n, &b);
-    make_probabilities(s, &b);
-    spread_rows(s, &b, s->inverse);
-    double *h = b.spare, *kept = h + s->J * s->J;
-    memset(values, 0, n * s->P * sizeof *values);
-    for (size_t i = 0; i < n; i++) {
-        double *r = b.r + i * s->J, *to = values + i * s->P;
-        if (s->inflate) {
-            lever_of(s, &b, i, h);
-            inflate(s, h, kept, r);
+/* 1/2 A''[W] of row i, where forms are of HC0, is added to v [J]. */
+static void add_third(const pv__side *s, const rows *b, size_t i, double *v) {
+    const double *q = b->p + i * s->k + 1;
+    size_t J = s->J;
+    for (size_t j = 0; j < J; j++)
+        for (size_t l = 0; l < J; l++) {
+            double half = 0.5 * b->weight[i] * form_of(b, i, j, l);
+            for (size_t m = 0; m < J; m++)
+                v[m] +=
+                    half * q[m] * ((m == j) * ((m == l) - q[l]) - (m == l) * q[j] - (j == l) * q[j] + 2 * q[j] * q[l]);
         }
-        for (size_t j = 0; j < s->J; j++)
-            for (size_t c = 0; c < s->P; c++)
-                to[c] += r[j] * b.T[(j * n + i) * s->P + c];
+}
+
+typedef struct correcting {
+    pv__side *side;
+    const double *inverse, *hc0; /* folded */
+} correcting;
+
+static void add_correction(void *state, size_t slot, size_t begin, size_t n, double *sums) {
+    const correcting *with = state;
+    const pv__side *s = with->side;
+    rows b;
+    take_rows(s, slot, begin, n, &b);
+    widen(s, &b);
+    fill_rows(s, slot, begin, &b);
+    double *h = b.small, *v = h + s->J * s->J;
+    find_forms(s, &b, with->inverse);
+    for (size_t i = 0; i < n; i++) { /* h r, in the place of r */
+        double *r = b.r + i * s->J, *kept = s->residual + (begin + i) * s->J;
+        lever_of(s, &b, i, h);
+        for (size_t j = 0; j < s->J; j++) {
+            kept[j] = r[j];
+            v[j] = 0;
+            for (size_t l = 0; l < s->J; l++)
+                v[j] += h[j * s->J + l] * r[l];
+        }
+        memcpy(r, v, s->J * sizeof *r);
+        if (s->inflate)
+            inflate(s, h, v, kept);
     }
+    find_forms(s, &b, with->hc0);
+    for (size_t i = 0; i < n; i++)
+        add_third(s, &b, i, b.r + i * s->J);
+    add_scores(s, &b, begin, b.r, sums);
+}
+
+/* to [n][P] = from [n][P] H^-1 */
+static void times_inverse(const pv__side *s, size_t n, const double *from, double *to) {
+    pv__compute_best()->matmul(n, s->P, s->P, from, s->P, 1, s->inverse, to, false);
+}
+
+pv_status pv__side_correct(pv_ctx *ctx, pv__side *s) {
+    size_t P = s->P, squares = pairs_of(s) * s->size * s->size, width = squares + s->cells * P;
+    size_t n = s->problem->targets.n;
+    double *sums, *scatter, *half, *folded;
+    PV_TRY(pv__alloc(ctx, width + 2 * P * P + 2 * squares, sizeof *sums, &sums));
+    scatter = sums + width;
+    half = scatter + P * P;
+    folded = half + P * P;
+    correcting with = {s, folded, folded + squares};
+    pv_status status;
+    PV_GOTO(done, pv__sum_rows(ctx, n, s->problem->shared, width, add_scatter, s, sums));
+    unfold(s, sums, scatter);
+    times_inverse(s, P, scatter, half);
+    for (size_t i = 0; i < P; i++) /* H^-1 (M H^-1), as M H^-1 stands transposed where it is symmetric */
+        for (size_t j = 0; j < P; j++)
+            scatter[i * P + j] = half[j * P + i];
+    times_inverse(s, P, scatter, s->hc0);
+    times_inverse(s, s->cells, sums + squares, s->prevalence);
+    fold(s, s->inverse, folded);
+    fold(s, s->hc0, folded + squares);
+    /* every rank: each needs the residuals of all rows */
+    PV_GOTO(done, pv__sum_rows(ctx, n, false, P, add_correction, &with, sums));
+    times_inverse(s, 1, sums, s->correction);
+done:
+    pv__free(ctx, sums);
+    return status;
 }
 
 /* ---- making one -------------------------------------------------------------------------------------------------- */
@@ -389,6 +467,7 @@ pv_status pv__side_new(pv_ctx *ctx, const pv__problem *problem, const double *pe
     s->inverse = s->information + P * P;
     s->hc0 = s->inverse + P * P;
     s->prevalence = s->hc0 + P * P;
+    PV_TRY(pv__alloc(ctx, problem->targets.n, s->J * sizeof(double), &s->residual));
     PV_TRY(pv__alloc(ctx, PV__ROW_SLOTS * room_of(s), sizeof(double), &s->room[0]));
     for (size_t slot = 0; slot < PV__ROW_SLOTS; slot++) {
         s->room[slot] = s->room[0] + slot * room_of(s);
@@ -399,6 +478,7 @@ pv_status pv__side_new(pv_ctx *ctx, const pv__problem *problem, const double *pe
 
 void pv__side_free(pv_ctx *ctx, pv__side *s) {
     pv__free(ctx, s->block);
+    pv__free(ctx, s->residual);
     pv__free(ctx, s->room[0]);
     for (size_t slot = 0; slot < PV__ROW_SLOTS; slot++)
         pv_model_work_free(ctx, s->work[slot]);

@@ -6,7 +6,7 @@
 #ifndef PV_SRC_SIDE_H
 #define PV_SRC_SIDE_H
 
-#include "design/units.h"
+#include "design/unit_sums.h"
 #include "infer/infer.h"
 
 typedef struct pv__side {
@@ -23,6 +23,7 @@ typedef struct pv__side {
     bool inflate;                  /* influence of what is left of a row without itself */
     bool of_ratio;                 /* the prevalences are in the ratios, and not in the weights */
     bool converged;
+    double *residual; /* [n][J], of one person of each row, corrected for leverage */
     double *block;
     pv_model_work *work[PV__ROW_SLOTS];
     double *room[PV__ROW_SLOTS];
@@ -34,9 +35,9 @@ void pv__side_free(pv_ctx *ctx, pv__side *side);
 /* Newton's method from w [P] to the optimum, whose information and its inverse are left. Of what has none: converged is
  * false. */
 PV_MUST_USE pv_status pv__side_fit(pv_ctx *ctx, pv__side *side, const double *w);
-/* Fills hc0, correction and prevalence there. */
+/* Fills hc0, correction, prevalence and residual there. */
 PV_MUST_USE pv_status pv__side_correct(pv_ctx *ctx, pv__side *side);
-/* The influence of one person of each row, [n][P]: H^-1 times the score. */
-void pv__side_influence(pv__side *side, size_t slot, size_t begin, size_t n, double *values);
+/* x~ = (1, x) of rows begin .. begin+n-1, [n][size]. */
+const double *pv__side_rows(const pv__side *side, size_t slot, size_t begin, size_t n);
 
 #endif

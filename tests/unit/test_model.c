@@ -31,6 +31,26 @@ static void compare(size_t n, const double *got, const double *wanted, double to
 
 enum { MOST = 70 * 70 };
 
+/* Lower triangles of weighted squares, and forms of such triangles. */
+static void compare_squares(const pv__compute *r, const pv__compute *other, size_t n, size_t d, const double *x,
+                            const double *w) {
+    static double a[MOST], b[MOST], spare[MOST];
+    memset(a, 0, sizeof a);
+    memset(b, 0, sizeof b);
+    r->gram(n, d, x, w, a, spare);
+    other->gram(n, d, x, w, b, spare);
+    for (size_t i = 0; i < d; i++) {
+        compare(i + 1, b + i * d, a + i * d, 1e-12);
+        for (size_t j = i + 1; j < d; j++)
+            a[i * d + j] = 0;
+    }
+    r->forms(n, d, x, a, b, spare);
+    static double z[MOST];
+    other->forms(n, d, x, a, z, spare);
+    for (size_t i = 0; i < n; i++)
+        CHECK_NEAR(z[i], b[i], 1e-11 * (1 + fabs(b[i])));
+}
+
 static void test_backends(void **state) {
     (void)state;
     const pv__compute *list[3], *r = &pv__compute_reference;
@@ -70,6 +90,7 @@ static void test_backends(void **state) {
                 r->matmul(k, 37, n, a, 1, k, b, c, true); /* A transposed */
                 list[at]->matmul(k, 37, n, a, 1, k, b, d, true);
                 compare(k * 37, d, c, 1e-12);
+                compare_squares(r, list[at], n, k, a, e);
             }
 }
 

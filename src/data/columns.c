@@ -158,11 +158,11 @@ static bool look_at(pv__numbers numbers, size_t rows, pv__glance *glance) {
     return glance->known;
 }
 
-pv_status pv__columns_whole(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, bool *whole) {
+pv_status pv__columns_whole(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, bool *whole) {
 #pragma omp parallel for num_threads(pv__columns_team(ctx, plan->features, table->rows)) schedule(dynamic)
     for (size_t f = 0; f < plan->features; f++) {
         const pv_column *own = &table->column[plan->feature[f]];
-        if (!pv__plan_makes(ctx, plan, f))
+        if (!pv__encoding_makes(ctx, plan, f))
             continue;
         pv__numbers numbers = pv__table_numbers(table, plan->feature[f]);
         if (own->type != PV_COLUMN_NUMBER)

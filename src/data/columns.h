@@ -49,7 +49,7 @@ typedef struct pv__glance {
 
 /* whole [plan->features]: whether no cell of the feature's column is missing or infinite. Fills plan->glance of those
  * that are whole, where there is room for it. */
-PV_MUST_USE pv_status pv__columns_whole(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, bool *whole);
+PV_MUST_USE pv_status pv__columns_whole(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, bool *whole);
 /* Weighted mean and scale of the data's rows, missing cells left out, of any magnitude: the population standard
  * deviation, or less where a few extreme values decide that (spread.c). 0 where all values are equal, or there are
  * none.

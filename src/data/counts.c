@@ -12,7 +12,7 @@ const char *pv__counts_slash(const char *target) {
 }
 
 /* A column named like the whole text is the target itself. */
-pv_status pv__counts_find(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
+pv_status pv__counts_find(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__encoding *plan) {
     const char *slash = pv__counts_slash(roles->target);
     plan->count[0] = plan->count[1] = table->columns;
     if (!slash || pv__table_lookup(table, roles->target) < table->columns)
@@ -38,7 +38,7 @@ done:
     return status;
 }
 
-pv_status pv__counts_rows(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, pv_dataset *data) {
+pv_status pv__counts_rows(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, pv_dataset *data) {
     size_t rows = 0, kept = data->rows;
     const pv_column *count[2] = {&table->column[plan->count[1]], &table->column[plan->count[0]]};
     size_t *table_row = NULL;
@@ -76,7 +76,7 @@ done:
     return status;
 }
 
-pv_status pv__counts_learn(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const char *positive,
+pv_status pv__counts_learn(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, const char *positive,
                            pv_schema *schema, pv_dataset *data) {
     const char *names[2] = {table->column[plan->count[1]].name, table->column[plan->count[0]].name};
     bool swap = positive && strcmp(positive, names[0]) == 0;
@@ -102,7 +102,7 @@ pv_status pv__counts_learn(pv_ctx *ctx, const pv_table *table, const pv__plan *p
     return pv__names_copy(ctx, names, 2, &schema->labels);
 }
 
-pv_status pv__counts_apply(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_schema *schema,
+pv_status pv__counts_apply(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, const pv_schema *schema,
                            pv_dataset *data) {
     const char *cases = table->column[plan->count[0]].name;
     int y = 0;

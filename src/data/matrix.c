@@ -273,8 +273,8 @@ void pv__columns_rows(const pv_dataset *data, size_t begin, size_t n, double *x)
 /* ---- the whole ----------------------------------------------------------------------------------------------------
  */
 
-static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const struct pv_columns *columns,
-                            const pv_dataset *data) {
+static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan,
+                            const struct pv_columns *columns, const pv_dataset *data) {
     for (size_t i = 0; i < data->rows; i++)
         for (size_t s = 0; s < columns->sources; s++) {
             const pv_source_column *source = columns->feature[s].source;
@@ -364,7 +364,7 @@ void pv__columns_free(pv_ctx *ctx, struct pv_columns *columns) {
     pv__free(ctx, columns);
 }
 
-static pv_status columns_new(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_schema *schema,
+static pv_status columns_new(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, const pv_schema *schema,
                              int32_t *const *code, int unseen, const pv_dataset *data, struct pv_columns **made) {
     PV_TRY(pv__alloc(ctx, 1, sizeof **made, made));
     (*made)->sources = schema->sources;
@@ -374,7 +374,8 @@ static pv_status columns_new(pv_ctx *ctx, const pv_table *table, const pv__plan 
     for (size_t s = 0; s < schema->sources; s++)
         (*made)->feature[s] = (feature){
             .source = &schema->source[s],
-            .numbers = schema->source[s].type == PV_COLUMN_NUMBER ? pv__plan_numbers(plan, table, s) : (pv__numbers){0},
+            .numbers =
+                schema->source[s].type == PV_COLUMN_NUMBER ? pv__encoding_numbers(plan, table, s) : (pv__numbers){0},
             .code = schema->source[s].type == PV_COLUMN_TEXT ? code[s] : NULL}; /* terms have none, nor room for it */
     return PV_OK;
 }
@@ -435,7 +436,7 @@ static bool shared(const pv_ctx *ctx, size_t bytes) {
 }
 
 /* Whether all its numbers lie in a mapped file, and the matrix would not fit, or be read in part only. */
-static bool stays(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_schema *schema,
+static bool stays(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, const pv_schema *schema,
                   const pv_dataset *data) {
     size_t bytes;
     if (!table->packed || __builtin_mul_overflow(data->rows * sizeof(double), (size_t)schema->features, &bytes) ||
@@ -454,7 +455,7 @@ pv_status pv__columns_unchanged(pv_ctx *ctx, const pv_dataset *data) {
     return data->columns ? pv__packed_same(ctx, data->columns->packed) : PV_OK;
 }
 
-pv_status pv__sources_fill(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_schema *schema,
+pv_status pv__sources_fill(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, const pv_schema *schema,
                            int32_t **code, int unseen, bool learned, pv_dataset *data) {
     struct pv_columns *columns = NULL;
     bool near = true;

@@ -67,7 +67,7 @@ const pv_option pv_role_option_table[] = {
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
-void pv__plan_free(pv_ctx *ctx, pv__plan *plan) {
+void pv__encoding_free(pv_ctx *ctx, pv__encoding *plan) {
     pv__free(ctx, plan->vote);
     pv__free(ctx, plan->feature);
     pv__free(ctx, plan->category);
@@ -77,7 +77,7 @@ void pv__plan_free(pv_ctx *ctx, pv__plan *plan) {
     pv__free(ctx, plan->made);
     pv__free(ctx, plan->term_column);
     pv__free(ctx, plan->glance);
-    *plan = (pv__plan){0};
+    *plan = (pv__encoding){0};
 }
 
 pv_status pv__number_column(pv_ctx *ctx, const pv_table *table, const char *option, const char *name, size_t *column) {
@@ -93,13 +93,13 @@ pv_status pv__number_column(pv_ctx *ctx, const pv_table *table, const char *opti
                          pv__show(name).text);
 }
 
-static bool is_target(const pv__plan *plan, size_t column) {
+static bool is_target(const pv__encoding *plan, size_t column) {
     return column == plan->target || column == plan->count[0] || column == plan->count[1];
 }
 
 /* Marks the listed columns. Those with a part of their own are refused where refuse is set. */
-static pv_status mark(pv_ctx *ctx, const pv_table *table, const char *option, const char *text, const pv__plan *refuse,
-                      bool *marked) {
+static pv_status mark(pv_ctx *ctx, const pv_table *table, const char *option, const char *text,
+                      const pv__encoding *refuse, bool *marked) {
     char **names;
     size_t count;
     PV_TRY(pv__names_split(ctx, option, text, &names, &count));
@@ -118,17 +118,17 @@ static pv_status mark(pv_ctx *ctx, const pv_table *table, const char *option, co
 }
 
 /* The parts that are not features. */
-pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
+pv_status pv__encoding_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__encoding *plan) {
     plan->target = plan->weights = plan->group = plan->offset = table->columns;
     if (roles->target && roles->weights && strcmp(roles->target, roles->weights) == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "column '%s' cannot be both `target` and `weights`",
                         pv__show(roles->target).text);
     PV_TRY(pv__counts_find(ctx, table, roles, plan));
-    if (roles->target && !pv__plan_counts(plan, table))
+    if (roles->target && !pv__encoding_counts(plan, table))
         PV_TRY(pv_table_find(ctx, table, "`target`", roles->target, &plan->target));
     if (roles->weights)
         PV_TRY(pv__number_column(ctx, table, "`weights`", roles->weights, &plan->weights));
-    return roles->votes ? pv__plan_votes(ctx, table, roles->votes, plan) : PV_OK;
+    return roles->votes ? pv__encoding_votes(ctx, table, roles->votes, plan) : PV_OK;
 }
 
 /* The offset's column is a number, and nothing else. */
@@ -195,16 +195,16 @@ pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
     return PV_OK;
 }
 
-pv_status pv__plan_training(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan) {
+pv_status pv__encoding_training(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__encoding *plan) {
     PV_TRY(pv_roles_check(ctx, roles));
-    PV_TRY(pv__plan_parts(ctx, table, roles, plan));
+    PV_TRY(pv__encoding_parts(ctx, table, roles, plan));
     const char *group = pv__roles_group(roles);
     return group ? pv_table_find(ctx, table, pv__roles_grouping(roles), group, &plan->group) : PV_OK;
 }
 
 /* The offset's column becomes the first feature. It has no other part. */
 static pv_status plan_offset(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, size_t id, const bool *wanted,
-                             bool *excluded, pv__plan *plan) {
+                             bool *excluded, pv__encoding *plan) {
     size_t c;
     if (!roles->offset)
         return PV_OK;
@@ -232,7 +232,7 @@ typedef struct term_use {
 
 /* The terms' columns, into the plan; what is done with each, into use [columns]. */
 static pv_status plan_terms(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, const bool *excluded,
-                            const bool *category, size_t id, pv__plan *plan, term_use *use) {
+                            const bool *category, size_t id, pv__encoding *plan, term_use *use) {
     PV_TRY(pv__alloc(ctx, 2 * schema->terms, sizeof *plan->term_column, &plan->term_column));
     plan->term_columns = 2 * schema->terms;
     for (size_t i = 0; i < plan->term_columns; i++) {
@@ -270,7 +270,7 @@ static pv_status plan_terms(pv_ctx *ctx, const pv_table *table, const pv_schema 
 
 /* An interaction with categories has the levels of their column, which must be a feature. */
 static pv_status check_products(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, const bool *category,
-                                const pv__plan *plan) {
+                                const pv__encoding *plan) {
     for (size_t i = 0; i < plan->term_columns; i++) {
         size_t c = plan->term_column[i], f = 0;
         if (c == table->columns || (table->column[c].type == PV_COLUMN_NUMBER && !category[c]))
@@ -286,15 +286,15 @@ static pv_status check_products(pv_ctx *ctx, const pv_table *table, const pv_sch
     return PV_OK;
 }
 
-pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
-                         pv__plan *plan) {
-    *plan = (pv__plan){0};
+pv_status pv__encoding_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
+                             pv__encoding *plan) {
+    *plan = (pv__encoding){0};
     bool *wanted = NULL, *excluded = NULL, *category = NULL;
     term_use *use = NULL;
     size_t n = table->columns, id = n;
     bool only = roles->features && *roles->features;
     pv_status status;
-    PV_GOTO(done, pv__plan_training(ctx, table, roles, plan));
+    PV_GOTO(done, pv__encoding_training(ctx, table, roles, plan));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *wanted, &wanted));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *excluded, &excluded));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *category, &category));
@@ -334,7 +334,7 @@ done:
     pv__free(ctx, category);
     pv__free(ctx, use);
     if (status != PV_OK)
-        pv__plan_free(ctx, plan);
+        pv__encoding_free(ctx, plan);
     return status;
 }
 
@@ -363,7 +363,7 @@ static pv_status find_source(pv_ctx *ctx, const pv_table *table, const pv_source
 }
 
 /* The columns of the terms, and the first one's as the place of what they make. */
-static pv_status apply_terms(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, pv__plan *plan) {
+static pv_status apply_terms(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, pv__encoding *plan) {
     size_t s = pv__schema_plain(schema);
     PV_TRY(pv__alloc(ctx, 2 * schema->terms, sizeof *plan->term_column, &plan->term_column));
     plan->term_columns = 2 * schema->terms;
@@ -382,11 +382,11 @@ static pv_status apply_terms(pv_ctx *ctx, const pv_table *table, const pv_schema
     return PV_OK;
 }
 
-pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
-                         pv__plan *plan) {
-    *plan = (pv__plan){0};
+pv_status pv__encoding_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
+                             pv__encoding *plan) {
+    *plan = (pv__encoding){0};
     pv_status status;
-    PV_GOTO(fail, pv__plan_parts(ctx, table, roles, plan));
+    PV_GOTO(fail, pv__encoding_parts(ctx, table, roles, plan));
     PV_GOTO(fail, pv__alloc(ctx, schema->sources, sizeof *plan->feature, &plan->feature));
     PV_GOTO(fail, pv__alloc(ctx, schema->sources, sizeof *plan->category, &plan->category));
     plan->features = schema->sources;
@@ -400,7 +400,7 @@ pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *rol
     PV_GOTO(fail, apply_terms(ctx, table, schema, plan));
     return PV_OK;
 fail:
-    pv__plan_free(ctx, plan);
+    pv__encoding_free(ctx, plan);
     return status;
 }
 

@@ -79,7 +79,7 @@ static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool
 }
 
 /* Most columns have every cell, which is soon seen; the others are gone through. */
-static pv_status check_features(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, int missing,
+static pv_status check_features(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, int missing,
                                 row_states *states) {
     bool *whole;
     PV_TRY(pv__alloc(ctx, plan->features, sizeof *whole, &whole));
@@ -93,7 +93,7 @@ static pv_status check_features(pv_ctx *ctx, const pv_table *table, const pv__pl
 }
 
 /* Whether it can be filled in where a cell is missing. */
-static bool is_feature(const pv__plan *plan, size_t column) {
+static bool is_feature(const pv__encoding *plan, size_t column) {
     bool vote = false;
     for (size_t i = 0; i < plan->votes; i++)
         vote |= plan->vote[i] == column;
@@ -101,7 +101,7 @@ static bool is_feature(const pv__plan *plan, size_t column) {
            column != plan->count[1] && !vote;
 }
 
-static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, int missing,
+static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, int missing,
                                const char *advice, row_states *states) {
     states->first_row = table->rows;
     if (plan->weights < table->columns) {
@@ -139,7 +139,7 @@ static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__pla
     return PV_OK;
 }
 
-pv_status pv__rows_select(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, int missing, const char *advice,
+pv_status pv__rows_select(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, int missing, const char *advice,
                           pv_dataset *data) {
     row_states states = {0};
     pv_status status;
@@ -159,7 +159,7 @@ pv_status pv__rows_select(pv_ctx *ctx, const pv_table *table, const pv__plan *pl
         for (size_t i = 0; i < data->rows; i++)
             data->weight[i] = pv__cell_number(&table->column[plan->weights], data->table_row[i]);
     }
-    if (pv__plan_counts(plan, table))
+    if (pv__encoding_counts(plan, table))
         status = pv__counts_rows(ctx, table, plan, data);
 done:
     pv__free(ctx, states.state);

@@ -40,7 +40,7 @@ static void free_codes(pv_ctx *ctx, int32_t **code, size_t n) {
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 
-static pv_status check_labels(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_column *labels) {
+static pv_status check_labels(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, const pv_column *labels) {
     const char *name = table->column[plan->target].name;
     if (labels->levels == 1)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
@@ -56,7 +56,7 @@ static pv_status check_labels(pv_ctx *ctx, const pv_table *table, const pv__plan
 }
 
 /* Labels are sorted, so that equal numbers written differently are neighbours. */
-static pv_status refuse_twins(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_column *labels) {
+static pv_status refuse_twins(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, const pv_column *labels) {
     for (int32_t i = 1; i < labels->levels; i++) {
         double left, right;
         const char *a = labels->level[i - 1], *b = labels->level[i];
@@ -221,13 +221,13 @@ static pv_status named_positive(pv_ctx *ctx, const pv_roles *roles, char **posit
     return PV_OK;
 }
 
-static pv_status learn_labels(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_roles *roles,
+static pv_status learn_labels(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, const pv_roles *roles,
                               pv_schema *schema, pv_dataset *data) {
     pv_column found = {0};
     char *named = NULL;
     pv_status status;
     PV_GOTO(done, named_positive(ctx, roles, &named));
-    if (pv__plan_counts(plan, table)) {
+    if (pv__encoding_counts(plan, table)) {
         status = pv__counts_learn(ctx, table, plan, named, schema, data);
         goto done;
     }
@@ -256,8 +256,8 @@ done:
 
 pv_status pv__labels_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_schema *schema,
                            pv_dataset *data) {
-    pv__plan plan = {0};
-    PV_TRY(pv__plan_training(ctx, table, roles, &plan));
+    pv__encoding plan = {0};
+    PV_TRY(pv__encoding_training(ctx, table, roles, &plan));
     PV_TRY(pv__rows_select(ctx, table, &plan, roles->missing, "", data));
     return learn_labels(ctx, table, &plan, roles, schema, data);
 }
@@ -295,9 +295,9 @@ static pv_status learn_columns(pv_ctx *ctx, const pv_table *table, const pv_role
         return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0,
                            "has images, and this model takes columns:\nchoose `model=convnet` or inception, or name "
                            "the columns to learn from with `features`");
-    pv__plan plan;
+    pv__encoding plan;
     PV_TRY(pv__terms_parse(ctx, roles->terms, schema));
-    PV_TRY(pv__plan_learn(ctx, table, roles, schema, &plan));
+    PV_TRY(pv__encoding_learn(ctx, table, roles, schema, &plan));
     pv__terms_drop_plain(ctx, schema);
     plan.shared = pv__shares(ctx);
     int32_t **code = NULL;
@@ -316,7 +316,7 @@ static pv_status learn_columns(pv_ctx *ctx, const pv_table *table, const pv_role
         status = pv__collinear_check(ctx, table, data, schema, roles->collinear == PV_COLLINEAR_REFUSE);
 done:
     free_codes(ctx, code, coded);
-    pv__plan_free(ctx, &plan);
+    pv__encoding_free(ctx, &plan);
     return status;
 }
 
@@ -395,10 +395,10 @@ static pv_status match_column(pv_ctx *ctx, const pv_table *table, size_t column,
 
 pv_status pv__labels_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, const pv_roles *roles,
                            pv_dataset *data) {
-    pv__plan plan = {0};
-    PV_TRY(pv__plan_parts(ctx, table, roles, &plan));
+    pv__encoding plan = {0};
+    PV_TRY(pv__encoding_parts(ctx, table, roles, &plan));
     PV_TRY(pv__rows_select(ctx, table, &plan, roles->missing, "", data));
-    if (pv__plan_counts(&plan, table))
+    if (pv__encoding_counts(&plan, table))
         return pv__counts_apply(ctx, table, &plan, schema, data);
     if (plan.target == table->columns)
         return PV_OK;
@@ -407,7 +407,7 @@ pv_status pv__labels_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table 
 }
 
 /* Rows with levels that training did not have are counted, and told of with the first. */
-static void count_unseen(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, const pv__plan *plan,
+static void count_unseen(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, const pv__encoding *plan,
                          int32_t *const *code, int rule, pv_dataset *data) {
     static const char *const rules[] = {[PV_UNSEEN_OTHER] =
                                             "the rare levels of training are on average, else as missing cells",
@@ -449,15 +449,15 @@ static int missing_rule(const pv_schema *schema, const pv_roles *roles) {
 
 static pv_status apply_columns(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, const pv_roles *roles,
                                pv_dataset *data) {
-    pv__plan plan;
-    PV_TRY(pv__plan_apply(ctx, table, roles, schema, &plan));
+    pv__encoding plan;
+    PV_TRY(pv__encoding_apply(ctx, table, roles, schema, &plan));
     int32_t **code = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, plan.features, sizeof *code, &code));
     PV_GOTO(done,
             pv__rows_select(ctx, table, &plan, missing_rule(schema, roles),
                             roles->missing == PV_MISSING_MODEL ? ", or predict them with `missing=impute`" : "", data));
-    if (pv__plan_counts(&plan, table))
+    if (pv__encoding_counts(&plan, table))
         PV_GOTO(done, pv__counts_apply(ctx, table, &plan, schema, data));
     if (plan.target < table->columns) {
         PV_GOTO(done, match_column(ctx, table, plan.target, data, schema->labels, schema->classes, "label", true,
@@ -475,7 +475,7 @@ static pv_status apply_columns(pv_ctx *ctx, const pv_schema *schema, const pv_ta
     status = pv__sources_fill(ctx, table, &plan, schema, code, roles->unseen, false, data);
 done:
     free_codes(ctx, code, plan.features);
-    pv__plan_free(ctx, &plan);
+    pv__encoding_free(ctx, &plan);
     return status;
 }
 

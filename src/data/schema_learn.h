@@ -10,7 +10,7 @@ enum { PV__CLASSES_MAX = 300, PV__LEVELS_MAX = 200 }; /* of a column; PV__LABELS
 /* ---- roles.c ----------------------------------------------------------------------------------------------------- */
 
 /* Columns of a table by the part they play; an index of table->columns means none. */
-typedef struct pv__plan {
+typedef struct pv__encoding {
     size_t target;
     size_t count[2]; /* a target of counts: cases and controls; target is then none */
     size_t weights;
@@ -27,18 +27,19 @@ typedef struct pv__plan {
     size_t term_columns;
     struct pv__glance *glance; /* [features], columns.h; NULL: nothing is learned */
     bool shared; /* ranks learn from the same table: each goes through columns of its own, and tells the others */
-} pv__plan;
+} pv__encoding;
 
 /* Whether this process goes through the item-th of some columns. */
-static inline bool pv__plan_makes(const pv_ctx *ctx, const pv__plan *plan, size_t item) {
+static inline bool pv__encoding_makes(const pv_ctx *ctx, const pv__encoding *plan, size_t item) {
     return !plan->shared || pv__makes(ctx, item);
 }
 
-PV_MUST_USE pv_status pv__plan_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
-                                     pv__plan *plan); /* of schema the terms, as they were parsed */
-PV_MUST_USE pv_status pv__plan_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
-                                     pv__plan *plan);
-void pv__plan_free(pv_ctx *ctx, pv__plan *plan);
+PV_MUST_USE pv_status pv__encoding_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
+                                         const pv_schema *schema,
+                                         pv__encoding *plan); /* of schema the terms, as they were parsed */
+PV_MUST_USE pv_status pv__encoding_apply(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
+                                         const pv_schema *schema, pv__encoding *plan);
+void pv__encoding_free(pv_ctx *ctx, pv__encoding *plan);
 /* The column that keeps rows together; NULL: none. */
 static inline const char *pv__roles_group(const pv_roles *roles) {
     return roles->matched ? roles->matched : roles->cluster ? roles->cluster : roles->group;
@@ -50,9 +51,10 @@ static inline const char *pv__roles_grouping(const pv_roles *roles) {
 }
 
 /* Target and weights alone. */
-PV_MUST_USE pv_status pv__plan_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan);
+PV_MUST_USE pv_status pv__encoding_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__encoding *plan);
 /* The same with the group, of a table to learn from. */
-PV_MUST_USE pv_status pv__plan_training(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan);
+PV_MUST_USE pv_status pv__encoding_training(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
+                                            pv__encoding *plan);
 
 /* Refuses, with the rank and the first line that differs, ranks that are about to use a table in other ways: by the
  * lines NAME=VALUE before, the roles (NULL: none), and the lines after. */
@@ -63,18 +65,18 @@ PV_MUST_USE pv_status pv__roles_compare(pv_ctx *ctx, const pv_roles *roles, cons
 /* Where the text of a target names two columns of counts, CASES/CONTROLS: the slash. NULL: it does not. */
 const char *pv__counts_slash(const char *target);
 /* Whether the plan has such a target. */
-static inline bool pv__plan_counts(const pv__plan *plan, const pv_table *table) {
+static inline bool pv__encoding_counts(const pv__encoding *plan, const pv_table *table) {
     return plan->count[0] < table->columns;
 }
 /* The columns, into the plan; none where the table has a column of the target's name. */
-PV_MUST_USE pv_status pv__counts_find(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan);
+PV_MUST_USE pv_status pv__counts_find(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__encoding *plan);
 /* The rows selected become one for each label, with weight and label: 1 of cases, 0 of controls. */
-PV_MUST_USE pv_status pv__counts_rows(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, pv_dataset *data);
+PV_MUST_USE pv_status pv__counts_rows(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, pv_dataset *data);
 /* The labels: the columns' names, the cases last unless positive, which may be NULL, says otherwise. */
-PV_MUST_USE pv_status pv__counts_learn(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const char *positive,
-                                       pv_schema *schema, pv_dataset *data);
+PV_MUST_USE pv_status pv__counts_learn(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan,
+                                       const char *positive, pv_schema *schema, pv_dataset *data);
 /* The labels of the rows as the schema has them. */
-PV_MUST_USE pv_status pv__counts_apply(pv_ctx *ctx, const pv_table *table, const pv__plan *plan,
+PV_MUST_USE pv_status pv__counts_apply(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan,
                                        const pv_schema *schema, pv_dataset *data);
 
 /* ---- schema.c ---------------------------------------------------------------------------------------------------- */
@@ -87,7 +89,7 @@ PV_MUST_USE pv_status pv__schema_name(pv_ctx *ctx, const pv_roles *roles, pv_sch
 /* ---- votes.c ----------------------------------------------------------------------------------------------------- */
 
 /* The columns that a list of votes names, into the plan. */
-PV_MUST_USE pv_status pv__plan_votes(pv_ctx *ctx, const pv_table *table, const char *text, pv__plan *plan);
+PV_MUST_USE pv_status pv__encoding_votes(pv_ctx *ctx, const pv_table *table, const char *text, pv__encoding *plan);
 /* Labels and soft labels of the plan's rows: what the list calls them. */
 PV_MUST_USE pv_status pv__votes_learn(pv_ctx *ctx, const pv_table *table, const char *text, pv_schema *schema,
                                       pv_dataset *data);
@@ -101,7 +103,7 @@ enum { PV__MISSING = -1, PV__UNSEEN = -2 }; /* codes of cells that have no level
 
 /* Learns the features of the plan from the rows of data: fills the schema's sources and features, and code [features]
  * of text columns, [data->rows] each, which the caller frees. */
-PV_MUST_USE pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__plan *plan, const pv_roles *roles,
+PV_MUST_USE pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__encoding *plan, const pv_roles *roles,
                                         const pv_dataset *data, pv_schema *schema, int32_t **code);
 /* x: a row's features of a text column. A level without rows in what was learned is one that was not seen. */
 void pv__source_relearn(const pv_source_column *learned, double *x);
@@ -110,7 +112,7 @@ void pv__source_relearn(const pv_source_column *learned, double *x);
 
 /* The matrix, or what its rows are made of; takes over what it needs of code. unseen: the rule for cells of code
  * PV__UNSEEN. learned: the schema was, from these rows. */
-PV_MUST_USE pv_status pv__sources_fill(pv_ctx *ctx, const pv_table *table, const pv__plan *plan,
+PV_MUST_USE pv_status pv__sources_fill(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan,
                                        const pv_schema *schema, int32_t **code, int unseen, bool learned,
                                        pv_dataset *data);
 void pv__columns_free(pv_ctx *ctx, struct pv_columns *columns); /* NULL is fine */
@@ -120,7 +122,7 @@ const double *pv__columns_own(const pv_dataset *data, size_t begin, size_t n);
 void pv__columns_rows(const pv_dataset *data, size_t begin, size_t n, double *x);
 
 /* The numbers of source s, by rows of the table. */
-static inline pv__numbers pv__plan_numbers(const pv__plan *plan, const pv_table *table, size_t s) {
+static inline pv__numbers pv__encoding_numbers(const pv__encoding *plan, const pv_table *table, size_t s) {
     if (plan->made && plan->made[s])
         return (pv__numbers){.wide = plan->made[s]};
     return pv__table_numbers(table, plan->feature[s]);
@@ -151,10 +153,10 @@ const char *pv__term_wrong(const pv_schema *schema, const pv_term *term);
 /* Learns the terms and appends their sources and numbers, to be scaled, to schema and plan. code: of the sources that
  * there are. */
 PV_MUST_USE pv_status pv__terms_learn(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, int32_t *const *code,
-                                      pv_schema *schema, pv__plan *plan);
+                                      pv_schema *schema, pv__encoding *plan);
 /* The numbers of what was learned, for a plan that has places for them. */
 PV_MUST_USE pv_status pv__terms_apply(pv_ctx *ctx, const pv_table *table, const pv_dataset *data,
-                                      const pv_schema *schema, int32_t *const *code, int unseen, pv__plan *plan);
+                                      const pv_schema *schema, int32_t *const *code, int unseen, pv__encoding *plan);
 /* Whether source s is where missing cells of its column are told of: of several features the first. */
 bool pv__term_tells_missing(const pv_schema *schema, size_t s);
 
@@ -229,7 +231,7 @@ PV_MUST_USE pv_status pv__images_apply(pv_ctx *ctx, const pv_schema *schema, con
 /* Which rows are used: fills rows, table_row, weight, dropped and zero_weight of data. Refuses missing cells where
  * missing (a pv_missing) says so (advice, for cells of features: what else there is), infinite ones, bad weights, and a
  * table of which nothing is left. */
-PV_MUST_USE pv_status pv__rows_select(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, int missing,
+PV_MUST_USE pv_status pv__rows_select(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, int missing,
                                       const char *advice, pv_dataset *data);
 
 /* (weights.c) Whether the weights of rows to learn from are counts or sampling weights, which are scaled to a mean

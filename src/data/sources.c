@@ -37,7 +37,7 @@ typedef struct scale {
 } scale;
 
 /* The scales of the sources from first on that are numbers: each column by one thread, of one rank. */
-static pv_status learn_scales(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_dataset *data,
+static pv_status learn_scales(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, const pv_dataset *data,
                               size_t first, pv_schema *schema) {
     bool all_rows = pv__all_rows(table, data);
     size_t count = schema->sources - first;
@@ -51,8 +51,8 @@ static pv_status learn_scales(pv_ctx *ctx, const pv_table *table, const pv__plan
     for (size_t i = 0; i < count; i++) {
         size_t s = first + i;
         bool number = (plan->made && plan->made[s]) || !plan->category[s];
-        if (number && pv__plan_makes(ctx, plan, i))
-            pv__scale_learn(pv__plan_numbers(plan, table, s), data, all_rows,
+        if (number && pv__encoding_makes(ctx, plan, i))
+            pv__scale_learn(pv__encoding_numbers(plan, table, s), data, all_rows,
                             plan->made && plan->made[s] ? NULL : &plan->glance[s], &bins[omp_get_thread_num()],
                             &found[i].mean, &found[i].sd);
     }
@@ -114,7 +114,7 @@ static bool is_constant(const pv_source_column *source) {
 }
 
 /* Takes them out of schema, plan and codes. */
-static void drop_constant(pv_ctx *ctx, pv__plan *plan, pv_schema *schema, int32_t **code) {
+static void drop_constant(pv_ctx *ctx, pv__encoding *plan, pv_schema *schema, int32_t **code) {
     size_t kept = 0;
     for (size_t s = 0; s < schema->sources; s++) {
         pv_source_column source = schema->source[s];
@@ -133,7 +133,7 @@ static void drop_constant(pv_ctx *ctx, pv__plan *plan, pv_schema *schema, int32_
     schema->sources = plan->features = kept;
 }
 
-static pv_status treat_constant(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__plan *plan,
+static pv_status treat_constant(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__encoding *plan,
                                 pv_schema *schema, int32_t **code) {
     char **names;
     size_t n = 0;
@@ -269,7 +269,7 @@ static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_s
 }
 
 /* The scales of what terms made. */
-static pv_status learn_made(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_dataset *data,
+static pv_status learn_made(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, const pv_dataset *data,
                             pv_schema *schema) {
     size_t first = pv__schema_plain(schema);
     PV_TRY(learn_scales(ctx, table, plan, data, first, schema));
@@ -286,7 +286,7 @@ static pv_status learn_made(pv_ctx *ctx, const pv_table *table, const pv__plan *
     return PV_OK;
 }
 
-pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__plan *plan, const pv_roles *roles,
+pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__encoding *plan, const pv_roles *roles,
                             const pv_dataset *data, pv_schema *schema, int32_t **code) {
     PV_TRY(pv__alloc(ctx, plan->features, sizeof *schema->source, &schema->source));
     schema->sources = plan->features;

@@ -105,7 +105,7 @@ static pv_status make(const maker *m, const pv_term *term, double **made) {
 }
 
 pv_status pv__terms_apply(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema,
-                          int32_t *const *code, int unseen, pv__plan *plan) {
+                          int32_t *const *code, int unseen, pv__encoding *plan) {
     const maker m = {ctx, table, data, schema, code, unseen};
     size_t s = pv__schema_plain(schema);
     for (size_t t = 0; t < schema->terms; t++) {
@@ -201,7 +201,7 @@ static pv_status name_feature(pv_ctx *ctx, const pv_schema *schema, const pv_ter
 }
 
 /* Room for more sources, zeroed, in schema and plan. */
-static pv_status grow(pv_ctx *ctx, size_t more, pv_schema *schema, pv__plan *plan) {
+static pv_status grow(pv_ctx *ctx, size_t more, pv_schema *schema, pv__encoding *plan) {
     size_t n = schema->sources, all = n + more;
     PV_TRY(pv__resize(ctx, all, sizeof *schema->source, &schema->source));
     PV_TRY(pv__resize(ctx, all, sizeof *plan->feature, &plan->feature));
@@ -216,7 +216,7 @@ static pv_status grow(pv_ctx *ctx, size_t more, pv_schema *schema, pv__plan *pla
 }
 
 pv_status pv__terms_learn(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, int32_t *const *code,
-                          pv_schema *schema, pv__plan *plan) {
+                          pv_schema *schema, pv__encoding *plan) {
     const maker m = {ctx, table, data, schema, code, PV_UNSEEN_REFUSE};
     if (schema->terms == 0)
         return PV_OK;

@@ -11,7 +11,7 @@ static const char *column_of(const pv_table *table, const char *name) {
     return equals && pv__table_lookup(table, name) == table->columns ? equals + 1 : name;
 }
 
-pv_status pv__plan_votes(pv_ctx *ctx, const pv_table *table, const char *text, pv__plan *plan) {
+pv_status pv__encoding_votes(pv_ctx *ctx, const pv_table *table, const char *text, pv__encoding *plan) {
     char **names;
     size_t n;
     PV_TRY(pv__names_split(ctx, "`votes`", text, &names, &n));

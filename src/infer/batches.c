@@ -464,7 +464,7 @@ static void row_slope(const pv__problem *problem, size_t n, const double *loglik
                       const double *log_ratio, double *dloglik) {
     size_t k = (size_t)problem->targets.classes;
     double v = pv__weight(&problem->targets, n), rho = 0; /* rho: the row's share of the plug-in marginal */
-    for (size_t y = 0; y < k && problem->has_prevalence; y++)
+    for (size_t y = 0; y < k && problem->plan->has_prevalence; y++)
         rho += v * pv__share(&problem->targets, n, (int)y) * problem->population.prevalence[y] / problem->mass[y];
     pv__form form = pv__problem_form(problem);
     if (form == PV_FORM_SELECTION) {

@@ -516,8 +516,7 @@ static pv_status conclude(both *b, pv_estimate use, bool corrected, double *w, p
 }
 
 bool pv__has_combination(const pv__problem *p) {
-    return pv__is_profile(p) && pv_model_has_coefficients(p->model) && !p->data && p->batch == 0 && p->has_prevalence &&
-           !p->unlabelled && p->population.prevalence_n > 0 && !(p->map && p->prior.kind == PV_PRIOR_LAPLACE);
+    return pv__plan_has_two(p->plan, pv_model_has_coefficients(p->model) && !p->data, p->unlabelled > 0);
 }
 
 bool pv__combination_is_cheap(const pv__problem *p) {

@@ -55,7 +55,7 @@ bool pv__density_masses(const pv__problem *problem, double *weight, double *targ
         target[i] = v * factor[1] * share;
         unit &= weight[i] == 1;
     }
-    if (problem->has_prevalence)
+    if (problem->plan->has_prevalence)
         pv__plugin_weights(&problem->targets, problem->population.prevalence, problem->mass, rho);
     return unit;
 }
@@ -102,7 +102,7 @@ static pv_status make_state(pv_ctx *ctx, const pv__problem *problem, const state
     else
         PV_TRY(fill_rows(ctx, problem, &s->rows));
     s->own_rows = !from;
-    s->log_lambda = problem->has_prevalence ? log(problem->population.prevalence[1]) : 0;
+    s->log_lambda = problem->plan->has_prevalence ? log(problem->population.prevalence[1]) : 0;
     PV_TRY(pv__alloc(ctx, s->rows.padded, 3 * sizeof(double), &s->p1));
     s->p0 = s->p1 + s->rows.padded;
     s->extra = s->p0 + s->rows.padded;
@@ -188,8 +188,8 @@ static bool likelihood_fast(state *s, const double *w, double *value, double *gr
 
 /* Student's on slopes: one logarithm for all, of the product. */
 double pv__density_prior(const pv__problem *problem, const double *w, double *gradient) {
-    const pv_prior *prior = &problem->prior;
-    bool student = problem->map && prior->kind == PV_PRIOR_STUDENT;
+    const pv_prior *prior = &problem->plan->prior;
+    bool student = problem->plan->map && prior->kind == PV_PRIOR_STUDENT;
     double value = 0, product = 1, nu = prior->df;
     for (size_t i = 0; i < pv_model_params(problem->model); i++) {
         double slope, away = w[i] - problem->centre[i];

@@ -49,7 +49,7 @@ static pv_status open_passes(pv_ctx *ctx, pv__density_aboard *a) {
     target = weight + n;
     rho = target + n;
     (void)pv__density_masses(problem, weight, target, rho);
-    const pv__tied tied = {weight, target, problem->has_prevalence ? rho : NULL};
+    const pv__tied tied = {weight, target, problem->plan->has_prevalence ? rho : NULL};
     pv_status status =
         pv__loaded_passes_new(ctx, problem->loaded, problem->model, n, a->sums ? &loss : NULL, &tied, &a->passes);
     pv__free(ctx, weight);

@@ -20,9 +20,9 @@ static const double DIFFERENCES_MAX = 2e7; /* rows times parameters squared that
 
 /* The prior's own curvature, which may be negative. */
 static double prior_curvature(const pv__problem *problem, size_t i, double w) {
-    const pv_prior *prior = problem->is_bias[i] ? &problem->intercept_prior : &problem->prior;
+    const pv_prior *prior = problem->is_bias[i] ? &problem->plan->intercept_prior : &problem->plan->prior;
     double away = w - problem->centre[i], nu = prior->df, square = away * away;
-    if (problem->map && prior->kind == PV_PRIOR_STUDENT)
+    if (problem->plan->map && prior->kind == PV_PRIOR_STUDENT)
         return (nu + 1) * (nu - square) / ((nu + square) * (nu + square));
     return pv__prior_curvature(problem, i, w);
 }
@@ -136,7 +136,7 @@ static const char *reason(const pv__problem *problem, const pv__solution *soluti
         return "the optimum was not reached exactly; `infer=laplace` and the full batch have them";
     if (pv_model_params(problem->model) > PARAMS_MAX)
         return "there are more than 300 coefficients; `infer=laplace` or vi takes the time it needs";
-    if (problem->map && problem->prior.kind == PV_PRIOR_LAPLACE)
+    if (problem->plan->map && problem->plan->prior.kind == PV_PRIOR_LAPLACE)
         return "`prior=laplace` has no curvature at zero; `infer=hmc` has intervals";
     if (pv_loss_of_design(loss) || pv_loss_is_relative(loss))
         return NULL;
@@ -151,7 +151,7 @@ static const char *reason(const pv__problem *problem, const pv__solution *soluti
 static bool is_simple(const pv__problem *problem) {
     if (!pv_model_has_coefficients(problem->model)) /* errors of thresholds: by differences */
         return false;
-    bool free_intercept = !problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE;
+    bool free_intercept = !problem->plan->map || problem->plan->intercept_prior.kind == PV_PRIOR_NONE;
     return pv_loss_of_design(pv__problem_loss(problem)) ||
            (pv__is_profile(problem) && free_intercept && !problem->unlabelled && !problem->stratified &&
             problem->population.prevalence_n > 0);

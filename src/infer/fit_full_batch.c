@@ -197,14 +197,15 @@ static pv_status final_marginal(pv_ctx *ctx, const pv__problem *problem, pv__obj
  * both. */
 static pv_status fit_joint(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution) {
     bool many = problem->n >= 4 * SAMPLE_ROWS && problem->model->architecture->has_curvature &&
-                !(problem->map && problem->prior.kind == PV_PRIOR_LAPLACE);
+                !(problem->plan->map && problem->plan->prior.kind == PV_PRIOR_LAPLACE);
     bool known_plugin = problem->options->marginal == PV_MARGINAL_PLUGIN && isinf(problem->population.prevalence_n);
     double tolerance = problem->options->tolerance, coarse = many ? fmin(COARSE, fmax(1e-7, tolerance)) : COARSE;
     /* Without a prior on the intercept the two have one optimum (docs/method.md): the cheaper goes all the way. Strata
      * that share an intercept do not, nor does a model whose biases are not free. */
     bool same_optimum = !problem->stratified && pv__model_is_free(problem->model) &&
                         problem->options->marginal == PV_MARGINAL_PROFILE && problem->population.prevalence_n > 0 &&
-                        problem->unlabelled == 0 && (!problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE);
+                        problem->unlabelled == 0 &&
+                        (!problem->plan->map || problem->plan->intercept_prior.kind == PV_PRIOR_NONE);
     pv__problem labelled = pv__labelled(problem);
     pv__precondition metric = {0};
     pv__objective *selection = NULL, *joint = NULL;

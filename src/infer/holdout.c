@@ -107,7 +107,7 @@ pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_data
                             "`validation`: label '%s' has no row among the %zu held out%s;\ngive more", labels[y % k],
                             held->rows, sets > 1 ? ", in one of the strata" : "");
     }
-    bool stated = problem->has_prevalence;
+    bool stated = problem->plan->has_prevalence;
     const pv_stratified *strata = problem->stratified;
     for (size_t i = 0; strata && i < sets * k; i++)
         h->factor[i] = strata->share[i / k] * strata->prevalence[i] / h->factor[i];

@@ -10,12 +10,13 @@
 #include "core/loss.h"
 #include "design/design.h"
 #include "model/model.h"
+#include "plan/plan.h"
 #include "prevail/infer.h"
 
 /* The options with their texts understood, and the data: all that inference needs. */
 typedef struct pv__problem {
-    const pv_fit_options *given;   /* as the caller has them */
-    const pv_fit_options *options; /* with defaults that depend on the data filled in */
+    const pv__plan *plan;
+    const pv_fit_options *options; /* the plan's */
     const pv_model *model;
     size_t n;
     bool shared;               /* the passes over its rows, with the context's other ranks */
@@ -25,27 +26,17 @@ typedef struct pv__problem {
     const struct pv__loaded
         *loaded; /* rows on a device, among them x (model/device_table.h); NULL: the processor has them */
     pv_targets targets;
-    double *mass;   /* [classes], label mass */
-    double *design; /* [classes], its shares */
-    double *factor; /* [classes], the loss's class factors */
-    bool has_prevalence;
-    double *prevalence; /* [classes], as stated, from stated_n observations */
-    double stated_n;
-    bool whole;               /* stated as an interval: the whole of what is known, and no mere count of observations */
-    double *believed;         /* [classes], with the half counts of Jeffreys' prior */
-    pv_prevalence population; /* what the losses take: as stated, or as believed */
-    pv_prior prior, intercept_prior;
-    double *centre; /* [params], of the prior: output biases at the log prevalence, else 0 */
-    bool *is_bias;  /* [params] */
-    bool map;
-    size_t batch;      /* 0: full */
-    size_t unlabelled; /* of the n rows, the last: a sample of the population */
-    double *scaled;    /* [n], weights that add up to `iw-total`; NULL: the caller's serve */
-    double *joined;    /* with a sample: x of all rows, then their weights; NULL: the caller's arrays serve */
+    double *mass;             /* [classes], label mass */
+    double *design;           /* [classes], its shares */
+    double *factor;           /* [classes], the loss's class factors */
+    pv_prevalence population; /* the plan's, or another that an optimiser starts from */
+    double *centre;           /* [params], of the prior: output biases at the log prevalence, else 0 */
+    bool *is_bias;            /* [params] */
+    size_t batch;             /* the plan's, or 0: full */
+    size_t unlabelled;        /* of the n rows, the last: a sample of the population */
+    double *scaled;           /* [n], weights that add up to `iw-total`; NULL: the caller's serve */
+    double *joined;           /* with a sample: x of all rows, then their weights; NULL: the caller's arrays serve */
     int32_t *joined_label;
-    bool estimated; /* no prevalence was stated: the sample stands for it */
-    pv_match match;
-    pv_estimate use;                 /* of a linear model that has both (combined.c) */
     const double *counted;           /* [n], the caller's weights; targets may have others. NULL: all 1 */
     char *const *feature;            /* [inputs], names for messages */
     const int32_t *cluster;          /* [n], rows that were sampled together; NULL: none */
@@ -73,7 +64,7 @@ static inline pv_loss pv__problem_loss(const pv__problem *problem) {
 
 /* Whether p(x) is profiled out. */
 static inline bool pv__is_profile(const pv__problem *problem) {
-    return pv_loss_has_marginal(pv__problem_loss(problem)) && problem->options->marginal == PV_MARGINAL_PROFILE;
+    return pv__plan_is_profile(problem->plan);
 }
 
 /* How the fit's loss is worked out. */
@@ -138,24 +129,13 @@ static inline pv__problem pv__labelled(const pv__problem *problem) {
     return labelled;
 }
 
-/* ---- texts of the options (check.c) ------------------------------------------------------------------------------ */
-
-/* Whether a fit to a table, or to images, goes by minibatches. */
-bool pv__minibatches(const pv_fit_options *options, bool images);
-/* Of values that are not the default and would do nothing. */
-void pv__warn_of_idle(pv_ctx *ctx, const pv_fit_options *options, bool images);
-PV_MUST_USE pv_status pv__batch_parse(pv_ctx *ctx, const char *text, size_t *rows); /* 0: auto, full */
-/* INFINITY: known, auto; NaN: the number of rows. */
-PV_MUST_USE pv_status pv__strength_parse(pv_ctx *ctx, const char *text, double *n);
-/* Not "auto". Jeffreys' half counts are no prior of their own: none. */
-PV_MUST_USE pv_status pv__intercept_parse(pv_ctx *ctx, const pv_fit_options *options, const char *text,
-                                          pv_prior *prior);
-
-/* (scale.c) Whether the fit is to find its prior; and which one, "normal:S", into prior [PV__PRIOR_TEXT]. */
-bool pv__prior_is_open(const pv_fit_options *options);
+/* (scale.c) An open prior: closed where nothing is to be compared, else plan->prior_folds of rows to choose by; and the
+ * choice. */
 enum { PV__PRIOR_TEXT = 32 };
+PV_MUST_USE pv_status pv__prior_decide(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
+                                       const pv_model *model, pv__plan *plan);
 PV_MUST_USE pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
-                                       const pv_fit_options *options, const pv_model *model, char *prior);
+                                       const pv_model *model, pv__plan *plan);
 
 /* (summary.c) p(y|w) [classes]; without a posterior the mean is the estimate's and the rest NaN. */
 PV_MUST_USE pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *classifier, double level,
@@ -163,19 +143,7 @@ PV_MUST_USE pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *cla
 
 /* ---- the design (design/design.h) -------------------------------------------------------------------------------- */
 
-static inline pv__design_options pv__design_options_of(const pv_fit_options *o) {
-    return (pv__design_options){.prevalence = o->prevalence,
-                                .prevalence_n = o->prevalence_n,
-                                .prevalence_by = o->prevalence_by,
-                                .phase_one = o->phase_one,
-                                .known = o->known,
-                                .csv = o->csv,
-                                .prevalence_odds = o->prevalence_odds,
-                                .subcohort = o->subcohort,
-                                .sample = o->sample != NULL,
-                                .variances = o->infer == PV_INFER_ROBUST && !o->bare};
-}
-/* (strata.c) Takes them into a problem whose options are otherwise understood; refuses what knows no strata. */
+/* (strata.c) iw: rows weighted to the population, stratum by stratum. */
 pv_status pv__stratify(pv_ctx *ctx, pv__problem *problem);
 
 /* ---- validation rows (holdout.c) --------------------------------------------------------------------------------- */
@@ -191,18 +159,6 @@ pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_data
 void pv__holdout_free(pv_ctx *ctx, pv__holdout *holdout);
 /* w, or the parameters aboard where it is not NULL. */
 pv_status pv__holdout_score(pv_ctx *ctx, pv__holdout *holdout, pv__aboard *aboard, const double *w, double *score);
-
-/* ---- learning rates (schedule.c) --------------------------------------------------------------------------------- */
-
-typedef enum pv__schedule_kind { PV_SCHEDULE_COSINE, PV_SCHEDULE_CONSTANT, PV_SCHEDULE_STEP } pv__schedule_kind;
-typedef struct pv__schedule {
-    pv__schedule_kind kind;
-    double epochs, warmup; /* in all; of the warm-up */
-    double every, factor;  /* step */
-} pv__schedule;
-pv_status pv__schedule_parse(pv_ctx *ctx, const char *text, int64_t epochs, pv__schedule *schedule);
-/* The rate's share for a step that goes from epoch to next, counted as real numbers from 0. */
-double pv__schedule_at(const pv__schedule *schedule, double epoch, double next);
 
 /* What inference leaves in the caller's hands. */
 typedef struct pv__solution {
@@ -222,8 +178,6 @@ typedef struct pv__solution {
  * classifier's two arrays. */
 pv_status pv__part_marginals(pv_ctx *ctx, size_t count, size_t classes, size_t width, pv_classifier *classifier);
 
-/* Refuses posteriors that have no finite integral, before any work. */
-pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem);
 /* (separation.c) Whether the labelled rows leave a convex model without a finite maximum of the likelihood. */
 typedef struct pv__separation {
     bool found;
@@ -338,9 +292,7 @@ void pv__factor_invert(size_t n, const double *L, double *inverse);
 void pv__hold_labels(const pv__problem *problem, size_t P, double observed, double *covariance);
 /* (last_layer.c) Whether draws of a model's posterior may have so many numbers. */
 bool pv__posterior_dims_sound(const pv_model *model, size_t dims);
-/* (last_layer.c) Whether the posterior asked for is over the last layer alone; then what it can do, and it itself. */
-bool pv__posterior_is_last_layer(const pv__problem *problem);
-PV_MUST_USE pv_status pv__check_last_layer(pv_ctx *ctx, const pv__problem *problem);
+/* (last_layer.c) The posterior over the last layer alone. */
 PV_MUST_USE pv_status pv__fit_last_layer(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
                                          pv_classifier *classifier);
 void pv__precondition_free(pv_ctx *ctx, pv__precondition *made);
@@ -495,9 +447,5 @@ pv_status pv__fit_facts(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *h
 /* A fit that is done: into the checkpoint, and back; nothing without one. */
 pv_status pv__fitted_keep(pv_ctx *ctx, pv_classifier *classifier);
 pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *classifier, bool *found);
-
-/* JSON text of version, command and options, as given and, where that is another, as used; the caller frees with
- * pv__free. */
-pv_status pv__record(pv_ctx *ctx, const pv_fit_options *given, const pv_fit_options *used, char **record);
 
 #endif

@@ -24,7 +24,7 @@ typedef struct work {
 
 bool pv__states_prevalence(const pv__problem *problem) {
     double n = problem->population.prevalence_n;
-    bool free_intercept = !problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE;
+    bool free_intercept = !problem->plan->map || problem->plan->intercept_prior.kind == PV_PRIOR_NONE;
     return pv__problem_form(problem) == PV_FORM_JOINT && problem->options->marginal == PV_MARGINAL_PROFILE &&
            free_intercept && !problem->stratified && problem->unlabelled == 0 && isfinite(n) && n > 0;
 }

@@ -23,32 +23,10 @@
 #include "infer/infer.h"
 #include "model/model.h"
 
-enum { PARAMS_MAX = 2000 };
-
-bool pv__posterior_is_last_layer(const pv__problem *problem) {
-    enum { DENSE_PARAMS_MAX = 1000 }; /* of Laplace's method over all of them */
-    if (problem->options->infer != PV_INFER_LAPLACE || !pv__model_hidden(problem->model))
-        return false;
-    return problem->data || problem->batch > 0 || pv_model_params(problem->model) > DENSE_PARAMS_MAX;
-}
-
 bool pv__posterior_dims_sound(const pv_model *model, size_t dims) {
     size_t hidden = model->ordinal ? 0 : pv__model_hidden(model);
     return dims == pv_model_params(model) ? !model->network
                                           : hidden > 0 && dims == (hidden + 1) * (size_t)model->classes;
-}
-
-static size_t head_params(const pv_model *model) {
-    return ((size_t)model->classes - 1) * (pv__model_hidden(model) + 1);
-}
-
-pv_status pv__check_last_layer(pv_ctx *ctx, const pv__problem *problem) {
-    if (head_params(problem->model) > PARAMS_MAX)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer=laplace` over the last layer is for at most %d of its parameters, this model has "
-                        "%zu:\nchoose a smaller last layer, or `infer=map`",
-                        (int)PARAMS_MAX, head_params(problem->model));
-    return PV_OK;
 }
 
 /* ---- what the layer takes ---------------------------------------------------------------------------------------- */

@@ -90,7 +90,7 @@ static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *u, lbfgsf
  * pseudo-gradient), and where there is a metric also the gradient in its coordinates per square root of rows. The first
  * alone would pass a rare class whose whole part of the loss is small; the second does not depend on scales. */
 static double steepness(const run *r, const double *u, const double *du) {
-    double most = 0, total = 0, rate = r->place ? 1 / r->problem->prior.scale : 0;
+    double most = 0, total = 0, rate = r->place ? 1 / r->problem->plan->prior.scale : 0;
     for (int y = 0; y < r->problem->targets.classes; y++)
         total += r->problem->mass[y];
     for (size_t i = 0; i < r->params; i++) {
@@ -149,12 +149,12 @@ static pv_status set_up(run *r, const double *w, lbfgs_parameter_t *parameters) 
     parameters->max_iterations = (int)r->options->max_iter;
     parameters->linesearch = LBFGS_LINESEARCH_BACKTRACKING_STRONG_WOLFE;
     parameters->max_linesearch = 60;
-    bool laplace = r->problem->map && r->problem->prior.kind == PV_PRIOR_LAPLACE;
+    bool laplace = r->problem->plan->map && r->problem->plan->prior.kind == PV_PRIOR_LAPLACE;
     if (laplace) {
         size_t slopes;
         PV_TRY(order_for_owlqn(r->ctx, r, &slopes));
         parameters->linesearch = LBFGS_LINESEARCH_BACKTRACKING;
-        parameters->orthantwise_c = 1 / r->problem->prior.scale;
+        parameters->orthantwise_c = 1 / r->problem->plan->prior.scale;
         parameters->orthantwise_start = 0;
         parameters->orthantwise_end = (int)slopes;
     } else if (!r->problem->model->architecture->has_curvature && pv_model_is_convex(r->problem->model)) {

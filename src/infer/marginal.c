@@ -42,7 +42,7 @@ pv_status pv__log_marginal(pv_ctx *ctx, const pv__problem *problem, pv__objectiv
         return PV_OK;
     }
     /* Matched sets have no marginal; with an intercept found for them it is the prevalence. */
-    const double *shares = relative && problem->has_prevalence              ? problem->prevalence
+    const double *shares = relative && problem->plan->has_prevalence        ? problem->plan->prevalence
                            : relative                                       ? problem->design
                            : pv_loss_of_design(pv__problem_loss(problem))   ? problem->design
                            : pv__problem_form(problem) == PV_FORM_SELECTION ? problem->population.prevalence

@@ -296,7 +296,7 @@ static pv_status find_marginals(pv_ctx *ctx, const pv__problem *problem, pv_clas
 pv_status pv__match_population(pv_ctx *ctx, const pv__problem *problem, pv_classifier *c) {
     size_t n = problem->n, k = (size_t)problem->targets.classes, begin, end;
     double *block;
-    if (problem->match == PV_MATCH_NONE)
+    if (problem->plan->match == PV_MATCH_NONE)
         return PV_OK;
     PV_TRY(pv__alloc(ctx, n * (k + 1) + 2 * k, sizeof *block, &block));
     double *a = block + n * k, *target = a + n, *shift = target + k;

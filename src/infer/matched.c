@@ -51,7 +51,7 @@ pv_status pv__matched_intercept(pv_ctx *ctx, const pv__problem *problem, const p
     for (size_t i = 0; i < n; i++)
         eta[i] = loglik[2 * i + 1] - loglik[2 * i];
     if (status == PV_OK) {
-        shift[1] = find_intercept(n, eta, sample->weight, problem->prevalence[1]);
+        shift[1] = find_intercept(n, eta, sample->weight, problem->plan->prevalence[1]);
         pv_model_shift(problem->model, shift, w);
     }
     pv__free(ctx, loglik);

@@ -34,10 +34,9 @@ typedef struct trainer {
     int64_t steps, epoch;                     /* in all; of one epoch */
     int64_t told;                             /* steps whose loss is known: a device is some steps behind */
     int64_t kept;                             /* the epoch that w is of in the end; 0: the last */
-    pv__schedule schedule;
-    pv_trace *trace;      /* NULL: none */
-    pv__holdout *holdout; /* NULL: none */
-    struct progress {     /* what changes from step to step, beside the arrays */
+    pv_trace *trace;                          /* NULL: none */
+    pv__holdout *holdout;                     /* NULL: none */
+    struct progress {                         /* what changes from step to step, beside the arrays */
         int64_t step, best_epoch;
         double value, smooth, rate; /* of the last step */
         double busy;                /* seconds of this epoch's steps */
@@ -58,14 +57,14 @@ static pv_status fetch(trainer *t, bool all) {
 
 static double rate_factor(const trainer *t) {
     double steps = (double)t->epoch;
-    return pv__schedule_at(&t->schedule, (double)t->at.step / steps, (double)(t->at.step + 1) / steps);
+    return pv__schedule_at(&t->problem->plan->schedule, (double)t->at.step / steps, (double)(t->at.step + 1) / steps);
 }
 
 /* The prior's slope and Adam's step for a chunk of parameters. */
 static void step_chunk(trainer *t, size_t chunk) {
     size_t begin = chunk * PV_CHUNK, n = pv__chunk_rows(t->params, chunk);
     double *dw = t->dw + begin, *w = t->w + begin;
-    for (size_t i = 0; t->problem->map && i < n; i++)
+    for (size_t i = 0; t->problem->plan->map && i < n; i++)
         dw[i] += pv__prior_slope(t->problem, begin + i, w[i]);
     if (t->problem->options->freeze_low) {
         size_t low = pv__model_low_params(t->problem->model);
@@ -209,7 +208,6 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
     *t = (trainer){
         .ctx = ctx, .problem = problem, .w = solution->w, .trace = solution->trace, .holdout = solution->holdout};
     t->at.score = t->at.best_score = (double)NAN;
-    PV_TRY(pv__schedule_parse(ctx, problem->options->schedule, problem->options->epochs, &t->schedule));
     t->params = pv_model_params(problem->model);
     t->classes = (size_t)problem->targets.classes;
     PV_TRY(pv__batches_new(ctx, problem, &t->batches));
@@ -233,7 +231,7 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
     t->log_target = t->log_q + t->classes;
     t->lag.error = t->log_target + t->classes;
     t->lag.gain = t->lag.error + t->classes;
-    for (size_t y = 0; y < t->classes && problem->has_prevalence; y++)
+    for (size_t y = 0; y < t->classes && problem->plan->has_prevalence; y++)
         t->log_q[y] = log(problem->population.prevalence[y]);
     t->of_design = pv_loss_of_design(t->loss.loss);
     if (pv__problem_form(problem) == PV_FORM_JOINT) {
@@ -335,9 +333,9 @@ static pv_status trace_epoch(trainer *t) {
     PV_GOTO(done, marginal_in_use(t, used));
     PV_GOTO(done, t->aboard ? pv__aboard_loglik(t->ctx, t->aboard, problem, loglik)
                             : pv__objective_loglik(t->ctx, problem, t->w, loglik));
-    PV_GOTO(done,
-            pv_plugin_log_marginal(t->ctx, &problem->targets,
-                                   problem->has_prevalence ? problem->population.prevalence : NULL, loglik, exact));
+    PV_GOTO(done, pv_plugin_log_marginal(t->ctx, &problem->targets,
+                                         problem->plan->has_prevalence ? problem->population.prevalence : NULL, loglik,
+                                         exact));
     pv_trace_row row = {.epoch = t->at.step / t->epoch,
                         .step = t->at.step,
                         .loss = t->at.smooth,

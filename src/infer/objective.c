@@ -237,16 +237,16 @@ bool pv__objective_is_at(const pv__objective *objective, const double *w) {
 }
 
 double pv__prior_at(const pv__problem *problem, size_t i, double w, double *dvalue) {
-    if (!problem->map) {
+    if (!problem->plan->map) {
         *dvalue = 0;
         return 0;
     }
-    const pv_prior *prior = problem->is_bias[i] ? &problem->intercept_prior : &problem->prior;
+    const pv_prior *prior = problem->is_bias[i] ? &problem->plan->intercept_prior : &problem->plan->prior;
     return pv_prior_loss(prior, w - problem->centre[i], dvalue);
 }
 
 double pv__prior_slope(const pv__problem *problem, size_t i, double w) {
-    const pv_prior *prior = problem->is_bias[i] ? &problem->intercept_prior : &problem->prior;
+    const pv_prior *prior = problem->is_bias[i] ? &problem->plan->intercept_prior : &problem->plan->prior;
     double slope, away = w - problem->centre[i];
     if (prior->kind == PV_PRIOR_NORMAL)
         return away / (prior->scale * prior->scale);
@@ -408,8 +408,8 @@ static pv_status eval(pv__objective *o, const double *w, bool skip_laplace, doub
     if (dw)
         memcpy(dw, o->sums, params * sizeof *dw);
     for (size_t i = 0; i < params; i++) {
-        if (skip_laplace && o->problem->prior.kind == PV_PRIOR_LAPLACE && !o->problem->is_bias[i]) {
-            *value += o->problem->map ? log(2 * o->problem->prior.scale) : 0;
+        if (skip_laplace && o->problem->plan->prior.kind == PV_PRIOR_LAPLACE && !o->problem->is_bias[i]) {
+            *value += o->problem->plan->map ? log(2 * o->problem->plan->prior.scale) : 0;
             continue;
         }
         double slope;

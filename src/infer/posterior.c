@@ -5,29 +5,6 @@
 #include <string.h>
 
 /* Central differences for a Hessian, and Gaussians with full covariances, are for models of moderate size. */
-enum { DENSE_PARAMS_MAX = 1000 };
-static const double thinnest = 1e5; /* observations of the prevalence for each of a row */
-
-pv_status pv__check_posterior(pv_ctx *ctx, const pv__problem *problem) {
-    const pv_fit_options *o = problem->options;
-    size_t params = pv_model_params(problem->model);
-    bool corrects = pv_loss_has_marginal(pv__problem_loss(problem));
-    if (pv__posterior_is_last_layer(problem))
-        return pv__check_last_layer(ctx, problem);
-    double total = 0;
-    for (int y = 0; y < problem->targets.classes; y++)
-        total += problem->mass[y];
-    if (corrects && o->marginal != PV_MARGINAL_PROFILE && problem->population.prevalence_n > thinnest * total)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence-n=%s` with `marginal=%s` leaves a posterior too thin to be followed (it lives on "
-                        "a surface):\nuse `marginal=profile`, or at most %.3g with these rows",
-                        o->prevalence_n, pv_marginal_name((pv_marginal)o->marginal), thinnest * total);
-    if (params > DENSE_PARAMS_MAX && o->infer != PV_INFER_VI)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer=%s` is for at most %d parameters, this model has %zu:\nuse `infer=vi`",
-                        pv_inference_name((pv_inference)o->infer), (int)DENSE_PARAMS_MAX, params);
-    return PV_OK;
-}
 
 /* log p(y|w) at each draw. An interruption leaves the draws whose turn has come, of all chains alike. */
 static pv_status find_marginals(pv_ctx *ctx, const pv_density *density, size_t k, pv_posterior *p, double *marginal) {
@@ -106,7 +83,7 @@ pv_status pv__part_marginals(pv_ctx *ctx, size_t count, size_t k, size_t width, 
 pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
                             pv_classifier *classifier) {
     size_t k = (size_t)problem->targets.classes;
-    if (pv__posterior_is_last_layer(problem))
+    if (pv__plan_is_last_layer(problem->plan, problem->model))
         return pv__fit_last_layer(ctx, problem, solution, classifier);
     pv__problem shared = *problem;
     shared.shared = problem->options->infer == PV_INFER_LAPLACE; /* which asks on this thread alone */

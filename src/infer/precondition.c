@@ -15,9 +15,9 @@ enum { ROWS_MAX = 1 << 15, SIZE_DENSE_MAX = 1000, GROUPS = 8 };
 
 /* A curvature that bounds the prior's from above, so that the metric stays positive where a prior is not convex. */
 double pv__prior_curvature(const pv__problem *problem, size_t i, double w) {
-    if (!problem->map)
+    if (!problem->plan->map)
         return 0;
-    const pv_prior *prior = problem->is_bias[i] ? &problem->intercept_prior : &problem->prior;
+    const pv_prior *prior = problem->is_bias[i] ? &problem->plan->intercept_prior : &problem->plan->prior;
     double away = w - problem->centre[i];
     switch (prior->kind) {
     case PV_PRIOR_NORMAL:

@@ -404,7 +404,7 @@ static bool can_cross(const pv__problem *problem) {
              problem->unlabelled > 0 || problem->stratified || pv_loss_is_relative(pv__problem_loss(problem)) ||
              !pv_model_has_coefficients(problem->model) ||
              (profiled && problem->options->marginal != PV_MARGINAL_PROFILE) ||
-             (problem->map && problem->prior.kind == PV_PRIOR_LAPLACE));
+             (problem->plan->map && problem->plan->prior.kind == PV_PRIOR_LAPLACE));
 }
 
 /* ---- evenly spaced rows of each label, by the model itself ------------------------------------------------------- */

@@ -203,6 +203,16 @@ static bool is_sound(const void *state, size_t index) {
     return !isnan(c->score[index]);
 }
 
+/* Nothing is shrunk without a prior, and robust has none unless asked. */
+static pv_status close_prior(pv_ctx *ctx, pv__plan *plan, size_t scale) {
+    const pv_fit_options *o = plan->given;
+    char text[PV__PRIOR_TEXT];
+    bool asked = strcmp(o->prior, "auto") == 0;
+    pv__format(text, sizeof text, "normal:%g", scales[scale]);
+    bool none = o->infer == PV_INFER_ML || (o->infer == PV_INFER_ROBUST && !asked);
+    return pv__plan_set_prior(ctx, plan, none ? "none" : text);
+}
+
 static pv_status compare(pv_ctx *ctx, choice *c, size_t *chosen) {
     size_t finished = 0;
     pv_status status;
@@ -229,49 +239,50 @@ done:
     return status;
 }
 
-bool pv__prior_is_open(const pv_fit_options *options) {
-    return strcmp(options->prior, "usual") == 0 || strcmp(options->prior, "auto") == 0;
-}
-
-pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
-                           const pv_model *model, char *prior) {
-    const char *against = obstacle(schema, data, options);
-    bool asked = strcmp(options->prior, "auto") == 0, linear = pv_model_is_convex(model);
-    bool open = !against && options->infer == PV_INFER_MAP;
+pv_status pv__prior_decide(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_model *model,
+                           pv__plan *plan) {
+    const pv_fit_options *o = plan->given;
+    const char *against = obstacle(schema, data, o);
+    bool asked = strcmp(o->prior, "auto") == 0, linear = pv_model_is_convex(model);
+    bool open = !against && o->infer == PV_INFER_MAP;
     double rows = 0;
-    if (!asked && open)
-        PV_TRY(rows_per_slope(ctx, data, model, &rows));
-    bool choose = asked || (!linear && open && rows < MANY_PER_PARAMETER);
     if (asked && against)
         return pv__fail(ctx, PV_ERR_USAGE, "`prior=auto` is not for %s:\nname the scale, as in `prior=normal:1`",
                         against);
-    if (linear && !asked && open && !options->bare && data->features >= MANY_COLUMNS && rows < FEW_PER_COLUMN)
+    if (!asked && open)
+        PV_TRY(rows_per_slope(ctx, data, model, &rows));
+    if (linear && !asked && open && !o->bare && data->features >= MANY_COLUMNS && rows < FEW_PER_COLUMN)
         pv__log(ctx, PV_LOG_INFO,
                 "fewer than %g rows of a label for each column: the prior decides much. `prior=auto` lets the rows "
                 "choose its scale, and often predicts better",
                 FEW_PER_COLUMN);
-    size_t chosen, folds = choose ? folds_of(data, linear ? FOLDS_MAX : NETWORK_FOLDS) : 0;
-    bool long_work = pv__minibatches(options, false) || data->rows > MANY_ROWS;
+    bool choose = asked || (!linear && open && rows < MANY_PER_PARAMETER);
+    plan->prior_folds = choose ? folds_of(data, linear ? FOLDS_MAX : NETWORK_FOLDS) : 0;
+    if (plan->prior_folds >= 2)
+        return PV_OK;
+    if (asked)
+        pv__log(ctx, PV_LOG_WARNING,
+                "`prior=auto`: too few rows, or groups of them, to choose by; the prior is normal:%g", scales[USUAL]);
+    return close_prior(ctx, plan, USUAL);
+}
+
+pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_model *model,
+                           pv__plan *plan) {
+    size_t folds = plan->prior_folds, none = SCALES, chosen = none;
+    if (folds < 2)
+        return PV_OK;
+    bool linear = pv_model_is_convex(model), long_work = plan->minibatches || data->rows > MANY_ROWS;
     choice c = {.schema = schema,
                 .data = data,
-                .options = options,
+                .options = plan->given,
                 .folds = folds,
                 .judged = long_work ? 1 : folds,
                 .nearest = linear ? USUAL : NETWORK_FIRST,
                 .first = linear ? 0 : NETWORK_FIRST,
                 .tried = linear ? SCALES : NETWORK_LAST - NETWORK_FIRST + 1};
-    size_t none = SCALES;
-    chosen = none;
-    if (folds >= 2)
-        PV_TRY(compare(ctx, &c, &chosen));
-    if (asked && chosen == none)
+    PV_TRY(compare(ctx, &c, &chosen));
+    if (chosen == none && strcmp(plan->given->prior, "auto") == 0)
         pv__log(ctx, PV_LOG_WARNING,
                 "`prior=auto`: too few rows, or groups of them, to choose by; the prior is normal:%g", scales[USUAL]);
-    if (chosen == none)
-        chosen = USUAL;
-    if (options->infer == PV_INFER_ML || (options->infer == PV_INFER_ROBUST && !asked))
-        pv__format(prior, PV__PRIOR_TEXT, "none");
-    else
-        pv__format(prior, PV__PRIOR_TEXT, "normal:%g", scales[chosen]);
-    return PV_OK;
+    return close_prior(ctx, plan, chosen == none ? USUAL : chosen);
 }

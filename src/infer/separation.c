@@ -499,7 +499,7 @@ done:
 
 pv_status pv__separation_find(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__separation *found) {
     bool relative = pv_loss_is_relative(pv__problem_loss(problem)), ordinal = problem->model->ordinal;
-    bool held = problem->map && problem->intercept_prior.kind != PV_PRIOR_NONE;
+    bool held = problem->plan->map && problem->plan->intercept_prior.kind != PV_PRIOR_NONE;
     view v = {.ctx = ctx,
               .problem = problem,
               .k = (size_t)problem->targets.classes,
@@ -573,7 +573,7 @@ pv_status pv__separation_refuse(pv_ctx *ctx, const pv__problem *problem, const d
     pv__separation found;
     char names[400] = "";
     pv_status status;
-    if (problem->map && problem->prior.kind != PV_PRIOR_NONE)
+    if (problem->plan->map && problem->plan->prior.kind != PV_PRIOR_NONE)
         return PV_OK;
     PV_GOTO(done, pv__separation_find(ctx, problem, w, &found));
     if (!found.found)

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "infer/infer.h"
-#include "infer/rules.h"
 
 /* iw: rows weighted to the population, stratum by stratum. */
 static pv_status weigh(pv_ctx *ctx, pv__problem *problem) {
@@ -31,17 +30,5 @@ static pv_status weigh(pv_ctx *ctx, pv__problem *problem) {
 }
 
 pv_status pv__stratify(pv_ctx *ctx, pv__problem *problem) {
-    const pv_stratified *strata = problem->stratified;
-    if (!strata)
-        return PV_OK;
-    PV_TRY(pv__rules_check(ctx, problem->options, pv__facts_of_rows(ctx, problem)));
-    double n = 0;
-    for (int s = 0; s < strata->strata; s++)
-        n += isfinite(strata->n[s]) ? strata->n[s] : 0;
-    problem->population.prevalence_n = n > 0 ? n : HUGE_VAL; /* of all together: known where every one is */
-    problem->population.strata = strata->strata;
-    problem->population.share = strata->share;
-    problem->population.stratum_prevalence = strata->prevalence;
-    problem->population.stratum_n = strata->n;
-    return pv__loss(pv__problem_loss(problem))->class_factor ? weigh(ctx, problem) : PV_OK;
+    return problem->stratified && pv__loss(pv__problem_loss(problem))->class_factor ? weigh(ctx, problem) : PV_OK;
 }

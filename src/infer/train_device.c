@@ -66,11 +66,11 @@ static pv__slope slope_of(const pv_prior *prior) {
 static pv_status send_prior(pv_ctx *ctx, pv__aboard *a) {
     const pv__problem *problem = a->problem;
     pv__resident *r = &a->resident;
-    const pv__pull pull = {.prior = slope_of(&problem->prior),
-                           .intercept = slope_of(&problem->intercept_prior),
+    const pv__pull pull = {.prior = slope_of(&problem->plan->prior),
+                           .intercept = slope_of(&problem->plan->intercept_prior),
                            .is_bias = problem->is_bias,
                            .centre = problem->centre};
-    return pv__device_checked(ctx, r->plugin->pull(r->net, problem->map ? &pull : NULL, r->why), r->why);
+    return pv__device_checked(ctx, r->plugin->pull(r->net, problem->plan->map ? &pull : NULL, r->why), r->why);
 }
 
 pv_status pv__aboard_new(pv_ctx *ctx, const pv__problem *problem, size_t batch, pv__aboard **aboard) {

@@ -537,11 +537,12 @@ static void scores_validation_rows(void **state) {
                            .label = label,
                            .weight = weight,
                            .frequency = kind % 2 ? soft : NULL};
-        pv__problem rows = {.options = &options,
+        const pv__plan plan = {.options = options, .has_prevalence = true};
+        pv__problem rows = {.plan = &plan,
+                            .options = &options,
                             .model = model,
                             .n = N,
                             .targets = pv_dataset_targets(&held),
-                            .has_prevalence = true,
                             .design = design,
                             .population = {.classes = K, .prevalence = prevalence, .prevalence_n = 10}};
         pv__holdout *h = NULL;
@@ -564,7 +565,9 @@ static void scores_validation_rows(void **state) {
     weight[1] = weight[3] = 0;
     pv_fit_options options = pv_fit_options_default();
     pv_dataset held = {.rows = N, .features = 1, .classes = K, .x = x, .label = label, .weight = weight};
-    pv__problem rows = {.options = &options, .model = model, .n = N, .targets = pv_dataset_targets(&held)};
+    const pv__plan plan = {.options = options};
+    pv__problem rows = {
+        .plan = &plan, .options = &options, .model = model, .n = N, .targets = pv_dataset_targets(&held)};
     pv__holdout *h = NULL;
     assert_int_equal(pv__holdout_new(ctx, &rows, &held, labels, &h), PV_ERR_INPUT);
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "`validation`: label '1' has no row among the 4 held out"));

@@ -12,6 +12,7 @@ typedef struct fixture {
     bool is_bias[D + 1];
     pv_model *model;
     pv_fit_options options;
+    pv__plan plan;
     pv__problem problem;
 } fixture;
 
@@ -32,8 +33,10 @@ static void set_up(fixture *f, int loss, int marginal, double prevalence_n, bool
     f->options = pv_fit_options_default();
     f->options.loss = loss;
     f->options.marginal = marginal;
+    f->plan = (pv__plan){.options = f->options, .has_prevalence = true, .prevalence = f->prevalence, .map = true};
     f->problem =
-        (pv__problem){.options = &f->options,
+        (pv__problem){.plan = &f->plan,
+                      .options = &f->options,
                       .model = f->model,
                       .n = N,
                       .x = f->x,
@@ -41,12 +44,9 @@ static void set_up(fixture *f, int loss, int marginal, double prevalence_n, bool
                       .mass = f->mass,
                       .design = f->design,
                       .factor = f->factor,
-                      .has_prevalence = true,
                       .population = {.classes = 2, .prevalence = f->prevalence, .prevalence_n = prevalence_n},
-                      .prevalence = f->prevalence,
                       .centre = f->centre,
-                      .is_bias = f->is_bias,
-                      .map = true};
+                      .is_bias = f->is_bias};
     f->is_bias[0] = true;
     f->prevalence[0] = 0.98;
     f->prevalence[1] = 0.02;
@@ -55,8 +55,8 @@ static void set_up(fixture *f, int loss, int marginal, double prevalence_n, bool
     for (int y = 0; y < 2; y++)
         f->design[y] = f->mass[y] / (f->mass[0] + f->mass[1]);
     pv__class_factors((pv_loss)loss, 2, f->prevalence, 1, f->design, f->factor);
-    CHECK_OK(f->ctx, pv_prior_parse(f->ctx, "`prior`", prior, &f->problem.prior));
-    CHECK_OK(f->ctx, pv_prior_parse(f->ctx, "`intercept-prior`", "normal:10", &f->problem.intercept_prior));
+    CHECK_OK(f->ctx, pv_prior_parse(f->ctx, "`prior`", prior, &f->plan.prior));
+    CHECK_OK(f->ctx, pv_prior_parse(f->ctx, "`intercept-prior`", "normal:10", &f->plan.intercept_prior));
 }
 
 static void check_points(fixture *f) {

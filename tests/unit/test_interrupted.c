@@ -101,7 +101,7 @@ static void same_bytes(const char *design, int64_t epochs) {
     int stops = 0;
     for (int tries = 0; stops == 0 && tries < 100; tries++) {
         pv_classifier *c = NULL;
-        for (double seconds = piece; !c; seconds *= 1.2) {
+        for (double seconds = piece; !c; seconds *= 1.5) {
             c = fit_for(seconds, checkpoint, design, epochs);
             stops += !c;
         }

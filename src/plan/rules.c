@@ -1,7 +1,7 @@
 /* The rules that reject options which do not go together, or would do nothing: see rules.h. */
-#include "infer/rules.h"
+#include "plan/plan.h"
 
-#include <math.h>
+#include <string.h>
 
 /* ---- facts ------------------------------------------------------------------------------------------------------- */
 
@@ -66,26 +66,6 @@ pv__fact_set pv__facts_of_data(const pv_schema *schema, const pv_dataset *data, 
            pv__fact_if(data->matched, PV_FACT_SETS) | pv__fact_if(!data->label, PV_FACT_VOTES) |
            pv__fact_if(data->clustered, PV_FACT_CLUSTERS) | pv__fact_if(data->sampling, PV_FACT_SAMPLING) |
            pv__fact_if(named, PV_FACT_NAMED) | pv__fact_if(schema->classes > 2, PV_FACT_MANY_LABELS);
-}
-
-pv__fact_set pv__facts_of_rows(const pv_ctx *ctx, const pv__problem *problem) {
-    bool images = pv__model_takes_views(problem->model);
-    return pv__facts_of_options(ctx, problem->options, images, problem->options->sample != NULL) |
-           pv__fact_if(true, PV_FACT_DATA) | pv__fact_if(problem->data != NULL, PV_FACT_ARRAYS) |
-           pv__fact_if(problem->targets.set != NULL, PV_FACT_SETS) |
-           pv__fact_if(!problem->targets.label, PV_FACT_VOTES) |
-           pv__fact_if(problem->stratified != NULL, PV_FACT_STRATA) |
-           pv__fact_if(problem->stratified != NULL, PV_FACT_NAMED) |
-           pv__fact_if(problem->cluster != NULL, PV_FACT_CLUSTERS) | pv__fact_if(problem->sampling, PV_FACT_SAMPLING) |
-           pv__fact_if(problem->model->ordinal, PV_FACT_ORDINAL);
-}
-
-pv__fact_set pv__facts_of_problem(const pv_ctx *ctx, const pv__problem *problem) {
-    double n = problem->population.prevalence_n;
-    return pv__facts_of_rows(ctx, problem) | pv__fact_if(true, PV_FACT_READ) | pv__fact_if(isinf(n), PV_FACT_KNOWN) |
-           pv__fact_if(!(n > 0), PV_FACT_WEIGHTLESS) |
-           pv__fact_if(!problem->map || problem->intercept_prior.kind == PV_PRIOR_NONE, PV_FACT_FREE) |
-           pv__fact_if(pv__posterior_is_last_layer(problem), PV_FACT_LAST_LAYER);
 }
 
 /* ---- rules ------------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* src/infer/rules.h: what is so of a fit, as bits, and the rules that reject what does not go together.
+/* src/plan/rules.h: what is so of a fit, as bits, and the rules that reject what does not go together.
  *
  * Options, data and what is made of them contribute facts. One ordered list says which facts rule each other out; it is
  * gone through for the options alone, before any work, and again when the data are known, and when the prevalence is.
@@ -6,7 +6,8 @@
 #ifndef PV_SRC_RULES_H
 #define PV_SRC_RULES_H
 
-#include "infer/infer.h"
+#include "base/base.h"
+#include "prevail/plan.h"
 
 #define PV__FACT_LIST(X)                                                                                               \
     /* options */                                                                                                      \
@@ -81,10 +82,6 @@ static inline pv__fact_set pv__fact_if(bool so, pv__fact fact) {
 /* sample: a population sample will be given. */
 pv__fact_set pv__facts_of_options(const pv_ctx *ctx, const pv_fit_options *options, bool images, bool sample);
 pv__fact_set pv__facts_of_data(const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options);
-/* Of a problem whose prevalence and priors are not understood yet: none that say READ. */
-pv__fact_set pv__facts_of_rows(const pv_ctx *ctx, const pv__problem *problem);
-/* Of a problem whose prevalence and priors are understood: all of them. */
-pv__fact_set pv__facts_of_problem(const pv_ctx *ctx, const pv__problem *problem);
 
 /* Fails with the first rule that the facts break. */
 PV_MUST_USE pv_status pv__rules_check(pv_ctx *ctx, const pv_fit_options *options, pv__fact_set facts);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "prevail/infer.h"
+#include "prevail/plan.h"
 
 /* Scales and degrees of freedom: their squares, and lgamma of them, keep enough digits. */
 static const double SMALLEST = 1e-12, LARGEST = 1e12;

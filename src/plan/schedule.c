@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "infer/infer.h"
+#include "plan/plan.h"
 
 /* A number above zero that ends at `end` (or at the text's end). */
 static bool read_number(const char *text, char end, double *value, const char **rest) {

@@ -1,7 +1,7 @@
 /* The fit's options: one table for the command line, the help, the man page and the record kept with a model. */
 #include <string.h>
 
-#include "infer/infer.h"
+#include "plan/plan.h"
 #include "base/json.h"
 
 #define AT(field) offsetof(pv_fit_options, field)

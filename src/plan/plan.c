@@ -1,0 +1,338 @@
+/* From options to a plan: texts parsed, defaults filled in, and the rules asked at each step (see plan.h).
+ *
+ * One rule for options that would do nothing: where it is known that one was given, it is refused, with what it is for.
+ * Values alone do not tell, since programs share a struct among fits: a fit that sees nothing else warns of values that
+ * are not the default. A seed is no such option: it is recorded, and a script may set it for fits that draw nothing.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/plan.h"
+
+/* ---- options that would do nothing ------------------------------------------------------------------------------- */
+
+bool pv__minibatches(const pv_fit_options *o, bool images) {
+    return strcmp(o->batch, "full") != 0 && (images || strcmp(o->batch, "auto") != 0);
+}
+
+pv_loss pv_fit_loss(const pv_fit_options *options, bool matched) {
+    return matched && options->loss == PV_LOSS_IG ? PV_LOSS_MATCHED : (pv_loss)options->loss;
+}
+
+const char *pv_fit_idle(const pv_fit_options *options, bool images, const char *name) {
+    return pv__idle_for(pv__facts_of_options(NULL, options, images, false), name);
+}
+
+static bool differs(const pv_option *row, const pv_fit_options *options, const pv_fit_options *usual) {
+    char set[64], fallback[64]; /* none of those that can be idle is longer and begins like its default */
+    pv_option_get(row, options, set, sizeof set);
+    pv_option_get(row, usual, fallback, sizeof fallback);
+    return strcmp(set, fallback) != 0;
+}
+
+pv_fit_options pv_fit_options_used(const pv_fit_options *options, bool images) {
+    pv_fit_options used = *options;
+    for (const pv_option *row = pv_fit_option_table; row->name; row++)
+        if (pv_fit_idle(options, images, row->name)) {
+            const pv_option alone[] = {*row, {0}};
+            pv_options_default(alone, &used);
+        }
+    return used;
+}
+
+static pv_status refuse_idle(pv_ctx *ctx, pv__fact_set facts, const char *const *given, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const char *what = pv__idle_for(facts, given[i]);
+        if (what)
+            return pv__fail(ctx, PV_ERR_USAGE, "`%s` is for %s:\nleave it out, or give that", given[i], what);
+    }
+    return PV_OK;
+}
+
+void pv__warn_of_idle(pv_ctx *ctx, const pv__plan *plan) {
+    const pv_fit_options usual = pv_fit_options_default();
+    pv_fit_options given = *plan->given;
+    given.loss = plan->options.loss; /* that of matched sets, where none was given */
+    for (const pv_option *row = pv_fit_option_table; row->name; row++) {
+        const char *what = pv_fit_idle(&given, plan->images, row->name);
+        if (what && differs(row, &given, &usual))
+            pv__log(ctx, PV_LOG_WARNING, "`%s` has no effect here: it is for %s", row->name, what);
+    }
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+static pv_status parse_batch(pv_ctx *ctx, const char *text, size_t *rows) {
+    *rows = 0;
+    if (strcmp(text, "auto") == 0 || strcmp(text, "full") == 0)
+        return PV_OK;
+    char *end;
+    long long number = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || number < 1)
+        return pv__fail(ctx, PV_ERR_USAGE, "`batch=%s`: 'auto', 'full', or a number of rows of at least 1", text);
+    *rows = (size_t)number;
+    return PV_OK;
+}
+
+/* INFINITY: known, auto; NaN: the number of rows. */
+static pv_status parse_strength(pv_ctx *ctx, const char *text, double *n) {
+    static const double most = 1e12; /* observations; beside more, the rows would be lost in rounding */
+    bool known = strcmp(text, "known") == 0 || strcmp(text, "auto") == 0; /* who writes one number means that number */
+    *n = known ? HUGE_VAL : (double)NAN;
+    if (known || strcmp(text, "rows") == 0)
+        return PV_OK;
+    if (!pv__parse_real(text, n) || !(*n >= 0))
+        return pv__fail(ctx, PV_ERR_USAGE, "`prevalence-n=%s`: 0 or a positive number, 'auto', 'known' or 'rows'",
+                        text);
+    if (*n > most)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`prevalence-n=%s`: more than %g observations;\nwrite known for a prevalence that is exact",
+                        text, most);
+    return PV_OK;
+}
+
+/* "auto" and "jeffreys", which depend on the population, are none here. */
+static pv_status parse_intercept(pv_ctx *ctx, const pv__plan *plan, pv_prior *prior) {
+    const char *text = plan->options.intercept_prior;
+    bool later = strcmp(text, "auto") == 0 || strcmp(text, "jeffreys") == 0;
+    if (strcmp(text, "jeffreys") == 0 && !pv__plan_is_profile(plan))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`intercept-prior=jeffreys` is for `loss=ig` with `marginal=profile`:\nchoose normal:SCALE, "
+                        "student:NU or none");
+    PV_TRY(pv_prior_parse(ctx, "intercept-prior", later ? "none" : text, prior));
+    if (prior->kind == PV_PRIOR_LAPLACE)
+        return pv__fail(ctx, PV_ERR_USAGE, "`intercept-prior=laplace` is not smooth;\nchoose normal, student or none");
+    return PV_OK;
+}
+
+bool pv__prior_is_open(const pv_fit_options *options) {
+    return strcmp(options->prior, "usual") == 0 || strcmp(options->prior, "auto") == 0;
+}
+
+pv_status pv__plan_set_prior(pv_ctx *ctx, pv__plan *plan, const char *text) {
+    pv__format(plan->prior_text, sizeof plan->prior_text, "%s", text);
+    plan->options.prior = plan->prior_text;
+    return pv_prior_parse(ctx, "prior", text, &plan->prior);
+}
+
+/* ---- the options alone ------------------------------------------------------------------------------------------- */
+
+/* As pv__plan_begin; then options that were given and would do nothing are refused before any other. */
+static pv_status begin(pv_ctx *ctx, const pv_fit_options *given, bool sample, const char *const *names, size_t n_names,
+                       pv__plan *plan) {
+    int64_t views, size;
+    *plan = (pv__plan){.given = given, .options = *given, .map = given->infer != PV_INFER_ML};
+    PV_TRY(pv_model_views(ctx, given->model, &views, &size));
+    plan->images = views > 0;
+    plan->minibatches = pv__minibatches(given, plan->images);
+    plan->facts = pv__facts_of_options(ctx, given, plan->images, sample);
+    PV_TRY(refuse_idle(ctx, plan->facts, names, n_names));
+    plan->prior_is_open = pv__prior_is_open(given);
+    PV_TRY(pv_prior_parse(ctx, "prior", plan->prior_is_open ? "normal:1" : given->prior, &plan->prior));
+    PV_TRY(parse_batch(ctx, given->batch, &plan->batch));
+    PV_TRY(parse_strength(ctx, given->prevalence_n, &plan->strength));
+    PV_TRY(parse_intercept(ctx, plan, &plan->intercept_prior));
+    if (plan->minibatches)
+        PV_TRY(pv__schedule_parse(ctx, given->schedule, given->epochs, &plan->schedule));
+    return pv__rules_check(ctx, given, plan->facts);
+}
+
+pv_status pv__plan_begin(pv_ctx *ctx, const pv_fit_options *given, bool sample, pv__plan *plan) {
+    return begin(ctx, given, sample, NULL, 0, plan);
+}
+
+pv_status pv_fit_check(pv_ctx *ctx, const pv_fit_options *options, bool sample, const char *const *given,
+                       size_t n_given) {
+    pv__plan plan;
+    return begin(ctx, options, sample, given, n_given, &plan);
+}
+
+pv_status pv_fit_settings_check(pv_ctx *ctx, const pv_settings *settings, bool sample) {
+    const pv_fit_options *options = pv_fit_options_of(settings);
+    const pv_roles *roles = pv_roles_of(settings);
+    size_t rows = 0, n = 0;
+    const char **given;
+    if (!options)
+        return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit:\nmake them by pv_fit_settings_new");
+    while (pv_fit_option_table[rows].name)
+        rows++;
+    PV_TRY(pv__alloc(ctx, rows, sizeof *given, &given));
+    for (size_t i = 0; i < rows; i++)
+        if (pv_settings_given(settings, pv_fit_option_table[i].name))
+            given[n++] = pv_fit_option_table[i].name;
+    pv_fit_options own = *options;
+    own.loss = (int)pv_fit_loss(options, roles && roles->matched);
+    pv_status status = pv_fit_check(ctx, &own, sample, given, n);
+    pv__free(ctx, given);
+    return status;
+}
+
+/* ---- with the data ----------------------------------------------------------------------------------------------- */
+
+pv_status pv__plan_data(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, pv__plan *plan) {
+    pv_fit_options *o = &plan->options;
+    if (o->rate == 0)
+        o->rate = data->images ? 2e-4 : 0.01;
+    o->loss = (int)pv_fit_loss(o, data->matched);
+    plan->facts = pv__facts_of_options(ctx, o, plan->images, o->sample != NULL) | pv__facts_of_data(schema, data, o);
+    return pv__rules_check(ctx, o, plan->facts);
+}
+
+/* ---- with the population ----------------------------------------------------------------------------------------- */
+
+static pv_status settle_batch(pv_ctx *ctx, size_t n, pv__plan *plan) {
+    enum { USUAL = 32 };
+    const char *text = plan->options.batch;
+    if (strcmp(text, "auto") == 0 && plan->images)
+        plan->batch = n < USUAL ? n : USUAL;
+    if (plan->batch > n)
+        return pv__fail(ctx, PV_ERR_USAGE, "`batch=%s`: there are only %zu rows;\nuse fewer, or full", text, n);
+    return PV_OK;
+}
+
+static pv_status settle_match(pv_ctx *ctx, const pv_model *model, bool stated, pv__plan *plan) {
+    plan->match = (pv_match)plan->options.match;
+    if (plan->match == PV_MATCH_NONE)
+        return PV_OK;
+    if (pv_loss_of_design(pv__plan_loss(plan)))
+        return pv__fail(ctx, PV_ERR_USAGE, "`match=full`: `loss=%s` has no prevalence to match; leave `match` out",
+                        pv_loss_name(pv__plan_loss(plan)));
+    if (!pv__model_is_free(model))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`match=full` moves each label's odds, which thresholds of ordered labels cannot:\nleave it "
+                        "out");
+    if (!stated)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`match=full` needs a stated `prevalence`, and no `population-sample`:\nleave `match` out");
+    return PV_OK;
+}
+
+bool pv__plan_has_two(const pv__plan *p, bool linear, bool sample) {
+    return pv__plan_is_profile(p) && linear && !sample && p->batch == 0 && p->has_prevalence &&
+           p->population.prevalence_n > 0 && !(p->map && p->prior.kind == PV_PRIOR_LAPLACE);
+}
+
+/* `infer=robust`, and weights or clusters, which only some ways of inference take. */
+static pv_status check_variances(pv_ctx *ctx, const pv__plan_rows *rows, const pv__plan *plan, bool stated,
+                                 bool linear) {
+    const pv_fit_options *o = &plan->options;
+    bool sandwich = o->infer == PV_INFER_ROBUST, points = sandwich || o->infer <= PV_INFER_ML;
+    bool plain = pv_loss_of_design(pv__plan_loss(plan)) && plan->batch == 0;
+    bool profile = pv__plan_is_profile(plan) && stated && plan->batch == 0;
+    if (sandwich && !((profile || plain) && linear))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`infer=robust` is for `model=linear` in the full batch, with `loss=plain`, or with `loss=ig`, "
+                        "`marginal=profile` and a stated prevalence:\nchoose another `infer`, or change these");
+    if ((rows->sampling || rows->design->cluster) && !points)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`infer=%s` takes %s are not: its intervals would be too narrow.\nUse `infer=robust`%s",
+                        pv_inference_name((pv_inference)o->infer),
+                        rows->design->cluster ? "rows as independent, which those of a cluster"
+                                              : "weights as counts, which sampling weights",
+                        rows->design->cluster ? "" : ", or `weights-are=counts` if they are counts");
+    return PV_OK;
+}
+
+/* Which estimate is wanted, and whether the options allow it. */
+static pv_status settle_weighting(pv_ctx *ctx, const pv__plan_rows *rows, pv__plan *plan) {
+    const pv_fit_options *o = &plan->options;
+    bool linear = pv_model_has_coefficients(rows->model) && !plan->images, sample = rows->labelled < rows->n;
+    bool stated = plan->has_prevalence && !sample && plan->population.prevalence_n > 0;
+    bool sandwich = o->infer == PV_INFER_ROBUST, points = sandwich || o->infer <= PV_INFER_ML;
+    bool plain = pv_loss_of_design(pv__plan_loss(plan)) && plan->batch == 0;
+    bool two = pv__plan_has_two(plan, linear, sample);
+    PV_TRY(settle_match(ctx, rows->model, stated, plan));
+    PV_TRY(check_variances(ctx, rows, plan, stated, linear));
+    if (strcmp(o->weighting, "auto") == 0) {
+        plan->use = sandwich                          ? PV_ESTIMATE_WEIGHTED
+                    : o->infer == PV_INFER_MAP && two ? PV_ESTIMATE_COMBINED
+                                                      : PV_ESTIMATE_EFFICIENT;
+        return PV_OK;
+    }
+    if (strcmp(o->weighting, "0") != 0 && strcmp(o->weighting, "1") != 0)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`weighting=%s`: 'auto', 0 (the efficient estimate) or 1 (the weighted estimate)",
+                        o->weighting);
+    plan->use = *o->weighting == '1' ? PV_ESTIMATE_WEIGHTED : PV_ESTIMATE_EFFICIENT;
+    if (plan->use == PV_ESTIMATE_WEIGHTED && !(two && points))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`weighting=1` is for `model=linear` with `loss=ig`, `marginal=profile` and a stated "
+                        "prevalence, in the full batch, and `infer=map`, ml or robust:\nleave it out, or change these");
+    if (plan->use == PV_ESTIMATE_EFFICIENT && sandwich && !plain)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`weighting=0`: `infer=robust` is the weighted estimate; choose `infer=ml`, or leave it out");
+    return PV_OK;
+}
+
+/* ---- posteriors -------------------------------------------------------------------------------------------------- */
+
+enum { DENSE_PARAMS_MAX = 1000, HEAD_PARAMS_MAX = 2000 };
+
+bool pv__plan_is_last_layer(const pv__plan *plan, const pv_model *model) {
+    if (plan->options.infer != PV_INFER_LAPLACE || !pv__model_hidden(model))
+        return false;
+    return plan->images || plan->batch > 0 || pv_model_params(model) > DENSE_PARAMS_MAX;
+}
+
+/* Refuses posteriors that have no finite integral, or cannot be followed. */
+static pv_status check_posterior(pv_ctx *ctx, const pv__plan_rows *rows, const pv__plan *plan) {
+    static const double thinnest = 1e5; /* observations of the prevalence for each of a row */
+    const pv_fit_options *o = &plan->options;
+    size_t params = pv_model_params(rows->model);
+    size_t head = ((size_t)rows->model->classes - 1) * (pv__model_hidden(rows->model) + 1);
+    bool corrects = pv_loss_has_marginal(pv__plan_loss(plan)), last = pv__plan_is_last_layer(plan, rows->model);
+    if (last && head > HEAD_PARAMS_MAX)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`infer=laplace` over the last layer is for at most %d of its parameters, this model has "
+                        "%zu:\nchoose a smaller last layer, or `infer=map`",
+                        (int)HEAD_PARAMS_MAX, head);
+    if (last)
+        return PV_OK;
+    double total = 0;
+    for (int y = 0; y < rows->design->classes; y++)
+        total += rows->mass[y];
+    if (corrects && o->marginal != PV_MARGINAL_PROFILE && plan->population.prevalence_n > thinnest * total)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`prevalence-n=%s` with `marginal=%s` leaves a posterior too thin to be followed (it lives on "
+                        "a surface):\nuse `marginal=profile`, or at most %.3g with these rows",
+                        o->prevalence_n, pv_marginal_name((pv_marginal)o->marginal), thinnest * total);
+    if (params > DENSE_PARAMS_MAX && o->infer != PV_INFER_VI)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`infer=%s` is for at most %d parameters, this model has %zu:\nuse `infer=vi`",
+                        pv_inference_name((pv_inference)o->infer), (int)DENSE_PARAMS_MAX, params);
+    return PV_OK;
+}
+
+/* ---- the last step ----------------------------------------------------------------------------------------------- */
+
+static pv__fact_set facts_of_population(const pv__plan *plan, const pv__plan_rows *rows) {
+    double n = plan->population.prevalence_n;
+    bool free_intercept = !plan->map || plan->intercept_prior.kind == PV_PRIOR_NONE;
+    return pv__fact_if(true, PV_FACT_READ) | pv__fact_if(isinf(n), PV_FACT_KNOWN) |
+           pv__fact_if(!(n > 0), PV_FACT_WEIGHTLESS) | pv__fact_if(free_intercept, PV_FACT_FREE) |
+           pv__fact_if(pv__plan_is_last_layer(plan, rows->model), PV_FACT_LAST_LAYER);
+}
+
+pv_status pv__plan_settle(pv_ctx *ctx, const pv__plan_rows *rows, pv__plan *plan) {
+    bool strata = rows->design->strata > 1;
+    plan->model = rows->model;
+    plan->facts |= pv__fact_if(strata, PV_FACT_STRATA) | pv__fact_if(rows->sampling, PV_FACT_SAMPLING) |
+                   pv__fact_if(rows->model->ordinal, PV_FACT_ORDINAL);
+    PV_TRY(settle_batch(ctx, rows->n, plan));
+    PV_TRY(pv__rules_check(ctx, &plan->options, plan->facts));
+    PV_TRY(pv__plan_population(ctx, rows, plan));
+    pv__warn_of_idle(ctx, plan);
+    plan->facts |= facts_of_population(plan, rows);
+    PV_TRY(pv__rules_check(ctx, &plan->options, plan->facts));
+    if (plan->batch > 0 && plan->map && plan->prior.kind == PV_PRIOR_LAPLACE)
+        pv__log(ctx, PV_LOG_WARNING, "`prior=laplace` with minibatches shrinks slopes without making any exactly zero");
+    if (plan->options.infer > PV_INFER_ML)
+        PV_TRY(check_posterior(ctx, rows, plan));
+    return settle_weighting(ctx, rows, plan);
+}
+
+void pv__plan_clear(pv_ctx *ctx, pv__plan *plan) {
+    pv__free(ctx, plan->prevalence);
+    plan->prevalence = plan->believed = NULL;
+}

@@ -83,7 +83,8 @@ static bool reads_alike(const char *a, const char *b) {
 
 /* Labels that read alike are one label in two spellings, most often. Where two are left they are rejected: nobody means
  * three labels by Yes, yes and no. */
-static pv_status check_spellings(pv_ctx *ctx, const pv_table *table, const pv__plan *plan, const pv_column *labels) {
+static pv_status check_spellings(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan,
+                                 const pv_column *labels) {
     enum { MOST = 20 };
     const char *first = NULL, *second = NULL;
     int32_t distinct = 0;

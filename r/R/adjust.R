@@ -71,7 +71,7 @@ adjust <- function(p, from, to, labels = NULL, positive = NULL, threads = NULL) 
     if (is.null(from)) refuse("`from` is missing: the prevalence that the probabilities were made for")
     if (!names_population(to)) check_population(to, "to")
     place <- if (names_population(to)) to else shares_of(session, to, given, "to")
-    said <- .Call(call_predict_probs, session, handle, from, place, 0.9, character(), character(), NULL, NULL)
+    said <- .Call(call_predict_probs, session, handle, from, place, 0.95, character(), character(), NULL, NULL)
     made <- like_given(said$p, given)
     attr(made, "inferred") <- new_inferred(said$inferred, given$labels)
     warn_if_weak(attr(made, "inferred"))
@@ -81,7 +81,7 @@ adjust <- function(p, from, to, labels = NULL, positive = NULL, threads = NULL) 
 
 infer_prevalence <- function(object, ...) UseMethod("infer_prevalence")
 
-infer_prevalence.default <- function(object, from, known = NULL, reference = NULL, weights = NULL, level = 0.9,
+infer_prevalence.default <- function(object, from, known = NULL, reference = NULL, weights = NULL, level = 0.95,
                                      method = c("exact", "vb", "em", "bbse"), dirichlet = NULL, seed = NULL, labels = NULL,
                                      positive = NULL, threads = NULL, ...) {
   if (missing(from)) refuse("`from` is missing: the prevalence that the probabilities were made for")
@@ -110,7 +110,7 @@ infer_prevalence.default <- function(object, from, known = NULL, reference = NUL
   }, threads)
 }
 
-infer_prevalence.prevail <- function(object, newdata, level = 0.9, ...) {
+infer_prevalence.prevail <- function(object, newdata, level = 0.95, ...) {
   if (missing(newdata)) refuse("`newdata` is missing: the rows whose prevalence is wanted")
   check_level(level)
   risk_matrix(object, newdata, "unknown", level, list(...))$inferred

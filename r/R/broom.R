@@ -2,8 +2,7 @@
 
 tidy.prevail <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE, ...) {
   rows <- summary_rows(x, conf.level)
-  none <- function(values) ifelse(is.nan(values), NA_real_, values)
-  made <- data.frame(term = rows$term, estimate = rows$estimate, std.error = none(rows$sd), statistic = none(rows$z), p.value = none(rows$p_value))
+  made <- data.frame(term = rows$term, estimate = rows$estimate, std.error = na(rows$sd), statistic = na(rows$z), p.value = na(rows$p_value))
   if (length(x$labels) > 2 && !isTRUE(x$terms_of$equations == 1)) made <- cbind(y.level = rows$label, made)
   if (conf.int) {
     made$conf.low <- rows$lo

@@ -29,7 +29,7 @@ new_evaluation <- function(handle, level, target) {
   made
 }
 
-evaluate.prevail <- function(object, newdata = NULL, population = NULL, stated_for = "population", positive = NULL, level = 0.9,
+evaluate.prevail <- function(object, newdata = NULL, population = NULL, stated_for = "population", positive = NULL, level = 0.95,
                              bootstrap = -1, seed = 1, ...) {
   refuse_dots("evaluate", list(...), names(formals()), c(prevalence = "the argument is `population`"))
   if (isTRUE(object$relative)) refuse("a fit to matched sets knows odds ratios alone, and no risks to be judged")
@@ -73,7 +73,7 @@ new_weights <- function(fit, rows) {
 }
 
 evaluate.default <- function(object, p, prevalence = NULL, stated_for = NULL, weights = NULL, labels = NULL, positive = NULL,
-                             level = 0.9, bootstrap = -1, seed = 1, target = NULL, threads = NULL, ...) {
+                             level = 0.95, bootstrap = -1, seed = 1, target = NULL, threads = NULL, ...) {
   refuse_dots("evaluate", list(...), names(formals()), c(population = "the argument is `prevalence`, that of the probabilities"))
   y <- object
   if (missing(p)) refuse("`p` is missing: evaluate(y, p), labels and probabilities; or evaluate(fit, newdata)")

@@ -12,28 +12,26 @@ prevail <- function(formula, data, prevalence = NULL, weights, subset, na.action
   terms <- attr(frame, "terms")
   outcome <- make_outcome(stats::model.response(frame), column_name(made$formula[[2]]), positive)
   x <- feature_matrix(terms, frame, contrasts)
+  aliased <- aliased_columns(x, given)
   weights <- check_weights(stats::model.weights(frame), rownames(frame))
   offset <- frame_offset(frame)
   target <- target_name(made$formula, c(colnames(x), names(made$columns)))
   clash <- intersect(colnames(outcome$counts), c(colnames(x), names(made$columns)))
   if (length(clash)) refuse(clash[1], " is on both sides of the formula")
   columns <- design_columns(made, colnames(x))
-  tables <- list(prevalence_by = prevalence_by, phase_one = phase_one)
+  tables <- list(prevalence_by = prevalence_by, phase_one = people_counted(phase_one))
   options <- fit_options(given, prevalence, outcome, made, columns, tables, !is.null(population_sample), target, weights,
     offset, label_order(given, stats::model.response(frame), outcome))
-  data <- list(x = x, outcome = outcome, weights = weights, offset = offset, columns = columns, target = target)
+  data <- list(x = but(x, aliased), outcome = outcome, weights = weights, offset = offset, columns = columns, target = target)
   sample <- population_rows(population_sample, terms, frame, contrasts, columns, call)
 
   fit <- structure(class = "prevail", list(
     call = call, formula = made$formula, terms = terms, xlevels = stats::.getXlevels(terms, frame),
-    contrasts = attr(x, "contrasts"), assign = attr(x, "assign"), na.action = attr(frame, "na.action"),
-    target = target, design_terms = design_expressions(call, made), options = options, tables = tables, threads = threads
+    contrasts = attr(x, "contrasts"), assign = stats::setNames(attr(x, "assign"), colnames(x)), na.action = attr(frame, "na.action"),
+    target = target, design_terms = design_expressions(call, made, columns), options = options, tables = tables, threads = threads,
+    aliased = aliased
   ))
-  handle <- with_session(function(session) {
-    rows <- training_table(session, data)
-    sample <- if (!is.null(sample)) new_table(session, "population_sample", sample$x, sample$columns)
-    with_tables(options, tables, function(texts) .Call(call_learn, session, rows, sample, texts$names, texts$texts))
-  }, threads, verbose)
+  handle <- learn(fit, data, sample, verbose)
   fit <- describe(fit, handle, colnames(x))
   fit$counts <- !is.null(outcome$counts)
   fit$sampled <- !is.null(sample)
@@ -55,8 +53,8 @@ design_columns <- function(made, taken) {
   columns
 }
 
-design_expressions <- function(call, made) {
-  list(roles = made$roles, names = names(made$columns), call = as.list(call)[intersect(names(call), design_arguments)])
+design_expressions <- function(call, made, columns) {
+  list(roles = made$roles, names = names(made$columns), columns = names(columns), call = as.list(call)[intersect(names(call), design_arguments)])
 }
 
 # The values of all options but tables, named as the arguments are.
@@ -65,6 +63,7 @@ fit_options <- function(given, prevalence, outcome, made, columns, tables, sampl
   known <- sampled || !is.null(prevalence) || !is.null(given[["subcohort"]]) || any(lengths(tables) > 0)
   if (!known && !"matched" %in% made$roles && is.null(given[["loss"]])) given[["loss"]] <- "plain"
   if (is.null(given[["constant"]])) given[["constant"]] <- "drop"
+  for (name in names(tables)) given[[name]] <- if (is.data.frame(tables[[name]])) name else tables[[name]]
   own <- list(target = target)
   if (!is.null(outcome$counts)) own$target <- paste(colnames(outcome$counts), collapse = "/")
   if (length(outcome$labels) == 2 && is.null(outcome$counts)) own$positive <- outcome$positive
@@ -79,21 +78,75 @@ fit_options <- function(given, prevalence, outcome, made, columns, tables, sampl
   c(own, given)
 }
 
-# Runs `work` with the names and texts of options; those that are data frames are files for as long as it takes.
-with_tables <- function(options, tables, work) {
-  files <- character()
-  on.exit(unlink(files))
-  for (name in names(tables)) {
-    value <- tables[[name]]
-    if (is.data.frame(value)) {
-      path <- tempfile(paste0(name, "-"), fileext = ".csv")
-      files <- c(files, path)
-      utils::write.csv(value, path, row.names = FALSE, na = "")
-      value <- path
+# As update.default(), but strata that are taken out of the formula stay out of the model.
+update.prevail <- function(object, formula., ..., evaluate = TRUE) {
+  if (is.null(object$call)) refuse("a model that was read from a file has no call to update")
+  call <- object$call
+  if (!missing(formula.)) {
+    call$formula <- stats::update.formula(object$formula, formula.)
+    left <- all.vars(stats::terms(call$formula, data = object$model))
+    of <- object$design_terms
+    for (name in of$names[of$roles == "strata"]) {
+      if (!all(all.vars(str2lang(name)) %in% left)) call$formula[[3]] <- call("-", call$formula[[3]], str2lang(name))
     }
-    options[[name]] <- value
   }
-  work(option_texts(options))
+  extras <- match.call(expand.dots = FALSE)$...
+  for (name in names(extras)) call[[name]] <- extras[[name]]
+  if (evaluate) eval(call, parent.frame()) else call
+}
+
+# The library's model of the data, by the options of `fit`. sample: rows of the population.
+learn <- function(fit, data, sample = NULL, verbose = FALSE) {
+  with_session(function(session) {
+    rows <- training_table(session, data)
+    sample <- if (!is.null(sample)) new_table(session, "population_sample", sample$x, sample$columns)
+    texts <- option_texts(fit$options)
+    .Call(call_learn, session, rows, sample, stated_table(session, fit), texts$names, texts$texts)
+  }, fit$threads, verbose)
+}
+
+# The data frame among prevalence_by and phase_one as a table of the library, its columns under the library's names; NULL: there
+# is none.
+stated_table <- function(session, fit) {
+  theirs <- c(fit$design_terms$names, column_name(fit$formula[[2]]))
+  ours <- c(fit$design_terms$columns, fit$target)
+  for (name in names(fit$tables)) {
+    data <- fit$tables[[name]]
+    if (is.data.frame(data)) {
+      at <- match(names(data), theirs)
+      names(data)[!is.na(at)] <- ours[at[!is.na(at)]]
+      return(.Call(call_table, session, name, as.double(nrow(data)), NULL, 0L, Map(as_column, as.list(data), names(data))))
+    }
+  }
+  NULL
+}
+
+# The cohort's counts: also as table() or xtabs() has them, or as.data.frame() of these.
+people_counted <- function(phase_one) {
+  if (is.table(phase_one)) phase_one <- as.data.frame(phase_one)
+  if (is.data.frame(phase_one) && !"count" %in% names(phase_one)) names(phase_one)[names(phase_one) == "Freq"] <- "count"
+  phase_one
+}
+
+but <- function(x, columns) if (length(columns)) x[, !colnames(x) %in% columns, drop = FALSE] else x
+
+# Columns that are linear combinations of those before them, as glm finds them. Those of some rows being independent, all are.
+# Where columns outnumber rows, or with an option `collinear`, the library decides.
+aliased_columns <- function(x, given) {
+  linear <- is.null(given[["model"]]) || grepl("^(auto|linear|ordinal)", as.character(given[["model"]])[1])
+  if (!linear || !is.null(given[["collinear"]])) return(character())
+  if (anyNA(x)) x <- x[stats::complete.cases(x), , drop = FALSE]
+  n <- nrow(x)
+  if (n <= ncol(x)) return(character())
+  some <- 4 * ncol(x) + 200
+  repeat {
+    part <- if (some < n) x[unique(round(seq(1, n, length.out = some))), , drop = FALSE] else x
+    if (!all(is.finite(part))) return(character()) # the library has a message
+    found <- qr(part, tol = 1e-11)
+    if (found$rank == ncol(x)) return(character())
+    if (some >= n) return(colnames(x)[found$pivot[seq(found$rank + 1, ncol(x))]])
+    some <- 16 * some
+  }
 }
 
 # Levels of a factor are the labels in their order, the first of three or more being the reference; the library is told where it
@@ -153,7 +206,7 @@ describe <- function(fit, handle, x) {
   fit$estimate <- facts$estimate
   fit$hausman <- facts$hausman
   fit$features <- facts$features
-  same <- c("loss", "stop", "iterations", "rows", "dropped", "seed", "loss_value", "relative", "images")
+  same <- c("risk_df", "loss", "stop", "iterations", "rows", "dropped", "seed", "loss_value", "relative", "images")
   fit[same] <- facts[same]
   fit$observations <- facts$prevalence_n # `$` matches beginnings of names: this must not be read as the prevalence
   fit$architecture <- facts$model

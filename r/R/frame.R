@@ -53,6 +53,7 @@ make_frame <- function(call, env, missing = NULL) {
   at <- if (is.null(environment(formula))) env else environment(formula)
   designs <- lapply(stats::setNames(nm = design_arguments), function(name) design_terms(name, call[[name]], data, at))
   designs <- designs[!vapply(designs, is.null, NA)]
+  formula <- with_strata(formula, designs$strata, data, at)
   check_variables(call, data)
   keep <- match(c("subset", "weights", "offset"), names(call), 0L)
   # Names in the place of values, so that an error of model.frame() does not print the data.
@@ -72,6 +73,19 @@ make_frame <- function(call, env, missing = NULL) {
   columns <- lapply(seq_along(extra), function(i) frame[[paste0("(design", i, ")")]])
   roles <- rep(names(designs), lengths(designs))
   list(frame = frame, columns = stats::setNames(columns, names(extra)), roles = roles, formula = formula)
+}
+
+# The formula with the strata as columns of the model: within a stratum the prevalence is its own, and a model without the
+# stratum spreads it over the other columns. A formula that names the variable decides by itself: `- sex` leaves it out.
+with_strata <- function(formula, strata, data, env) {
+  named <- all.vars(stats::terms(formula, data = data))
+  for (term in strata) {
+    own <- all.vars(term)
+    if (length(own) && all(own %in% c(named, all.vars(formula[[3]])))) next
+    if (is.numeric(eval(term, data, env))) term <- call("factor", term)
+    formula[[3]] <- call("+", formula[[3]], term)
+  }
+  formula
 }
 
 # What R says of a formula, as an error of ours: a variable that is not there with the one that may be meant.
@@ -189,7 +203,6 @@ feature_matrix <- function(terms, frame, contrasts, xlev = NULL) {
     refuse("the formula has no intercept, and the prevalence is in it: leave out `- 1` and `+ 0`")
   }
   x <- tryCatch(stats::model.matrix(terms, frame, contrasts.arg = contrasts, xlev = xlev), error = function(e) refuse_frame(e, frame))
-  if (ncol(x) < 2) refuse("the formula has no columns to learn from on its right side")
   if (!is.double(x)) storage.mode(x) <- "double"
   x
 }

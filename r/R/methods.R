@@ -24,7 +24,22 @@ headline <- function(fit) {
   of <- if (isTRUE(fit$loaded)) fit$target_column else label_of(fit)
   c(paste0(of, ": ", stated), paste0(paste(how, collapse = ", "), "; ", format(fit$rows, big.mark = ","), " rows",
     if (fit$dropped > 0) paste0(", ", fit$dropped, " dropped"), "; ", fit$stop), estimate_text(fit),
-    if (length(fit$na.action)) paste0("(", stats::naprint(fit$na.action), ")"))
+    strata_text(fit), if (length(fit$na.action)) paste0("(", stats::naprint(fit$na.action), ")"),
+    if (length(fit$aliased)) paste0("(", length(fit$aliased), " not defined because of singularities)"))
+}
+
+# Whether the strata that rows were sampled in are in the model.
+strata_text <- function(fit) {
+  of <- fit$design_terms
+  names <- of$names[of$roles == "strata"]
+  if (!length(names)) return(NULL)
+  inside <- strata_in_model(fit, names)
+  paste0("strata: ", paste0(names, ifelse(inside, " (in the model)", " (not in the model)"), collapse = ", "))
+}
+
+strata_in_model <- function(fit, names) {
+  inside <- unlist(lapply(attr(fit$terms, "term.labels"), function(label) all.vars(str2lang(label))))
+  vapply(names, function(name) all(all.vars(str2lang(name)) %in% inside), NA)
 }
 
 # Of a prevalence that was stated as an interval.
@@ -105,19 +120,23 @@ check_level <- function(level, name = "level") {
 
 percents <- function(level) paste(format(100 * c((1 - level) / 2, 1 - (1 - level) / 2), trim = TRUE, digits = 3), "%")
 
-confint.prevail <- function(object, parm, level = 0.95, ...) {
+confint.prevail <- function(object, parm, level = 0.95, type = c("wald", "profile"), ...) {
+  type <- choose_one(type, c("wald", "profile"), "type")
   refuse_dots("confint", list(...), names(formals()))
-  rows <- summary_rows(object, level)
-  made <- cbind(rows$lo, rows$hi)
-  dimnames(made) <- list(rows$term, percents(level))
-  if (missing(parm)) return(made)
+  need_coefficients(object)
+  terms <- names(object$coefficients)
+  if (missing(parm)) parm <- terms
   if (is.character(parm)) {
-    lost <- setdiff(parm, rows$term)
-    if (length(lost)) refuse("`parm`: there is no coefficient ", lost[1], "; there are ", paste(rows$term, collapse = ", "))
-  } else if (is.numeric(parm) && any(abs(parm) > nrow(made))) {
-    refuse("`parm`: there are ", nrow(made), " coefficients")
+    lost <- setdiff(parm, terms)
+    if (length(lost)) refuse("`parm`: there is no coefficient ", lost[1], "; there are ", paste(terms, collapse = ", "))
+  } else if (is.numeric(parm) && any(abs(parm) > length(terms))) {
+    refuse("`parm`: there are ", length(terms), " coefficients")
   }
-  made[parm, , drop = FALSE]
+  parm <- stats::setNames(nm = terms)[parm]
+  rows <- summary_rows(object, level)[parm, ]
+  made <- if (type == "wald") cbind(rows$lo, rows$hi) else profile_intervals(object, rows, level)
+  dimnames(made) <- list(rows$term, percents(level))
+  made
 }
 
 odds_ratios <- function(object, level = 0.95) {
@@ -141,14 +160,12 @@ summary.prevail <- function(object, level = 0.95, ...) {
     design = object$design, rows = object$rows, checks = diagnose(object), reference = reference_text(object))
   if (!is.null(object$coefficients)) {
     rows <- summary_rows(object, level)
-    table <- cbind(rows$estimate, rows$sd, rows$odds_ratio, rows$odds_ratio_lo, rows$odds_ratio_hi)
-    colnames(table) <- c("Estimate", if (isTRUE(attr(rows, "has_errors"))) "Std. Error" else "Std. dev.", "Odds ratio", percents(level))
-    if (attr(rows, "has_tests")) {
-      table <- cbind(table, `z value` = rows$z, `Pr(>|z|)` = rows$p_value)
-    }
-    rownames(table) <- rows$term
-    made$coefficients <- table
-    if (all(is.na(table[, 2]))) made$no_errors <- object$no_covariance
+    made$coefficients <- cbind(Estimate = rows$estimate, `Std. Error` = rows$sd, `z value` = na(rows$z), `Pr(>|z|)` = na(rows$p_value))
+    made$odds_ratios <- cbind(rows$odds_ratio, rows$odds_ratio_lo, rows$odds_ratio_hi)
+    dimnames(made$odds_ratios) <- list(rows$term, c("Odds ratio", percents(level)))
+    rownames(made$coefficients) <- rows$term
+    made$aliased <- stats::setNames(is.na(rows$estimate), rows$term)
+    if (all(is.na(rows$sd))) made$no_errors <- object$no_covariance
   }
   structure(made, class = "summary.prevail")
 }
@@ -159,10 +176,13 @@ print.summary.prevail <- function(x, digits = max(3L, getOption("digits") - 3L),
   if (!is.null(x$coefficients)) {
     cat("\nCoefficients, and odds ratios with ", format(100 * x$level), " % intervals",
       if (!is.null(x$reference)) paste0(", against ", x$reference), ":\n", sep = "")
-    shown <- x$coefficients
-    shown[] <- each(x$coefficients, digits)
-    if ("Pr(>|z|)" %in% colnames(shown)) shown[, "Pr(>|z|)"] <- p_text(x$coefficients[, "Pr(>|z|)"])
+    shown <- cbind(x$coefficients[, 1:2, drop = FALSE], x$odds_ratios, x$coefficients[, 3:4, drop = FALSE])
+    p <- p_text(shown[, "Pr(>|z|)"])
+    shown[] <- each(shown, digits)
+    shown[, "Pr(>|z|)"] <- p
+    if (all(p == "")) shown <- shown[, 1:5, drop = FALSE]
     print(shown, quote = FALSE, right = TRUE)
+    if (all(p == "")) cat("(tests are for fits without a prior: infer = \"ml\" or \"robust\")\n")
     if (!is.null(x$no_errors)) cat("(no standard errors: ", x$no_errors, ")\n", sep = "")
   }
   failed <- x$checks[!x$checks$ok, ]
@@ -172,6 +192,8 @@ print.summary.prevail <- function(x, digits = max(3L, getOption("digits") - 3L),
   }
   invisible(x)
 }
+
+na <- function(values) ifelse(is.nan(values), NA_real_, values)
 
 # Each number with so many digits of its own; nothing for NA.
 each <- function(values, digits) {
@@ -209,8 +231,8 @@ model.matrix.prevail <- function(object, data = NULL, ...) {
   stats::model.matrix(stats::delete.response(object$terms), frame, contrasts.arg = object$contrasts, xlev = object$xlevels)
 }
 
-# Of the rows as they are: of the design, not of the population.
-observed_rows <- function(object) {
+# Outcomes, how many they are, and risks: by default those of the design, whose rows these are.
+observed_rows <- function(object, population) {
   if (length(object$labels) != 2) refuse("residuals are for two labels, and there are ", length(object$labels))
   if (isTRUE(object$relative)) refuse("a fit to matched sets has no risks, and so no residuals")
   frame <- model.frame.prevail(object)
@@ -225,13 +247,13 @@ observed_rows <- function(object) {
   }
   weight <- stats::model.weights(frame)
   if (!is.null(weight)) n <- n * weight
-  list(y = y, n = n, p = risk_matrix(object, NULL, "design")$p[, 2], names = rownames(frame))
+  list(y = y, n = n, p = risk_matrix(object, NULL, population)$p[, 2], names = rownames(frame))
 }
 
-residuals.prevail <- function(object, type = c("deviance", "pearson", "response"), ...) {
+residuals.prevail <- function(object, type = c("deviance", "pearson", "response"), population = "design", ...) {
   type <- choose_one(type, c("deviance", "pearson", "response"), "type")
   refuse_dots("residuals", list(...), names(formals()))
-  rows <- observed_rows(object)
+  rows <- observed_rows(object, population)
   y <- rows$y
   p <- as.vector(rows$p)
   value <- switch(type,
@@ -245,7 +267,10 @@ residuals.prevail <- function(object, type = c("deviance", "pearson", "response"
   stats::naresid(object$na.action, stats::setNames(value, rows$names))
 }
 
-fitted.prevail <- function(object, ...) predict.prevail(object)
+fitted.prevail <- function(object, population = "design", ...) {
+  refuse_dots("fitted", list(...), names(formals()))
+  predict.prevail(object, population = population)
+}
 
 deviance.prevail <- function(object, ...) sum(residuals.prevail(object, "deviance")^2, na.rm = TRUE)
 
@@ -255,8 +280,60 @@ logLik.prevail <- function(object, ...) {
     refuse("a likelihood belongs to a fit without a prior: `infer=ml`")
   }
   if (object$loss == "iw") refuse("`loss=iw` has weights in the place of a likelihood; ig and plain have one")
+  how <- fit_option(object, "weights_are")
+  if (how == "sampling" || how == "auto" && !is.null(object$weights) && any(object$weights != round(object$weights))) {
+    refuse("sampling weights have no likelihood; whole numbers, or `weights_are = \"counts\"`, are how often a row counts")
+  }
   df <- sum(!is.na(object$coefficients))
   structure(-object$loss_value, df = df, nobs = object$rows, class = "logLik")
+}
+
+# Where the profile likelihood of a coefficient is so much below its maximum: the coefficient is an offset, and the others are
+# fitted again. rows: of the summary.
+profile_intervals <- function(object, rows, level) {
+  top <- as.numeric(logLik(object))
+  if (length(object$labels) != 2) refuse("type = \"profile\" is for two labels")
+  data <- training_data(object)
+  drop <- stats::qchisq(level, 1)
+  one <- function(i) {
+    name <- rows$term[i]
+    if (is.na(rows$estimate[i]) || name == "(Intercept)" && object$loss != "plain") return(c(NA_real_, NA_real_))
+    log_likelihood <- if (name == "(Intercept)") profile_of_intercept(data) else function(at) {
+      part <- data
+      part$x <- but(data$x, name)
+      part$offset <- at * data$x[, name] + (data$offset %or% 0)
+      -refit_loss(object, part)
+    }
+    below <- function(at) 2 * (top - log_likelihood(at)) - drop
+    vapply(c(-1, 1), function(side) {
+      step <- side * rows$sd[i] * sqrt(drop)
+      far <- rows$estimate[i] + step
+      for (k in 1:20) {
+        if (below(far) > 0) break
+        step <- 1.5 * step
+        far <- far + step
+        if (k == 20) return(side * Inf)
+      }
+      stats::uniroot(below, sort(c(rows$estimate[i], far)), tol = 1e-10 * (1 + abs(far)), maxiter = 200)$root
+    }, 0)
+  }
+  t(vapply(seq_len(nrow(rows)), one, c(0, 0)))
+}
+
+# No fit of the library is without an intercept.
+profile_of_intercept <- function(data) {
+  counts <- data$outcome$counts
+  n <- if (is.null(counts)) rep(1, nrow(data$x)) else rowSums(counts)
+  y <- if (is.null(counts)) as.numeric(as.integer(data$outcome$column) == match(data$outcome$positive, data$outcome$labels)) else
+    ifelse(n > 0, counts[, 1] / n, 0)
+  if (!is.null(data$weights)) n <- n * data$weights
+  x <- data$x[, -1, drop = FALSE]
+  function(at) {
+    offset <- at + (data$offset %or% 0)
+    eta <- if (ncol(x) == 0) rep_len(offset, length(y)) else suppressWarnings(stats::glm.fit(x, y, n, offset = rep_len(offset, length(y)),
+      family = stats::binomial(), control = list(epsilon = 1e-14, maxit = 100), intercept = FALSE))$linear.predictors
+    sum(n * (y * stats::plogis(eta, log.p = TRUE) + (1 - y) * stats::plogis(-eta, log.p = TRUE)))
+  }
 }
 
 # For step() and drop1(), of fits without a prior.
@@ -298,9 +375,47 @@ other_data <- function(a, b) {
   NULL
 }
 
+# Terms added one by one, as for glm; matched sets have -2 log L in the place of a deviance.
+sequential_anova <- function(fit) {
+  top <- logLik(fit)
+  data <- training_data(fit)
+  assign <- fit$assign[colnames(data$x)]
+  labels <- attr(fit$terms, "term.labels")
+  parts <- seq(0, length(labels))
+  loss <- vapply(parts, function(last) {
+    part <- data
+    part$x <- data$x[, assign <= last, drop = FALSE]
+    if (ncol(part$x) == ncol(data$x)) fit$loss_value else if (last == 0 && isTRUE(fit$relative)) loss_of_sets(fit, data) else
+      refit_loss(fit, part)
+  }, 0)
+  used <- vapply(parts, function(last) sum(assign <= last), 0) * max(1, length(fit$labels) - 1)
+  base <- if (isTRUE(fit$relative) || length(fit$labels) != 2) 2 * fit$loss_value else deviance(fit)
+  rest <- base + 2 * (loss - fit$loss_value)
+  step <- c(NA, diff(used))
+  change <- c(NA, -diff(rest))
+  made <- data.frame(Df = step, Deviance = change, `Resid. Df` = fit$rows - used, `Resid. Dev` = rest,
+    `Pr(>Chi)` = ifelse(step > 0, stats::pchisq(change, step, lower.tail = FALSE), NA), check.names = FALSE, row.names = c("NULL", labels))
+  structure(made, class = c("anova", "data.frame"), heading = paste0("Analysis of Deviance Table\n\nModel: ", fit$architecture,
+    ", loss ", fit$loss, "\n\nResponse: ", column_name(fit$formula[[2]]), "\n\nTerms added sequentially (first to last)\n\n"))
+}
+
+# Of matched sets whose rows are alike: any of them could be the cases.
+loss_of_sets <- function(fit, data) {
+  if (!is.null(data$offset) || !is.null(data$weights)) return(NA_real_)
+  set <- data$columns[[match("matched", fit$design_terms$roles)]]
+  cases <- tapply(as.integer(data$outcome$column) - 1, set, sum)
+  sum(lchoose(tabulate(set, nlevels(set)), cases))
+}
+
+# The loss of the same fit to other columns or offsets.
+refit_loss <- function(fit, data) {
+  if (!is.null(data$offset)) fit$options$offset <- offset_column
+  with_session(function(session) .Call(call_model_facts, session, learn(fit, data))$loss_value)
+}
+
 anova.prevail <- function(object, ..., test = "Chisq") {
   fits <- c(list(object), list(...))
-  if (length(fits) < 2) refuse("give at least two nested fits: anova(small, large)")
+  if (length(fits) < 2) return(sequential_anova(object))
   if (!all(vapply(fits, inherits, NA, "prevail"))) refuse("all must be fits of prevail()")
   rows <- vapply(fits, function(fit) fit$rows, 0)
   losses <- vapply(fits, function(fit) fit$loss, "")

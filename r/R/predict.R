@@ -84,8 +84,7 @@ design_of <- function(fit, frame, newdata, rows) {
   own <- grep("^\\(design[0-9]+\\)$", names(frame), value = TRUE)
   made <- list()
   for (name in wanted) {
-    i <- match(name, of$names)
-    if (is.na(i)) i <- match(sub("^strata\\((.*)\\)$", "\\1", name), of$names)
+    i <- match(name, of$columns)
     column <- if (is.null(newdata)) frame[[paste0("(design", i, ")")]] else {
       tryCatch(eval(str2lang(of$names[i]), newdata, environment(fit$formula)), error = function(e) NULL)
     }
@@ -143,26 +142,27 @@ risk_matrix <- function(fit, newdata, population, level = 0, unknown = list()) {
     inferred = new_inferred(said$inferred, fit$labels), prevalence = named(said$prevalence, fit$labels))
 }
 
-predict.prevail <- function(object, newdata = NULL, type = c("risk", "response", "link", "decision", "terms"), population = NULL,
-                            interval = NULL, costs = NULL, se.fit = FALSE, terms = NULL, method = NULL,
-                            dirichlet = NULL, seed = NULL, ...) {
-  type <- choose_one(type, c("risk", "response", "link", "decision", "terms"), "type")
-  if (type == "response") type <- "risk"
+prediction_types <- c("risk", "response", "probs", "link", "lp", "decision", "class", "terms")
+
+predict.prevail <- function(object, newdata = NULL, type = c("risk", "response", "probs", "link", "lp", "decision", "class", "terms"),
+                            population = NULL, interval = NULL, level = 0.95, costs = NULL, se.fit = FALSE, terms = NULL,
+                            method = NULL, dirichlet = NULL, seed = NULL, ...) {
+  type <- choose_one(type, prediction_types, "type")
+  type <- switch(type, response = "risk", lp = "link", type)
   refuse_dots("predict", list(...), names(formals()), c(prevalence = "the prevalence to predict for is `population`",
-    level = "the level of intervals is `interval`", unseen = no_unseen))
-  if (!identical(se.fit, FALSE) && type != "terms") {
-    refuse("`se.fit` is for type = \"terms\": the uncertainty of risks and log odds is had by `interval`, 0.95 say")
-  }
+    unseen = no_unseen))
   if (type == "terms") return(term_parts(object, newdata, se.fit, terms))
-  if (!is.null(interval)) check_level(interval, "interval")
+  if (is.null(interval) && !missing(level)) refuse("`level` is of intervals: give `interval` = ", level)
+  interval <- interval_level(interval, level)
   if (!is.null(costs) && type != "decision") refuse("`costs` are for type = \"decision\"")
-  if (!is.null(interval) && type == "decision") refuse("a decision has no interval; leave out `interval`")
-  said <- risk_matrix(object, newdata, population, interval %or% 0, list(method = method, dirichlet = dirichlet, seed = seed))
-  if (type == "decision") {
-    warn_if_weak(said$inferred)
-    return(decide(said$p, costs))
+  if ((se.fit || !is.null(interval)) && type %in% c("decision", "class", "probs")) {
+    refuse("type = \"", type, "\" has no interval; leave out `", if (se.fit) "se.fit" else "interval", "`")
   }
+  said <- risk_matrix(object, newdata, population, interval %or% 0, list(method = method, dirichlet = dirichlet, seed = seed))
+  warn_if_weak(said$inferred)
   fill <- function(value) if (is.null(newdata)) stats::napredict(object$na.action, value) else value
+  if (type %in% c("decision", "class")) return(decide(said$p, costs))
+  if (type == "probs") return(fill(said$p))
   two <- length(object$labels) == 2
   change <- if (type == "link") function(p) stats::qlogis(p) else identity
   estimate <- if (type == "link") said$log_p else said$p
@@ -179,8 +179,34 @@ predict.prevail <- function(object, newdata = NULL, type = c("risk", "response",
     list(fit = fill(estimate), lwr = fill(said$lo), upr = fill(said$hi))
   }
   if (!is.null(said$inferred)) attr(made, "inferred") <- said$inferred
-  warn_if_weak(said$inferred)
-  made
+  if (!se.fit) return(made)
+  if (type == "link" && !two) refuse("standard errors of logarithms are for two labels")
+  errors <- logit_errors(object, newdata, population)
+  errors <- if (type == "risk") said$p * (1 - said$p) * errors else errors
+  list(fit = made, se.fit = fill(if (two) errors[, 2] else errors), residual.scale = 1)
+}
+
+# `interval` is a level, or says that there is to be one: TRUE, or "confidence" as for lm.
+interval_level <- function(interval, level) {
+  check_level(level)
+  if (is.null(interval) || identical(interval, FALSE) || identical(interval, "none")) return(NULL)
+  if (isTRUE(interval) || identical(interval, "confidence")) return(level)
+  if (identical(interval, "prediction")) refuse("`interval` is of the risk: \"confidence\", or a level; a label to come has none")
+  check_level(interval, "interval")
+  interval
+}
+
+# Standard errors of the log odds of each label: half the library's interval by its quantile. Draws have the quantiles that a normal
+# distribution has at one standard deviation.
+logit_errors <- function(object, newdata, population) {
+  if (substr(population_text(object, population), 1, 6) %in% c("unknow", "counts")) {
+    refuse("`se.fit` is for a known population: `interval` has the uncertainty here")
+  }
+  level <- if (is.na(object$risk_df)) stats::pnorm(1) - stats::pnorm(-1) else 0.999
+  said <- risk_matrix(object, newdata, population, level)
+  quantile <- if (is.na(object$risk_df)) 1 else stats::qt(0.5 + level / 2, object$risk_df)
+  rest <- function(p, other) if (ncol(p) == 2) other[, 2:1] else 1 - p
+  (log(said$hi / rest(said$hi, said$lo)) - log(said$lo / rest(said$lo, said$hi))) / (2 * quantile)
 }
 
 `%or%` <- function(a, b) if (is.null(a)) b else a

@@ -9,7 +9,7 @@ training_data <- function(fit) {
   of <- fit$design_terms
   columns <- lapply(seq_along(of$names), function(i) as_categories(frame[[paste0("(design", i, ")")]], of$names[i]))
   columns <- design_columns(list(columns = stats::setNames(columns, of$names), roles = of$roles), fit$terms_of$terms)
-  x <- stats::model.matrix(fit$terms, frame, contrasts.arg = fit$contrasts)
+  x <- but(stats::model.matrix(fit$terms, frame, contrasts.arg = fit$contrasts), fit$aliased)
   if (!is.double(x)) storage.mode(x) <- "double"
   list(x = x, outcome = outcome, weights = stats::model.weights(frame), offset = frame_offset(frame), columns = columns,
     target = fit$target)
@@ -17,11 +17,11 @@ training_data <- function(fit) {
 
 cross_validate <- function(fit, data, options, how, lenient = FALSE) {
   how <- option_texts(how)
+  texts <- option_texts(options)
   with_session(function(session) {
     table <- training_table(session, data)
-    with_tables(options, fit$tables, function(texts) {
-      .Call(call_cross_validate, session, table, texts$names, texts$texts, how$names, how$texts, lenient)
-    })
+    known <- stated_table(session, fit)
+    .Call(call_cross_validate, session, table, known, texts$names, texts$texts, how$names, how$texts, lenient)
   }, fit$threads)
 }
 
@@ -34,7 +34,7 @@ cv_of_others <- function(object, ...) {
   refuse("`object` is not a fit of prevail(): cv(prevail(y ~ x, data, ...))")
 }
 
-cv.prevail <- function(object, folds = 3, repeats = 1, population = NULL, stated_for = NULL, level = 0.9, ...) {
+cv.prevail <- function(object, folds = 3, repeats = 1, population = NULL, stated_for = NULL, level = 0.95, ...) {
   refuse_dots("cv", list(...), names(formals()), c(prevalence = "the argument is `population`"))
   check_level(level)
   where <- population_text(object, population)

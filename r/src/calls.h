@@ -10,7 +10,7 @@
     X(session_end, 1)                                                                                                  \
     X(session_said, 1)                                                                                                 \
     X(table, 6)                                                                                                        \
-    X(learn, 5)                                                                                                        \
+    X(learn, 6)                                                                                                        \
     X(options, 0)                                                                                                      \
     X(about, 0)                                                                                                        \
     X(positive, 1)                                                                                                     \
@@ -36,7 +36,7 @@
     X(curve, 5)                                                                                                        \
     X(report, 8)                                                                                                       \
     X(metrics, 0)                                                                                                      \
-    X(cross_validate, 7)
+    X(cross_validate, 8)
 
 #define ARGUMENTS_0 void
 #define ARGUMENTS_1 SEXP

@@ -1,8 +1,9 @@
 /* Fits, and what options there are. */
 #include "calls.h"
 
-/* A model of a table; sample: a table of the population, or NULL. */
-SEXP call_learn(SEXP session, SEXP table, SEXP sample, SEXP names, SEXP texts) {
+/* A model of a table; sample: a table of the population, or NULL; known: what `prevalence_by` or `phase_one` holds, or
+ * NULL. */
+SEXP call_learn(SEXP session, SEXP table, SEXP sample, SEXP known, SEXP names, SEXP texts) {
     pv_ctx *ctx = session_ctx(session);
     SEXP settings_handle = PROTECT(handle_new(HANDLE_SETTINGS, R_NilValue));
     SEXP handle = PROTECT(handle_new(HANDLE_MODEL, R_NilValue));
@@ -11,6 +12,8 @@ SEXP call_learn(SEXP session, SEXP table, SEXP sample, SEXP names, SEXP texts) {
     need(session, pv_fit_settings_new(ctx, &settings));
     handle_set(settings_handle, settings);
     set_options(session, settings, names, texts);
+    if (known != R_NilValue) /* the settings are this function's own, and so is what they hold */
+        ((pv_fit_options *)pv_fit_options_of(settings))->known = handle_get(known, HANDLE_TABLE);
     const pv_table *rows = handle_get(table, HANDLE_TABLE);
     const pv_table *population = sample == R_NilValue ? NULL : handle_get(sample, HANDLE_TABLE);
     pv_status status = pv_learn_sampled(ctx, rows, population, settings, &model);

@@ -170,9 +170,9 @@ static void validation_settings(SEXP session, SEXP names, SEXP texts, SEXP how_n
     set_options(session, how, how_names, how_texts);
 }
 
-/* table: of the fit. lenient: options that do nothing with the loss at hand are at their defaults, not refused. Returns
- * a judgement of the held-out rows, and what the folds have in common. */
-SEXP call_cross_validate(SEXP session, SEXP table, SEXP names, SEXP texts, SEXP how_names, SEXP how_texts,
+/* table: of the fit; known: as for call_learn. lenient: options that do nothing with the loss at hand are at their
+ * defaults, not refused. Returns a judgement of the held-out rows, and what the folds have in common. */
+SEXP call_cross_validate(SEXP session, SEXP table, SEXP known, SEXP names, SEXP texts, SEXP how_names, SEXP how_texts,
                          SEXP lenient) {
     pv_ctx *ctx = session_ctx(session);
     SEXP fit_box = PROTECT(handle_new(HANDLE_SETTINGS, R_NilValue));
@@ -187,6 +187,8 @@ SEXP call_cross_validate(SEXP session, SEXP table, SEXP names, SEXP texts, SEXP 
         used = pv_fit_options_used(&used, false);
     else
         need(session, pv_fit_settings_check(ctx, handle_get(fit_box, HANDLE_SETTINGS), false));
+    if (known != R_NilValue)
+        used.known = handle_get(known, HANDLE_TABLE);
     const pv_validation_options *how = pv_validation_options_of(handle_get(how_box, HANDLE_SETTINGS));
     pv_roles roles = *pv_roles_of(handle_get(fit_box, HANDLE_SETTINGS));
     roles.prevalence = fit->prevalence;

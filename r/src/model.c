@@ -72,7 +72,7 @@ SEXP call_model_facts(SEXP session, SEXP handle) {
     size_t classes = (size_t)pv_classifier_classes(model);
     const pv_model *shape = pv_classifier_model(model);
     bool thresholds = pv_model_has_thresholds(shape), linear = pv_model_has_coefficients(shape);
-    named_list made = list_new(FACTS + 13);
+    named_list made = list_new(FACTS + 14);
     add_facts(&made, model);
     list_add(&made, "labels", new_texts(pv_classifier_labels(model), classes));
     list_add(&made, "features", feature_names(model));
@@ -96,6 +96,7 @@ SEXP call_model_facts(SEXP session, SEXP handle) {
     } else {
         list_add(&made, "coefficients", R_NilValue);
     }
+    list_add(&made, "risk_df", Rf_ScalarReal(model->spread && !model->posterior ? model->spread_df : NA_REAL));
     list_add(&made, "seconds_taken", Rf_ScalarReal(pv_classifier_number(model, PV_CLASSIFIER_SECONDS)));
     return list_done(&made);
 }

@@ -62,7 +62,9 @@ const pv_option pv_role_option_table[] = {
      "Columns that are exact linear combinations of others: name them and go on, refuse them, or keep them without a "
      "word. Without a prior they are refused, unless kept."},
     {"constant", PV_OPTION_CHOICE, offsetof(pv_roles, constant), "refuse", 0, 0, "refuse|drop", NULL,
-     "Columns with the same value in every row: refuse them, or leave them out and say so."},
+     "Columns with the same value in every row: refuse them, or leave them out and say so. If none is left, the model "
+     "is "
+     "an intercept."},
     {0}};
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
@@ -325,7 +327,7 @@ pv_status pv__encoding_learn(pv_ctx *ctx, const pv_table *table, const pv_roles 
         plan->feature[plan->features++] = c;
     }
     PV_GOTO(done, check_products(ctx, table, schema, category, plan));
-    if (plan->features == (plan->offset < n) && schema->terms == 0)
+    if (plan->features == (plan->offset < n) && schema->terms == 0 && roles->constant != PV_CONSTANT_DROP)
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                              "no column is left as a feature beside the target;\ncheck `features` and `exclude`");
 done:

@@ -149,7 +149,7 @@ static pv_status treat_constant(pv_ctx *ctx, const pv_table *table, const pv_rol
     pv_status status = PV_OK;
     char joined[320];
     pv__join(names, n, 5, joined, sizeof joined);
-    if (n > 0 && drop && (n + schema->offset < schema->sources || schema->terms > 0)) {
+    if (n > 0 && drop) {
         pv__log(ctx, PV_LOG_INFO, "%s: %s the same value in every row and %s left out: %s", table->source,
                 n == 1 ? "a column has" : "columns have", n == 1 ? "is" : "are", joined);
         drop_constant(ctx, plan, schema, code);

@@ -222,13 +222,18 @@ done:
     return status;
 }
 
+/* An intercept that the stated prevalence determines has a variance of 0, up to rounding. */
+static double root(double variance) {
+    return variance < 0 && variance > -1e-12 ? 0 : sqrt(variance);
+}
+
 pv_status pv__errors_of(pv_ctx *ctx, const pv_classifier *c, const double *covariance, double *errors) {
     size_t P = pv_model_params(c->model);
     double *made;
     PV_TRY(pv__alloc(ctx, P, P * sizeof *made, &made));
     pv_status status = to_coefficients(ctx, c, covariance, made);
     for (size_t a = 0; status == PV_OK && a < P; a++)
-        errors[a] = sqrt(made[a * (P + 1)]);
+        errors[a] = root(made[a * (P + 1)]);
     pv__free(ctx, made);
     return status;
 }
@@ -240,7 +245,7 @@ pv_status pv__set_errors(pv_ctx *ctx, const double *covariance, pv_classifier *c
     PV_TRY(pv__alloc(ctx, P * P, sizeof(double), &c->covariance));
     PV_TRY(to_coefficients(ctx, c, covariance, c->covariance));
     for (size_t a = 0; a < P; a++)
-        c->standard_error[a] = sqrt(c->covariance[a * (P + 1)]);
+        c->standard_error[a] = root(c->covariance[a * (P + 1)]);
     return PV_OK;
 }
 

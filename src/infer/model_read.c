@@ -278,8 +278,8 @@ static pv_status get_schema(const reader *r, pv_schema *schema) {
         return damaged(r, wrong);
     schema->offset = json_is_true(json_object_get(r->root, "offset"));
     const pv_source_column *first = schema->source;
-    if (schema->offset && !(pv__schema_plain(schema) > 0 && first->type == PV_COLUMN_NUMBER && first->sd == 1 &&
-                            !first->missing && schema->sources > 1))
+    if (schema->offset &&
+        !(pv__schema_plain(schema) > 0 && first->type == PV_COLUMN_NUMBER && first->sd == 1 && !first->missing))
         return damaged(r, "its offset is damaged");
     return pv__schema_name_features(r->ctx, schema);
 }

@@ -365,7 +365,7 @@ static void add_piece(size_t d, const double *piece, double *sums) {
 
 static pv_status describe_columns(pv_ctx *ctx, const pv__problem *problem, pv_reference *made) {
     size_t d = (size_t)pv_model_inputs(problem->model), size;
-    if (d > PV_REFERENCE_COLUMNS)
+    if (d == 0 || d > PV_REFERENCE_COLUMNS)
         return PV_OK;
     moments m = {.problem = problem, .d = d, .width = 2 + 4 * d};
     m.stride = 1 + problem->n / ENOUGH; /* means and variances of so many are as good as of all */

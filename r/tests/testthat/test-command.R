@@ -36,8 +36,8 @@ test_that("metrics are the command's", {
   rows <- tempfile(fileext = ".csv")
   save_model(fit, model)
   write_numbers(d[c("age", "dose", "case")], rows)
-  said <- paste(run_command("eval", model, rows, "--stated-for", "population", "--json", "--quiet"), collapse = " ")
-  ours <- evaluate(fit, d)$metrics
+  said <- paste(run_command("eval", model, rows, "--stated-for", "population", "--interval", "0.9", "--json", "--quiet"), collapse = " ")
+  ours <- evaluate(fit, d, level = 0.9)$metrics
   for (name in c("auc", "nell", "calibration_slope")) {
     found <- regmatches(said, regexec(paste0('"', name, '": *\\{ *"value": *([-0-9.e+]+), *"lo": *([-0-9.e+]+)'), said))[[1]]
     expect_printed(found[2:3], unname(unlist(ours[name, c("value", "lower")])))

@@ -9,7 +9,6 @@ test_that("mistakes are told with their remedy", {
   expect_input_error(prevail(case ~ age, d, prevalence = 0.1, target = "case"), "left side")
   expect_input_error(prevail(case ~ age, d, prevalence = 0.1, terms = "log(age)"), "formula")
   expect_input_error(prevail(~age, d, prevalence = 0.1), "left side")
-  expect_input_error(prevail(case ~ 1, d, prevalence = 0.1), "right side")
   expect_input_error(prevail(case ~ age - 1, d, prevalence = 0.1), "intercept")
   expect_input_error(prevail(case ~ age + strata(smoker), d, prevalence = 0.1), "matched")
   expect_input_error(prevail(I(case + 1 > 0) ~ age, d, prevalence = 0.1), "")

@@ -77,7 +77,7 @@ evaluate.default <- function(object, p, prevalence = NULL, stated_for = NULL, we
   refuse_dots("evaluate", list(...), names(formals()), c(population = "the argument is `prevalence`, that of the probabilities"))
   y <- object
   if (missing(p)) refuse("`p` is missing: evaluate(y, p), labels and probabilities; or evaluate(fit, newdata)")
-  if (is.null(labels) && NCOL(p) == 1) labels <- outcome_labels(y)
+  if (is.null(labels) && NCOL(p) == 1) labels <- outcome_labels(y, positive)
   given <- as_probabilities(p, labels, positive)
   if (is.null(stated_for)) stated_for <- if (is.null(prevalence)) "rows" else "population"
   options <- judge_options(stated_for, given$labels, NULL, level, bootstrap, seed)
@@ -90,8 +90,8 @@ evaluate.default <- function(object, p, prevalence = NULL, stated_for = NULL, we
   new_evaluation(handle, level, target)
 }
 
-outcome_labels <- function(y) {
-  found <- make_outcome(y, "y", NULL)
+outcome_labels <- function(y, positive) {
+  found <- make_outcome(y, "y", positive)
   if (length(found$labels) != 2) refuse("`p` has one column, and `y` has ", length(found$labels), " labels")
   found$labels
 }

@@ -41,6 +41,7 @@ prevail <- function(formula, data, prevalence = NULL, weights, subset, na.action
   if (is.null(positive)) warn_of_positive(fit, stats::model.response(frame))
   if (keep_frame) fit$model <- frame
   warn_of(fit)
+  warn_of_strata(fit, data)
   fit
 }
 
@@ -76,23 +77,6 @@ fit_options <- function(given, prevalence, outcome, made, columns, tables, sampl
   for (role in unique(made$roles)) own[[role]] <- paste(quoted(names(columns)[made$roles == role]), collapse = ",")
   if ("strata" %in% made$roles) own$exclude <- own$strata
   c(own, given)
-}
-
-# As update.default(), but strata that are taken out of the formula stay out of the model.
-update.prevail <- function(object, formula., ..., evaluate = TRUE) {
-  if (is.null(object$call)) refuse("a model that was read from a file has no call to update")
-  call <- object$call
-  if (!missing(formula.)) {
-    call$formula <- stats::update.formula(object$formula, formula.)
-    left <- all.vars(stats::terms(call$formula, data = object$model))
-    of <- object$design_terms
-    for (name in of$names[of$roles == "strata"]) {
-      if (!all(all.vars(str2lang(name)) %in% left)) call$formula[[3]] <- call("-", call$formula[[3]], str2lang(name))
-    }
-  }
-  extras <- match.call(expand.dots = FALSE)$...
-  for (name in names(extras)) call[[name]] <- extras[[name]]
-  if (evaluate) eval(call, parent.frame()) else call
 }
 
 # The library's model of the data, by the options of `fit`. sample: rows of the population.
@@ -269,6 +253,34 @@ warn_of_positive <- function(fit, response) {
 warn_of <- function(fit) {
   checks <- with_session(function(session) .Call(call_model_checks, session, model_handle(fit)))
   for (text in unique(checks$warning[nzchar(checks$warning)])) warn(text)
+}
+
+# The formula lists the features, as `--features` does. Stated strata that it does not mention may matter: the likelihood takes the
+# model for right within each. The same fit with an intercept for each stratum tells.
+warn_of_strata <- function(fit, data) {
+  of <- fit$design_terms
+  silent <- of$roles == "strata" & !vapply(of$names, function(name) any(all.vars(str2lang(name)) %in% all.vars(fit$terms)), NA)
+  stated <- any(lengths(fit$tables) > 0) || !is.null(fit$options[["subcohort"]])
+  if (!any(silent) || !stated || length(fit$labels) != 2 || is.null(fit$coefficients)) return(invisible())
+  if (fit_option(fit, "infer") %in% c("laplace", "vi", "hmc")) fit$options$infer <- NULL
+  levels <- stats::model.matrix(~., as.data.frame(data$columns[silent]))[, -1, drop = FALSE]
+  colnames(levels) <- paste0("(stratum)", seq_len(ncol(levels)))
+  data$x <- cbind(data$x, levels)
+  data$x <- but(data$x, aliased_columns(data$x, list()))
+  found <- tryCatch(suppressWarnings(with_session(function(session) {
+    model <- learn(fit, data)
+    list(beta = .Call(call_model_facts, session, model), covariance = .Call(call_model_covariance, session, model))
+  })), prevail_error = function(e) NULL)
+  at <- 1 + grep("^\\(stratum\\)", found$beta$features)
+  if (!length(at)) return(invisible())
+  beta <- found$beta$coefficients[at]
+  p <- stats::pchisq(sum(beta * solve(found$covariance[at, at], beta)), length(at), lower.tail = FALSE)
+  if (p < 0.01) {
+    warn(paste0("the strata ", paste(of$names[silent], collapse = ", "), " are not in the model, and the risk differs between them beyond ",
+      "its columns (p = ", format.pval(p, digits = 2, eps = 1e-16), "): its coefficients may be far off; add ",
+      paste0("factor(", of$names[silent], ")", collapse = " + "), " to the formula, or leave them out on purpose with ",
+      paste0("- ", of$names[silent], collapse = " ")))
+  }
 }
 
 # The model in the library's memory; made anew of its bytes after readRDS and the like.

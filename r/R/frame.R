@@ -53,7 +53,6 @@ make_frame <- function(call, env, missing = NULL) {
   at <- if (is.null(environment(formula))) env else environment(formula)
   designs <- lapply(stats::setNames(nm = design_arguments), function(name) design_terms(name, call[[name]], data, at))
   designs <- designs[!vapply(designs, is.null, NA)]
-  formula <- with_strata(formula, designs$strata, data, at)
   check_variables(call, data)
   keep <- match(c("subset", "weights", "offset"), names(call), 0L)
   # Names in the place of values, so that an error of model.frame() does not print the data.
@@ -73,19 +72,6 @@ make_frame <- function(call, env, missing = NULL) {
   columns <- lapply(seq_along(extra), function(i) frame[[paste0("(design", i, ")")]])
   roles <- rep(names(designs), lengths(designs))
   list(frame = frame, columns = stats::setNames(columns, names(extra)), roles = roles, formula = formula)
-}
-
-# The formula with the strata as columns of the model: within a stratum the prevalence is its own, and a model without the
-# stratum spreads it over the other columns. A formula that names the variable decides by itself: `- sex` leaves it out.
-with_strata <- function(formula, strata, data, env) {
-  named <- all.vars(stats::terms(formula, data = data))
-  for (term in strata) {
-    own <- all.vars(term)
-    if (length(own) && all(own %in% c(named, all.vars(formula[[3]])))) next
-    if (is.numeric(eval(term, data, env))) term <- call("factor", term)
-    formula[[3]] <- call("+", formula[[3]], term)
-  }
-  formula
 }
 
 # What R says of a formula, as an error of ours: a variable that is not there with the one that may be meant.
@@ -160,6 +146,9 @@ make_outcome <- function(response, name, positive) {
   }
   if (length(labels) < 2) refuse("the outcome ", name, " is ", labels, " in every row: two labels are needed")
   if (length(labels) > 50) refuse("the outcome ", name, " has ", length(labels), " values: is it a category?")
+  if (is.numeric(response) && is.null(positive) && length(labels) == 2 && .Call(call_positive, labels) == 0) {
+    refuse("the outcome ", name, " is ", labels[1], " and ", labels[2], ": name the label of interest, `positive = ", labels[2], "`")
+  }
   list(column = column, labels = labels, positive = positive_label(labels, positive), counts = NULL)
 }
 

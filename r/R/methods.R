@@ -34,7 +34,7 @@ strata_text <- function(fit) {
   names <- of$names[of$roles == "strata"]
   if (!length(names)) return(NULL)
   inside <- strata_in_model(fit, names)
-  paste0("strata: ", paste0(names, ifelse(inside, " (in the model)", " (not in the model)"), collapse = ", "))
+  paste0("strata ", paste0(names, ifelse(inside, " (a feature)", " (not a feature)"), collapse = ", "))
 }
 
 strata_in_model <- function(fit, names) {
@@ -49,8 +49,16 @@ interval_text <- function(stated) if (length(stated) && grepl("[0-9] *- *[.0-9]"
 estimate_text <- function(fit) {
   if (is.null(fit$estimate) || is.na(fit$hausman)) return(NULL)
   paste0("estimate: ", switch(fit$estimate, efficient = "efficient, for a linear model that is right",
-    weighted = "weighted, whatever the shape of the risk", combined = "combined; intervals hold whatever the shape of the risk"),
-    "; Hausman's test p = ", format(fit$hausman, digits = 2))
+    weighted = "weighted, as with loss iw; intervals hold whatever the shape of the risk",
+    combined = paste0("combined, the weighted one (loss iw) with a share of ", weighting_text(fit),
+      "; intervals hold whatever the shape of the risk")), "; Hausman's test p = ", format(fit$hausman, digits = 2))
+}
+
+# The weighted estimate's share in the slopes: the least and the most.
+weighting_text <- function(fit) {
+  found <- summary_rows(fit, 0.95)
+  shares <- format(range(found$weighting[!found$term %in% threshold_terms(fit)], na.rm = TRUE), digits = 2)
+  paste(unique(trimws(shares)), collapse = " to ")
 }
 
 # Of models with an equation for each label but the first.

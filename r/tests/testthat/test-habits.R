@@ -77,7 +77,7 @@ test_that("the estimate in use and Hausman's test are printed", {
   d <- d[d$y == 1 | runif(4000) < 0.3, ]
   fit_with <- function(...) suppressWarnings(prevail(y ~ x, d, prevalence = 0.05, ...), "prevail_warning")
   fit <- fit_with()
-  expect_output(print(fit), "estimate: combined; intervals hold whatever the shape of the risk; Hausman's test p = ", fixed = TRUE)
+  expect_output(print(fit), "combined, the weighted one \\(loss iw\\) with a share of 0.98; intervals hold .* Hausman's test p = ")
   expect_output(print(summary(fit_with(weighting = "0"))), "estimate: efficient")
   expect_output(print(fit_with(infer = "robust")), "estimate: weighted")
   expect_no_match(capture.output(print(prevail(y ~ x, d, infer = "ml"))), "Hausman")

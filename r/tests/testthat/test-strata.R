@@ -1,60 +1,49 @@
-# Strata that rows were sampled in: columns of the model, unless the formula leaves them out.
+# Strata that rows were sampled in.
 
-cohort <- function() {
-  made <- survival::nwtco
-  made$stage <- factor(made$stage)
-  made
+# Two strata of different risk, of which the second, where x is larger, was sampled more densely.
+towns <- function(seed = 3, n = 20000, effect = 1.5) {
+  set.seed(seed)
+  town <- rep(1:2, length.out = n)
+  x <- stats::rnorm(n) + (town == 2)
+  y <- as.integer(stats::runif(n) < stats::plogis(-4 + 0.5 * x - effect * (town == 2)))
+  data.frame(town, x, y)
 }
-sampled <- function(all) {
-  set.seed(2)
-  all[all$rel == 1 | stats::runif(nrow(all)) < 0.15, ]
-}
+sampled <- function(all) all[all$y == 1 | stats::runif(nrow(all)) < ifelse(all$town == 2, 0.1, 0.02), ]
+counts_of <- function(all) table(town = all$town, y = all$y)
 
-test_that("a stratum is a column of the model", {
-  skip_if_not_installed("survival")
-  all <- cohort()
+test_that("a stratum that matters and is not in the formula is warned of", {
+  all <- towns()
   d <- sampled(all)
-  counts <- table(instit = all$instit, rel = all$rel)
-  fit <- prevail(rel ~ histol + stage, d, strata = instit, phase_one = counts)
-  named <- prevail(rel ~ histol + stage + factor(instit), d, strata = instit, phase_one = counts)
-  expect_identical(coef(fit), coef(named))
-  expect_equal(formula(fit), formula(named), ignore_attr = TRUE)
-  expect_output(print(fit), "strata: instit (in the model)", fixed = TRUE)
-  for (without in list(prevail(rel ~ histol + stage - instit, d, strata = instit, phase_one = counts), update(fit, . ~ . - factor(instit)))) {
-    expect_named(coef(without), c("(Intercept)", "histol", "stage2", "stage3", "stage4"))
-    expect_output(print(without), "strata: instit (not in the model)", fixed = TRUE)
-    expect_length(coef(update(without, . ~ . - stage)), 2)
-  }
-  expect_named(coef(update(fit, . ~ . - stage)), c("(Intercept)", "histol", "factor(instit)2"))
-  every <- prevail(rel ~ ., d[c("rel", "histol", "instit")], strata = instit, phase_one = counts)
-  expect_named(coef(every), c("(Intercept)", "histol", "instit"))
-})
-
-test_that("drop1 takes a stratum out", {
-  skip_if_not_installed("survival")
-  all <- cohort()
-  d <- sampled(all)
-  fit <- prevail(rel ~ histol, d, strata = instit, phase_one = table(instit = all$instit, rel = all$rel), infer = "ml")
-  expect_identical(rownames(drop1(fit)), c("<none>", "histol", "factor(instit)"))
-  expect_identical(drop1(fit)$Df, c(NA, 1, 1))
+  counts <- counts_of(all)
+  expect_warning(out <- prevail(y ~ x, d, strata = town, phase_one = counts), "add factor\\(town\\) to the formula", class = "prevail_warning")
+  expect_no_warning(inside <- prevail(y ~ x + factor(town), d, strata = town, phase_one = counts))
+  expect_no_warning(purpose <- prevail(y ~ x - town, d, strata = town, phase_one = counts))
+  expect_identical(coef(purpose), coef(out))
+  expect_output(print(inside), "strata town (a feature)", fixed = TRUE)
+  expect_output(print(out), "strata town (not a feature)", fixed = TRUE)
+  same <- towns(effect = 0)
+  expect_no_warning(prevail(y ~ x, sampled(same), strata = town, phase_one = counts_of(same)))
+  expect_warning(update(out, infer = "ml"), "not in the model")
 })
 
 test_that("counts are a table, or a data frame of one, and messages name the argument", {
-  skip_if_not_installed("survival")
-  all <- cohort()
+  all <- towns()
   d <- sampled(all)
-  fit_with <- function(counts) prevail(rel ~ histol, d, strata = instit, phase_one = counts)
-  counts <- table(instit = all$instit, rel = all$rel)
+  fit_with <- function(counts) prevail(y ~ x + factor(town), d, strata = town, phase_one = counts)
+  counts <- counts_of(all)
   fit <- fit_with(counts)
   expect_identical(coef(fit_with(as.data.frame(counts))), coef(fit))
-  expect_identical(coef(fit_with(stats::xtabs(~ instit + rel, all))), coef(fit))
-  expect_identical(fit_with(all[c("instit", "rel")])$bytes, fit$bytes)
+  expect_identical(coef(fit_with(as.data.frame(counts, responseName = "count"))), coef(fit))
+  expect_identical(coef(fit_with(stats::xtabs(~ town + y, all))), coef(fit))
+  expect_identical(fit_with(all[c("town", "y")])$bytes, fit$bytes)
+  named <- prevail(y ~ x + town, d, strata = town, phase_one = counts) # a feature of the stratum's own name
+  expect_equal(predict(named), predict(fit), tolerance = 1e-3)
   wrong <- as.data.frame(counts)
   wrong$Freq[3] <- -1
   expect_input_error(fit_with(wrong), "^phase_one, row 3: ")
-  expect_input_error(fit_with(table(all$instit, all$rel)), "^phase_one: has no column 'instit'")
-  by <- data.frame(instit = 1:2, prevalence = c(0.1, 0.2), share = c(0.8, 0.1))
-  expect_input_error(prevail(rel ~ histol, d, strata = instit, prevalence_by = by), "^prevalence_by: the shares add up to 0.9")
+  expect_input_error(fit_with(table(all$town, all$y)), "^phase_one: has no column 'town'")
+  by <- data.frame(town = 1:2, prevalence = c(0.1, 0.2), share = c(0.8, 0.1))
+  expect_input_error(prevail(y ~ x + factor(town), d, strata = town, prevalence_by = by), "^prevalence_by: the shares add up to 0.9")
   expect_no_match(fit$record, tempdir(), fixed = TRUE)
   expect_s3_class(cv(fit, folds = 2), "prevail_cv")
 })

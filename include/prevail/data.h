@@ -25,6 +25,7 @@ typedef struct pv_column {
                        the texts of its cells, where they are not the shortest form of the number; else NULL */
     char **level;   /* [levels], in order of first appearance */
     int32_t levels;
+    int32_t *rank;       /* [levels]: their places in the order in which they were given; NULL: in none */
     bool borrowed;       /* number is not the table's */
     bool respelled;      /* of numbers: their source wrote them in other forms, which were not kept */
     const float *single; /* [rows]: the numbers, where number is NULL: of a packed table in single precision that would
@@ -117,7 +118,8 @@ PV_MUST_USE pv_status pv_table_add_matrix(pv_ctx *ctx, pv_table *table, const ch
 PV_MUST_USE pv_status pv_table_add_texts(pv_ctx *ctx, pv_table *table, const char *name, const char *const *cells,
                                          const uint8_t *missing);
 /* Texts as codes of any type of numbers: first is that of levels[0] (0, or 1 in R), what is below it or NaN is missing,
- * what has no level is refused. Levels may be NULL (missing), be equal, and have no row. */
+ * what has no level is rejected. Levels may be NULL (missing), be equal, and have no row. A feature keeps their order:
+ * the first one that has rows is its reference. */
 PV_MUST_USE pv_status pv_table_add_codes(pv_ctx *ctx, pv_table *table, const char *name, pv_array_type type,
                                          const void *codes, ptrdiff_t stride, int64_t first, const char *const *levels,
                                          size_t n_levels, const uint8_t *missing);

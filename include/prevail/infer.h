@@ -166,7 +166,16 @@ const char *pv_classifier_feature(const pv_classifier *classifier, int index); /
 const char *pv_classifier_offset(const pv_classifier *classifier);             /* its column; NULL: there is none */
 size_t pv_classifier_columns(const pv_classifier *classifier);                 /* of the table; 0 for images */
 const char *pv_classifier_column(const pv_classifier *classifier, size_t index,
-                                 pv_column_type *type);                 /* NULL outside */
+                                 pv_column_type *type); /* NULL outside */
+/* Of the index-th category among the features: its reference level and, where column is not NULL, its name. NULL
+ * outside. */
+const char *pv_classifier_reference(const pv_classifier *classifier, size_t index, const char **column);
+/* The index-th column that defines the strata; feature, where not NULL: whether it is a feature as well. NULL outside.
+ */
+const char *pv_classifier_stratum_column(const pv_classifier *classifier, size_t index, bool *feature);
+/* Which estimate is in use, "efficient", "weighted" or "combined"; NULL: there is one only. p_value, where not NULL:
+ * that of Hausman's test of the two, NaN where it was not made. */
+const char *pv_classifier_estimate(const pv_classifier *classifier, double *p_value);
 const pv_schema *pv_classifier_schema(const pv_classifier *classifier); /* for pv_dataset_read, pv_schema_apply */
 const pv_model *pv_classifier_model(const pv_classifier *classifier);
 const double *pv_classifier_parameters(const pv_classifier *classifier);           /* [pv_model_params] */

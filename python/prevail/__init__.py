@@ -8,7 +8,7 @@ library's own fits; what their probabilities are worth in the population (`evalu
 from ._adjusted import PrevalenceAdjusted
 from ._classifier import PrevalenceClassifier
 from ._display import CalibrationDisplay, DecisionCurveDisplay, PrecisionRecallDisplay, RocDisplay
-from ._errors import FileError, InputError, NumericError, PrevailError, PrevailWarning
+from ._errors import ConvergenceWarning, FileError, InputError, NumericError, PrevailError, PrevailWarning
 from ._judge import Evaluation, Metric, Report, Scorer, evaluate, net_benefit, report
 from ._options import options
 from ._population import Decisions, InferredPrevalence, adjust, decide, infer_prevalence
@@ -18,6 +18,7 @@ from ._version import __version__
 
 __all__ = [
     "CalibrationDisplay",
+    "ConvergenceWarning",
     "DecisionCurveDisplay",
     "Decisions",
     "Evaluation",

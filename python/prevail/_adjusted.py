@@ -14,6 +14,7 @@ from ._context import Context
 from ._errors import InputError, PrevailWarning
 from ._frames import label_texts, positive_index
 from ._labels import classes_and_codes, missing_prevalence, shares
+from ._output import FrameOutput
 from ._population import InferredPrevalence, Probabilities, decide, unknown_options
 
 
@@ -33,7 +34,7 @@ def _own_population(fitted):
     return stands
 
 
-class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
+class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
     """Makes a classifier's probabilities right for a population with another prevalence than its training rows.
 
     Undersampling, oversampling, class weights and case-control designs all shift the probabilities that a classifier
@@ -181,6 +182,15 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
                 "use the latter, or state `design`",
                 "usage",
             )
+        of_rows = len(classes) > 1 and not found.se.any() and np.array_equal(found.shares, _design.by_rows(codes, classes, weights))
+        off = _design.miscalibrated(self.estimator_, X, codes, weights) if of_rows else None
+        if off is not None:
+            warnings.warn(
+                f"the probabilities of {name} are not calibrated: on average they are {_listed(classes, off[0])} for training rows that "
+                f"are {_listed(classes, off[1])}. Give CalibratedClassifierCV({name}(...)), or use design=\"estimate\".",
+                PrevailWarning,
+                stacklevel=3,
+            )
         if found.se.max() > 0.3:
             warnings.warn(
                 f"the design of {name} is estimated from few rows: {_listed(classes, found.shares)}, with a standard error of "
@@ -284,7 +294,7 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
         if not _is_word(prevalence, "unknown"):
             made.prevalence_  # noqa: B018 - refuses now what cannot be
         elif X is not None:
-            made.predict_proba(X)
+            made._proba(X)
             found = made.inferred_
             made.prevalence = dict(zip(found.classes.tolist(), (found.value / found.value.sum()).tolist()))
         return made
@@ -293,9 +303,12 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X):
         """Probabilities in the population, of shape (n, n_classes)."""
+        return self._framed(self._proba(X), X)
+
+    def _proba(self, X):
         fitted = self._fitted()
         self._stated()
-        said = fitted.predict_proba(X)
+        said = np.asarray(fitted.predict_proba(X))
         if len(fitted.classes_) < 2 or _is_word(self.prevalence, "design"):
             return said
         with Context(self.threads) as ctx:
@@ -311,16 +324,15 @@ class PrevalenceAdjusted(ClassifierMixin, BaseEstimator):
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return self._framed(np.log(self._proba(X)), X)
 
     def predict(self, X):
         """The most probable label in the population. Where cases are rare that is seldom them: see `decide`."""
-        proba = self.predict_proba(X)
-        return self.classes_[proba.argmax(axis=1)]
+        return self.classes_[self._proba(X).argmax(axis=1)]
 
     def decide(self, X, costs):
         """The action of least expected cost for each row; `prevail.decide` says how costs are given."""
-        return decide(self.predict_proba(X), costs, classes=self.classes_)
+        return decide(self._proba(X), costs, classes=self.classes_)
 
     def _more_tags(self):
         return _inner_tags(self.estimator)

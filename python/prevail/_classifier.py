@@ -9,9 +9,9 @@ import numpy as np
 
 from ._compat import BaseEstimator, ClassifierMixin, check_features, check_numeric, check_weights, checked_labels
 from ._context import Context
-from ._errors import InputError
+from ._errors import ConvergenceWarning, InputError, PrevailWarning
 from ._found import Found
-from ._frames import encode, frame_names, frame_shape, is_frame, label_texts, positive_index
+from ._frames import encode, frame_names, frame_shape, is_frame, label_texts, positive_index, renamed
 from ._labels import classes_and_codes, prevalence_text
 from ._model import Model
 from ._options import TARGET, WEIGHT, settings_of, source_settings_of
@@ -346,7 +346,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
     def _warn(self, ctx):
         for check in self._model.checks(ctx):
             if check["warning"]:
-                ctx.warn(check["warning"])
+                ctx.warn(check["warning"], ConvergenceWarning if check["check"] in _CONVERGENCE else PrevailWarning)
 
     def _describe(self):
         model = self._model
@@ -363,13 +363,17 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
             if rows == 0:
                 raise ValueError(f"Found array with 0 sample(s) (shape={(rows, count)}) while a minimum of 1 is required.")
             check_features(self, names, count, reset)
-            return rows, [str(name) for name in names], X
+            names = [str(name) for name in names]
+            if reset or names == self._columns:
+                self._columns = names
+                return rows, names, X
+            return rows, self._columns, renamed(X, self._columns)  # fitted to columns without names
         finite = self.missing == "refuse"
         X = check_numeric(X, finite=finite, estimator=self)
         check_features(self, None, X.shape[1], reset)
-        fitted = getattr(self, "feature_names_in_", None)
-        names = [f"x{i}" for i in range(X.shape[1])] if fitted is None else list(fitted)
-        return X.shape[0], names, X
+        if reset:
+            self._columns = [f"x{i}" for i in range(X.shape[1])]
+        return X.shape[0], self._columns, X
 
     # ---- images -----------------------------------------------------------------------------------------------------
 
@@ -414,12 +418,15 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
     # ---- scikit-learn's tags ----------------------------------------------------------------------------------------
 
     def _more_tags(self):
-        return {"allow_nan": self.missing != "refuse"}
+        return {"allow_nan": self.missing != "refuse", "X_types": ["2darray", "sparse"]}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "refuse"
+        tags.input_tags.sparse = True
         return tags
 
 
+# Checks of a diagnosis that say whether the optimiser or the sampler is done.
+_CONVERGENCE = ("optimiser", "posterior", "rhat", "effective_size", "divergences", "tree_depth")
 _DEFAULTS = {name: p.default for name, p in inspect.signature(PrevalenceClassifier.__init__).parameters.items()}

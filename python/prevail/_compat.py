@@ -1,11 +1,17 @@
 """What differs between versions of scikit-learn, from 1.2 on."""
 
+import warnings
+
 import numpy as np
 import sklearn
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
+
+from ._context import _outside
+from ._errors import InputError, PrevailWarning
 
 VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
@@ -13,9 +19,37 @@ VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 def check_numeric(X, *, finite=True, ndim2=True, estimator=None, **more):
     """A matrix of numbers, checked as scikit-learn's own estimators do."""
     finite_name = "ensure_all_finite" if VERSION >= (1, 6) else "force_all_finite"
-    more[finite_name] = True if finite else "allow-nan"
-    X = check_array(X, dtype="numeric", allow_nd=not ndim2, estimator=estimator, input_name="X", **more)
+    more[finite_name] = "allow-nan"
+    X = check_array(X, dtype="numeric", accept_sparse="csc", allow_nd=not ndim2, estimator=estimator, input_name="X", **more)
+    if sparse.issparse(X):
+        X = _dense(X)
+    if finite and X.dtype.kind == "f" and np.isnan(X.sum()) and np.isnan(X).any():
+        row, column = (int(at) for at in np.argwhere(np.isnan(X))[0][:2])
+        raise InputError(
+            f"Input X contains NaN: the first is in row {row}, column {column} (counted from 0). Use `missing='impute'`, 'indicator' or "
+            "'drop', or an imputer in a pipeline",
+            "input",
+            row=row,
+            column=str(column),
+            option="missing",
+        )
     return X.astype(np.float32) if X.dtype == np.float16 else X
+
+
+def _dense(X):
+    """The matrix column by column, which the library uses in place; it standardises columns, so none stays sparse."""
+    size = X.shape[0] * X.shape[1] * X.dtype.itemsize
+    if size > _MUCH:
+        warnings.warn(
+            f"X is sparse ({X.nnz / max(1, X.shape[0] * X.shape[1]):.2g} of its cells are stored) and takes {size / 2**30:.1f} GB as a "
+            "dense matrix: leave out rare columns if that is too much",
+            PrevailWarning,
+            stacklevel=_outside(),
+        )
+    return X.toarray(order="F")
+
+
+_MUCH = 2**30
 
 
 def check_features(estimator, names, count, reset):
@@ -44,17 +78,15 @@ def check_features(estimator, names, count, reset):
 
 
 def _compare_names(estimator, names):
-    import warnings
-
     fitted = getattr(estimator, "feature_names_in_", None)
     if fitted is None and names is None:
         return
     own = type(estimator).__name__
     if fitted is None:
-        warnings.warn(f"X has feature names, but {own} was fitted without feature names", stacklevel=4)
+        warnings.warn(f"X has feature names, but {own} was fitted without feature names", stacklevel=_outside())
         return
     if names is None:
-        warnings.warn(f"X does not have valid feature names, but {own} was fitted with feature names", stacklevel=4)
+        warnings.warn(f"X does not have valid feature names, but {own} was fitted with feature names", stacklevel=_outside())
         return
     if list(fitted) == list(names):
         return

@@ -101,7 +101,7 @@ class Context:
     def _on_log(self, state, level, message):
         text = in_python(message.decode("utf-8", "replace"))
         if level >= _WARNING:  # told by `warnings`, and once
-            self._warnings.append(text)
+            self._warnings.append((text, PrevailWarning))
             return
         logger.log(_LEVELS.get(level, logging.INFO), "%s", text)
 
@@ -141,9 +141,9 @@ class Context:
         """Has objects live as long as the context: the library borrows their memory."""
         self._kept.extend(borrowed)
 
-    def warn(self, text):
+    def warn(self, text, category=PrevailWarning):
         """A warning of the library's, told at the end."""
-        self._warnings.append(in_python(text))
+        self._warnings.append((in_python(text), category))
 
     def _fail(self, status):
         word = lib.pv_status_name(status).decode()
@@ -187,8 +187,8 @@ class Context:
         if self.stopped and kind is None:
             raise KeyboardInterrupt
         if kind is None:
-            for text in dict.fromkeys(self._warnings):
-                warnings.warn(text, PrevailWarning, stacklevel=_outside())
+            for text, category in dict.fromkeys(self._warnings):
+                warnings.warn(text, category, stacklevel=_outside())
 
 
 def _outside():

@@ -13,7 +13,8 @@ import inspect
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import _safe_indexing, indexable
 
 from ._frames import label_text, label_texts
 
@@ -41,10 +42,22 @@ def steps(estimator):
 
 
 def last_step(estimator):
-    """The estimator at the end of pipelines."""
+    """The estimator at the end of pipelines and within what freezes one."""
+    while steps(estimator) or _freezes(estimator):
+        estimator = steps(estimator)[-1][1] if steps(estimator) else estimator.estimator
+    return estimator
+
+
+def _freezes(estimator):
+    """FrozenEstimator of scikit-learn, from 1.6 on: `fit` does nothing, and a clone is the same."""
+    return type(estimator).__name__ == "FrozenEstimator" and hasattr(estimator, "estimator")
+
+
+def is_frozen(estimator):
+    """Whether `fit` leaves the classifier as it is: the rows are not those that it has learned from."""
     while steps(estimator):
         estimator = steps(estimator)[-1][1]
-    return estimator
+    return _freezes(estimator)
 
 
 def chosen(fitted):
@@ -65,8 +78,14 @@ def fitted_last(fitted):
     while True:
         last = last_step(fitted)
         fitted = getattr(last, "best_estimator_", None)
+        if fitted is None and type(last).__name__ in _THRESHOLDS:
+            fitted = getattr(last, "estimator_", None)
         if fitted is None:
             return last
+
+
+# They choose a threshold for `predict`; probabilities are those of the classifier within.
+_THRESHOLDS = ("TunedThresholdClassifierCV", "FixedThresholdClassifier")
 
 
 def _name(path):
@@ -148,6 +167,8 @@ def by_parameters(estimator, codes, classes, weights):
     """The design that the parameters say; None: they do not say it."""
     last = last_step(estimator)
     mass = by_rows(codes, classes, weights)
+    if is_frozen(estimator):
+        return None
     if _is_calibrated(estimator):
         return mass
     if not _weights_visible(estimator):
@@ -180,12 +201,26 @@ def is_in_doubt(estimator, weights):
 
 def cross_fitted(estimator, X, y, codes, fit_params):
     """Probabilities of each row by a model that has not seen it; None where a label has too few rows."""
+    if is_frozen(estimator):
+        return np.asarray(estimator.predict_proba(X))
     folds = min(FOLDS, int(np.bincount(codes)[np.unique(codes)].min()))
     if folds < 2:
         return None
-    cv = StratifiedKFold(folds, shuffle=True, random_state=0)
-    named = "params" if "params" in inspect.signature(cross_val_predict).parameters else "fit_params"
-    return cross_val_predict(clone(estimator), X, y, cv=cv, method="predict_proba", **{named: fit_params or None})
+    X, y = indexable(X, y)
+    p = np.empty((len(codes), len(np.unique(codes))))
+    for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(np.zeros(len(codes)), codes):
+        made = clone(estimator)
+        made.fit(_safe_indexing(X, train), _safe_indexing(y, train), **{name: _of_rows(value, train, len(codes)) for name, value in fit_params.items()})
+        p[test] = np.asarray(made.predict_proba(_safe_indexing(X, test)))
+    return p
+
+
+def _of_rows(value, rows, n):
+    """What is given for each row, of some rows; anything else stays."""
+    if np.ndim(value) == 0:
+        return value
+    (value,) = indexable(value)
+    return _safe_indexing(value, rows) if len(value) == n else value
 
 
 def estimate(p, codes, weights):
@@ -251,8 +286,26 @@ def learn(estimator, X, y, codes, classes, weights, fit_params, only_estimate=Fa
     if only_estimate or found is None:
         return found if said is None else Design(said), None
     if said is None:
-        plain = not _weights_visible(estimator) and (apart(found.shares, rows) <= 2 * found.se[1:]).all()
+        plain = not is_frozen(estimator) and not _weights_visible(estimator) and (apart(found.shares, rows) <= 2 * found.se[1:]).all()
         return (Design(rows) if plain else found), None
     gap = apart(found.shares, said)
     contradicted = ((gap > 3 * found.se[1:]) & (gap > 0.25)).any()
     return Design(said), found if contradicted else None
+
+
+def miscalibrated(fitted, X, codes, weights):
+    """Whether probabilities of its own training rows, of 10,000 at most, are off on average: (their mean, the labels' proportions);
+    None where they agree. The design is known then; the probabilities are not those of any."""
+    (X,) = indexable(X)
+    rows = np.unique(np.linspace(0, len(codes) - 1, min(len(codes), 10_000)).astype(int))
+    p = np.asarray(fitted.predict_proba(_safe_indexing(X, rows)))
+    weights = None if weights is None else np.asarray(weights)[rows]
+    codes = codes[rows]
+    if np.bincount(codes, weights, minlength=p.shape[1]).min() == 0:
+        return None
+    found = estimate(p, codes, weights)
+    if found is None:
+        return None
+    there = by_rows(codes, range(p.shape[1]), weights)
+    gap = apart(found.shares, there)
+    return (np.average(p, axis=0, weights=weights), there) if ((gap > 3 * found.se[1:]) & (gap > 0.5)).any() else None

@@ -1,12 +1,26 @@
 """Curves by matplotlib, in the convention of scikit-learn's displays."""
 
+from __future__ import annotations
+
 import numpy as np
 
+from ._frames import one_positive
 from ._judge import evaluate
+
+_LINE = "_prevail_curve"  # how the curves of several models in one axes are told from other lines
+
+
+def _limits(least, most):
+    """Limits of an axis that show what is there, with a twentieth to spare, and 0 where that is near."""
+    span = max(most - least, 1e-12)
+    least = 0.0 if 0 <= least < 0.25 * most else least - 0.05 * span
+    return least, most + 0.05 * span
 
 
 class _CurveDisplay:
     """A curve of an evaluation; `from_estimator` and `from_predictions` make one and draw it.
+
+    Several models are drawn into one figure by `ax`: each adds its curve to the legend, lines of reference stay single.
 
     Parameters
     ----------
@@ -21,41 +35,82 @@ class _CurveDisplay:
         The axes, their figure and the curve, once it is drawn.
     """
 
-    kind = x = y = None
+    kind = x = y = title = ""
+    metric = None
     labels = ("", "")
 
     def __init__(self, evaluation, name=None):
         self.evaluation, self.name = evaluation, name
 
     @classmethod
-    def from_predictions(cls, y, proba, *, name=None, ax=None, level=0.9, line_kw=None, **options):
-        """Draws the curve of labels and probabilities; further options are those of `evaluate`."""
-        made = evaluate(y, proba, level=level, bootstrap=0, **options)
-        return cls(made, name).plot(ax=ax, **(line_kw or {}))
+    def from_predictions(cls, y, proba, *, name=None, ax=None, level=0.9, pos_label=None, line_kw=None, evaluate_kw=None, **kwargs):
+        """Draws the curve of labels and probabilities.
+
+        Parameters
+        ----------
+        y, proba
+            As for `evaluate`.
+        name : str, optional
+            For the legend.
+        ax : matplotlib Axes, optional
+            Where to draw; default: axes of its own.
+        level : float
+            Of the band.
+        pos_label : label, optional
+            The positive class.
+        line_kw, evaluate_kw : dict, optional
+            Arguments of the curve and of `evaluate`.
+        **kwargs
+            Those of `evaluate` (prevalence, stated_for, sample_weight, ...), and others are the curve's (color, linestyle, ...).
+        """
+        given, line = _split(kwargs, line_kw, evaluate_kw)
+        given["positive"] = one_positive(given.get("positive"), pos_label)
+        made = evaluate(y, proba, level=level, **{"bootstrap": 0, **given})
+        return cls(made, name).plot(ax=ax, **line)
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, name=None, ax=None, level=0.9, line_kw=None, **options):
-        """Draws the curve of a fitted classifier; an estimator of this package knows its own prevalence."""
-        options.setdefault("classes", estimator.classes_)
-        options.setdefault("prevalence", getattr(estimator, "prevalence_", None))
-        if len(estimator.classes_) == 2:
-            options.setdefault("positive", getattr(estimator, "positive_", None))
-        made = evaluate(y, estimator.predict_proba(X), level=level, bootstrap=0, **options)
-        return cls(made, name or type(estimator).__name__).plot(ax=ax, **(line_kw or {}))
+    def from_estimator(cls, estimator, X, y, *, name=None, ax=None, level=0.9, pos_label=None, line_kw=None, evaluate_kw=None, **kwargs):
+        """Draws the curve of a fitted classifier; an estimator of this package knows its own prevalence. Arguments are those of
+        `from_predictions`."""
+        given, line = _split(kwargs, line_kw, evaluate_kw)
+        given.setdefault("classes", estimator.classes_)
+        proba = estimator.predict_proba(X)
+        if "prevalence" not in given:
+            given["prevalence"] = getattr(estimator, "prevalence_", None)
+        positive = one_positive(given.pop("positive", None), pos_label)
+        if positive is None and len(estimator.classes_) == 2:
+            positive = getattr(estimator, "positive_", None)
+        made = evaluate(y, proba, level=level, **{"bootstrap": 0, **given, "positive": positive})
+        return cls(made, name or type(estimator).__name__).plot(ax=ax, **line)
 
-    def plot(self, ax=None, **line_kw):
-        """Draws into ax, or into axes of its own."""
+    def plot(self, ax=None, *, name=None, **kwargs):
+        """Draws into ax, or into axes of its own. Further arguments are the curve's."""
         try:
             from matplotlib import pyplot
         except ImportError as missing:
             raise ImportError("plots need matplotlib: pip install matplotlib") from missing
-        self.ax_ = ax if ax is not None else pyplot.subplots()[1]
+        self.ax_ = ax if ax is not None else pyplot.subplots(layout="constrained")[1]
         self.figure_ = self.ax_.figure
-        self._draw(self.ax_, {"label": self.name, **line_kw})
+        first = not any(line.get_gid() == _LINE for line in self.ax_.lines)
+        self._first = first
+        self._draw(self.ax_, {"label": self._legend(name or self.name), **kwargs})
+        self.line_.set_gid(_LINE)
         self.ax_.set(xlabel=self.labels[0], ylabel=self.labels[1])
-        if self.ax_.get_legend_handles_labels()[1]:
-            self.ax_.legend()
+        if first and not self.ax_.get_title():
+            self.ax_.set_title(f"{self.title}, {self._stated()}")
+        self._order_legend()
         return self
+
+    def _legend(self, name):
+        said = "" if self.metric is None else f"{self.metric[1]} = {self.evaluation[self.metric[0]].value:.3g}"
+        return f"{name} ({said})" if name and said else name or said or None
+
+    def _order_legend(self):
+        """Models first, lines of reference last."""
+        handles, labels = self.ax_.get_legend_handles_labels()
+        order = sorted(range(len(handles)), key=lambda i: getattr(handles[i], "get_gid", lambda: None)() != _LINE)
+        if order:
+            self.ax_.legend([handles[i] for i in order], [labels[i] for i in order])
 
     def _draw(self, ax, line_kw):
         curve = self.evaluation.curve(self.kind)
@@ -67,57 +122,101 @@ class _CurveDisplay:
         lo, hi = (np.asarray(curve[f"{name}_{end}"], dtype=float) for end in ("lo", "hi"))
         self.band_ = ax.fill_between(x, lo, hi, alpha=0.2, color=self.line_.get_color(), linewidth=0)
 
-    def _stated(self):
+    def _reference(self, ax, label, x, y, linestyle=":"):
+        """A line that models are compared with; one for all of the same population."""
+        for line in ax.lines:
+            if line.get_label() == label:
+                return line
+        return ax.plot(x, y, linestyle=linestyle, color="grey", label=label, zorder=1, scalex=False, scaley=False)[0]
+
+    def _show(self, axis, least, most):
+        """The limits of an axis: those of this curve and of the others in the same axes."""
+        least, most = _limits(least, most)
+        if not self._first:
+            old = getattr(self.ax_, f"get_{axis}lim")()
+            least, most = min(least, old[0]), max(most, old[1])
+        getattr(self.ax_, f"set_{axis}lim")(least, most)
+
+    def _prevalence(self):
         ev = self.evaluation
-        return f"prevalence {ev.stated[list(ev.classes).index(ev.positive)]:.3g}"
+        return float(ev.stated[list(ev.classes).index(ev.positive)])
+
+    def _stated(self):
+        return f"prevalence {self._prevalence():.3g}"
+
+
+def _split(kwargs, line_kw, evaluate_kw):
+    """Arguments of `evaluate`, and those of the curve."""
+    names = {"prevalence", "stated_for", "classes", "positive", "sample_weight", "bootstrap", "seed", "threads"}
+    given = {**{name: value for name, value in kwargs.items() if name in names}, **(evaluate_kw or {})}
+    return given, {**{name: value for name, value in kwargs.items() if name not in names}, **(line_kw or {})}
 
 
 class CalibrationDisplay(_CurveDisplay):
-    __doc__ = "Observed share of positives against the probability, in bins and as a smooth curve.\n" + _CurveDisplay.__doc__
-    kind, x, y = "calibration_smooth", "p", "observed"
-    labels = ("predicted probability", "observed share of positives")
+    __doc__ = "Observed proportion of positives against the probability, in bins and as a smooth curve.\n" + _CurveDisplay.__doc__
+    kind, x, y, title = "calibration_smooth", "p", "observed", "Calibration"
+    labels = ("predicted probability", "observed proportion of positives")
 
     def _draw(self, ax, line_kw):
         smooth, bins = self.evaluation.curve(self.kind), self.evaluation.curve("calibration")
-        x = np.asarray(smooth["p"])
-        (self.line_,) = ax.plot(x, np.asarray(smooth["observed"]), **line_kw)
+        x, y = np.asarray(smooth["p"]), np.asarray(smooth["observed"])
+        (self.line_,) = ax.plot(x, y, **line_kw)
         if len(x):
             self._band(ax, x, smooth, "observed")
         at, share = (np.asarray(bins[name], dtype=float) for name in ("mean_p", "observed"))
         ends = [np.clip(sign * (np.asarray(bins[f"observed_{end}"]) - share), 0, None) for sign, end in ((-1, "lo"), (1, "hi"))]
         self.bins_ = ax.errorbar(at, share, yerr=ends, fmt="o", markersize=4, color=self.line_.get_color())
-        top = max(1e-9, float(np.nanmax([*at, *share])))
-        (self.perfect_,) = ax.plot([0, top], [0, top], linestyle=":", color="grey", label="perfect")
-        ax.set_title(f"Calibration, {self._stated()}")
+        self.perfect_ = self._reference(ax, "perfect", [0, 1], [0, 1])
+        right = max(1e-9, 1.2 * float(np.nanmax(at)))  # a few rows may have far larger probabilities
+        self._show("x", 0, right)
+        self._show("y", 0, max(1e-9, float(np.nanmax([*(share + ends[1]), *y[x <= right], right]))))
 
 
 class RocDisplay(_CurveDisplay):
     __doc__ = "True against false positive rate, with an interval.\n" + _CurveDisplay.__doc__
-    kind, x, y = "roc", "fpr", "tpr"
+    kind, x, y, title = "roc", "fpr", "tpr", "ROC"
+    metric = ("auc", "AUC")
     labels = ("false positive rate", "true positive rate")
+
+    def _draw(self, ax, line_kw):
+        super()._draw(ax, line_kw)
+        self.chance_ = self._reference(ax, "chance", [0, 1], [0, 1])
+        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
 
 
 class PrecisionRecallDisplay(_CurveDisplay):
     __doc__ = "Precision against recall in the population that is stated, with an interval.\n" + _CurveDisplay.__doc__
-    kind, x, y = "pr", "recall", "precision"
+    kind, x, y, title = "pr", "recall", "precision", "Precision and recall"
+    metric = ("average_precision", "AP")
     labels = ("recall", "precision")
 
     def _draw(self, ax, line_kw):
         super()._draw(ax, line_kw)
-        ax.set_title(f"Precision and recall, {self._stated()}")
+        chance = self._prevalence()
+        self.chance_ = self._reference(ax, f"chance ({chance:.3g})", [0, 1], [chance, chance])
+        curve = self.evaluation.curve(self.kind)
+        recall, precision = np.asarray(curve["recall"], dtype=float), np.asarray(curve["precision"], dtype=float)
+        shown = precision[recall >= 0.05]  # the first few rows are noise, and may reach 1
+        ax.set_xlim(-0.01, 1.01)
+        self._show("y", 0, min(1.0, max(1.2 * chance, float(np.nanmax(shown)) if len(shown) else 1.0)))
 
 
 class DecisionCurveDisplay(_CurveDisplay):
-    __doc__ = "Net benefit against the threshold, beside calling everyone and nobody.\n" + _CurveDisplay.__doc__
-    kind, x, y = "net_benefit", "threshold", "net_benefit"
+    __doc__ = "Net benefit against the threshold, with those of treating everyone and no one.\n" + _CurveDisplay.__doc__
+    kind, x, y, title = "net_benefit", "threshold", "net_benefit", "Decision curve"
     labels = ("threshold", "net benefit per person")
 
     def _draw(self, ax, line_kw):
         super()._draw(ax, line_kw)
         curve = self.evaluation.curve(self.kind)
-        at = np.asarray(curve["threshold"])
-        ax.plot(at, np.asarray(curve["treat_all"]), linestyle="--", color="grey", label="everyone")
-        ax.axhline(0, linestyle=":", color="grey", label="nobody")
-        top = float(np.nanmax(np.asarray(curve["net_benefit"], dtype=float)))
-        ax.set_ylim(-0.3 * max(top, 1e-9), 1.1 * max(top, 1e-9))
-        ax.set_title(f"Decision curve, {self._stated()}")
+        at, value = np.asarray(curve["threshold"]), np.asarray(curve["net_benefit"], dtype=float)
+        self._reference(ax, "treat all", at, np.asarray(curve["treat_all"]), "--")
+        self._reference(ax, "treat none", [0, 1], [0, 0])
+        top = max(float(np.nanmax(value)), 1e-9)
+        useful = at[value > 0.02 * top]  # beyond these it is that of treating no one
+        self._show("x", 0, float(useful.max()) * 1.1 if len(useful) else 1.0)
+        low, high = -0.15 * top, 1.1 * top
+        if not self._first:
+            old = ax.get_ylim()
+            low, high = min(low, old[0]), max(high, old[1])
+        ax.set_ylim(low, high)

@@ -4,11 +4,17 @@ import keyword
 import logging
 import re
 
+import sklearn.exceptions
+
 logger = logging.getLogger("prevail")
 
 
 class PrevailWarning(UserWarning):
     """The result may not be what was wanted; the text says why and what to do."""
+
+
+class ConvergenceWarning(PrevailWarning, sklearn.exceptions.ConvergenceWarning):
+    """The optimiser or the sampler stopped before it was done."""
 
 
 class PrevailError(Exception):

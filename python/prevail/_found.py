@@ -6,6 +6,7 @@ from ._c import lib
 from ._compat import check_is_fitted
 from ._context import Context
 from ._errors import InputError, in_python
+from ._html import table
 from ._judge import frame
 from ._model import Model
 from ._training import plain_label
@@ -57,8 +58,7 @@ class Found:
 
     def _by_feature(self, values):
         """Columns of the matrix as those of X, where these are the features themselves; left-out ones are 0, an offset 1."""
-        names = getattr(self, "feature_names_in_", None)
-        names = [f"x{i}" for i in range(self.n_features_in_)] if names is None else list(names)
+        names = self._columns
         place = {name: i for i, name in enumerate(names)}
         if not all(name in place for name in self.features_):
             return values
@@ -167,8 +167,9 @@ class Found:
         ]
         self.n_features_in_ = len(names)
         self.__dict__.pop("feature_names_in_", None)
-        if set(names) != {f"x{i}" for i in range(len(names))}:  # those of an array, of which an offset comes first
-            self.feature_names_in_ = np.asarray(names, dtype=object)
+        self._columns = [f"x{i}" for i in range(len(names))]
+        if set(names) != set(self._columns):  # those of an array, of which an offset comes first
+            self.feature_names_in_, self._columns = np.asarray(names, dtype=object), names
         self._learned_prevalence = self.prevalence
         self._describe()
 
@@ -181,7 +182,7 @@ def _alike(one, other):
 
 
 class Summary:
-    """What a classifier says; its text is for people, its attributes for programs.
+    """What a fit found; its text is for people, its attributes for programs.
 
     Attributes
     ----------
@@ -189,6 +190,14 @@ class Summary:
         Of linear models: each term's coefficient, its spread and interval, and the odds ratio.
     prevalence, design : dict
         By label.
+    references : dict
+        The reference level of each category: pandas' categories keep their order, texts are in natural order.
+    strata : dict
+        Of each column that defines the strata whether it is a feature as well. It is, unless `exclude` takes it out.
+    estimate : str or None
+        Of linear models with a stated prevalence the estimate in use: "efficient", "weighted" or "combined".
+    hausman : float
+        The p-value of Hausman's test that the efficient and the weighted estimate agree; NaN where there is none.
     """
 
     def __init__(self, classifier, level):
@@ -197,29 +206,66 @@ class Summary:
         self.level = level
         self.model, self.loss, self.stop = model.text("model"), model.text("loss"), model.text("stop")
         self.rows = int(model.number("rows"))
+        self.references, self.strata = model.references, model.strata
+        self.estimate, self.hausman = model.estimate
         labels = model.labels
         stated = model.shares("prevalence")
         self.prevalence = None if stated is None else dict(zip(labels, stated.tolist()))
         self.design = dict(zip(labels, model.shares("design").tolist()))
         self.marginal = dict(zip(labels, marginal))
-        self._rows = rows
+        self._rows = [row for row in rows if not np.isnan(row["coefficient"])]
+        self._labelled = len(labels) > 2 and not model.ordinal
         terms = [row["term"] for row in rows]
         names = [name for name in (rows[0] if rows else {}) if name != "term"]
         self.coefficients = frame({name: [row[name] for row in rows] for name in names}, index=terms) if rows else None
 
-    def __str__(self):
+    def _head(self):
+        """The lines above the coefficients."""
         lines = [f"{self.model}, loss {self.loss}, {self.rows} rows; {self.stop}"]
         for title, given in (("prevalence", self.prevalence), ("design", self.design)):
             if given is not None:
                 lines.append(f"{title}: " + ", ".join(f"{label} {share:.4g}" for label, share in given.items()))
-        width = max([len(row["term"]) for row in self._rows], default=0) + 2
-        if self._rows:
-            lines.append(f"{'':{width}}{'coefficient':>12}{'odds ratio':>12}   {100 * self.level:g} % interval")
+        if self.estimate is not None:
+            test = "" if np.isnan(self.hausman) else f"; Hausman's test p = {self.hausman:.2g}"
+            lines.append(f"estimate: {_ESTIMATES[self.estimate]}{test}")
+        if self.strata:
+            said = (f"{name} ({'a feature' if feature else 'not a feature'})" for name, feature in self.strata.items())
+            lines.append("strata: " + ", ".join(said))
+        return lines
+
+    def _cells(self):
+        """Term, coefficient, odds ratio and interval, as texts."""
         for row in self._rows:
             ratio = "" if np.isnan(row["odds_ratio"]) else f"{row['odds_ratio']:.4g}"
             bounds = (row["odds_ratio_lo"], row["odds_ratio_hi"])
             interval = "" if np.isnan(bounds).any() else f"{bounds[0]:.4g} to {bounds[1]:.4g}"
-            lines.append(f"{row['term']:{width}}{row['coefficient']:>12.4g}{ratio:>12}   {interval}".rstrip())
-        return "\n".join(lines)
+            name = f"{row['label']}: {row['term']}" if self._labelled else row["term"]
+            yield name, f"{row['coefficient']:.4g}", ratio, interval
+
+    def _foot(self):
+        if not self.references:
+            return []
+        return ["reference levels: " + ", ".join(f"{column} {level}" for column, level in self.references.items())]
+
+    def __str__(self):
+        lines, cells = self._head(), list(self._cells())
+        width = max([len(row[0]) for row in cells], default=0) + 2
+        if cells:
+            lines.append(f"{'':{width}}{'coefficient':>12}{'odds ratio':>12}   {100 * self.level:g} % interval")
+        for name, coefficient, ratio, interval in cells:
+            lines.append(f"{name:{width}}{coefficient:>12}{ratio:>12}   {interval}".rstrip())
+        return "\n".join(lines + self._foot())
 
     __repr__ = __str__
+
+    def _repr_html_(self):
+        head, *notes = self._head()
+        heads = ["", "coefficient", "odds ratio", f"{100 * self.level:g} % interval"]
+        return table(head, heads, self._cells(), notes + self._foot())
+
+
+_ESTIMATES = {
+    "efficient": "efficient, for a linear model that is right",
+    "weighted": "weighted, whatever the shape of the risk",
+    "combined": "combined term by term; intervals hold whatever the shape of the risk",
+}

@@ -81,6 +81,13 @@ def positive_index(classes, positive=None):
     return guess if guess >= 0 else 1
 
 
+def one_positive(positive, pos_label):
+    """The positive class by its name here or by scikit-learn's, `pos_label`."""
+    if pos_label is None or positive is None or label_text(positive) == label_text(pos_label):
+        return pos_label if positive is None else positive
+    raise InputError(f"`positive` is {positive!r} and `pos_label` is {pos_label!r}: give one of them", "usage")
+
+
 # ---- frames ---------------------------------------------------------------------------------------------------------
 
 
@@ -104,6 +111,15 @@ def frame_names(X):
 def frame_shape(X):
     shape = getattr(X, "shape", None)
     return (int(shape[0]), int(shape[1])) if shape is not None and len(shape) == 2 else (len(X), len(frame_names(X)))
+
+
+def renamed(X, names):
+    """The same columns by other names."""
+    if hasattr(X, "set_axis"):
+        return X.set_axis(names, axis="columns")
+    if hasattr(X, "rename_columns"):  # pyarrow
+        return X.rename_columns(names)
+    return X.rename(dict(zip(frame_names(X), names)))
 
 
 class Table:
@@ -272,13 +288,15 @@ _PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 def _stream(X):
     """The frame's Arrow stream, a capsule; None where it has none.
 
-    pandas needs pyarrow for one, takes its index for a column unless that is a plain count, and refuses columns of
-    mixed objects, of which our own message says more.
+    pandas needs pyarrow for one, takes its index for a column unless that is a plain count, loses the order of categories,
+    and rejects columns of mixed objects, of which our own message says more.
     """
     if not hasattr(X, "__arrow_c_stream__"):
         return None
     if not hasattr(X, "iloc"):
         return X.__arrow_c_stream__()
+    if any(hasattr(dtype, "categories") for dtype in X.dtypes):
+        return None
     try:
         return X.reset_index(drop=True).__arrow_c_stream__()
     except (ImportError, ValueError, TypeError, NotImplementedError):

@@ -14,7 +14,8 @@ from . import _c
 from ._c import lib
 from ._context import Context, brief
 from ._errors import InputError
-from ._frames import encode, label_text, label_texts, listed
+from ._frames import encode, label_text, label_texts, listed, one_positive
+from ._html import table
 from ._labels import classes_and_codes, prevalence_text
 from ._model import array
 from ._population import Probabilities
@@ -212,17 +213,8 @@ class Evaluation(Mapping):
         return "\n".join(lines)
 
     def _repr_html_(self):
-        from html import escape
-
-        rows = "".join(
-            f"<tr><th>{escape(name)}</th><td>{m.value:.4g}</td><td>{m.lo:.4g}</td><td>{m.hi:.4g}</td>"
-            f"<td>{escape(METRICS[name])}</td></tr>"
-            for name, m in self.items()
-            if not math.isnan(m.value)
-        )
-        level = f"{100 * self.level:g} % interval from"
-        head = f"<tr><th>metric</th><th>value</th><th>{level}</th><th>to</th><th>what it is</th></tr>"
-        return f"<table><caption>{escape(self._lead())}</caption>{head}{rows}</table>"
+        rows = [(name, f"{m.value:.4g}", f"{m.lo:.4g}", f"{m.hi:.4g}", METRICS[name]) for name, m in self.items() if not math.isnan(m.value)]
+        return table(self._lead(), ["metric", "value", f"{100 * self.level:g} % interval from", "to", "what it is"], rows)
 
 
 class Report:
@@ -317,6 +309,7 @@ def evaluate(
     stated_for=None,
     classes=None,
     positive=None,
+    pos_label=None,
     sample_weight=None,
     level=0.9,
     bootstrap=-1,
@@ -342,6 +335,8 @@ def evaluate(
     positive : label, optional
         Of two classes, the one that rates and curves speak of. Default: the larger number, or the one that says so
         (case, yes, true, malignant, ...), else the last.
+    pos_label : label, optional
+        The same, as scikit-learn's metrics call it.
     sample_weight : array-like of shape (n,), optional
         Weights, as repeated rows.
     level : float
@@ -364,6 +359,7 @@ def evaluate(
     >>> round(ev.auc.value, 4), round(ev.ppv.value, 4)
     (0.9375, 0.0294)
     """
+    positive = one_positive(positive, pos_label)
     if classes is None:
         classes = _classes_of(y, proba)
     with Context(threads) as ctx:
@@ -495,6 +491,8 @@ class Scorer:
         package's; else unknown.
     stated_for : optional
         As for `evaluate`; default: the population.
+    positive, pos_label : label, optional
+        As for `evaluate`; default: the estimator's own.
 
     Examples
     --------
@@ -508,10 +506,10 @@ class Scorer:
     True
     """
 
-    def __init__(self, metric="nell", prevalence=None, stated_for=None, positive=None):
+    def __init__(self, metric="nell", prevalence=None, stated_for=None, positive=None, pos_label=None):
         if metric not in METRICS:
             raise InputError(f"there is no metric {metric!r}; choose one of {', '.join(METRICS)}", "usage")
-        self.metric, self.prevalence, self.stated_for, self.positive = metric, prevalence, stated_for, positive
+        self.metric, self.prevalence, self.stated_for, self.positive = metric, prevalence, stated_for, one_positive(positive, pos_label)
 
     def __call__(self, estimator, X, y, sample_weight=None):
         prevalence = self.prevalence
@@ -532,6 +530,21 @@ class Scorer:
         )
         value = made[self.metric].value
         return -value if self.metric in _LOSSES else value
+
+    _weighted = None
+
+    def set_score_request(self, *, sample_weight=None):
+        """For metadata routing (scikit-learn from 1.4 on): whether it is given `sample_weight`, or the name that they have."""
+        self._weighted = sample_weight
+        return self
+
+    def get_metadata_routing(self):
+        """What metadata routing is to pass."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = MetadataRequest(owner=type(self).__name__)
+        request.score.add_request(param="sample_weight", alias=self._weighted)
+        return request
 
     def __repr__(self):
         return f"Scorer({self.metric!r}, prevalence={self.prevalence!r}, stated_for={self.stated_for!r})"

@@ -93,6 +93,29 @@ class Model:
         return [name.decode() for name in names if name is not None]
 
     @property
+    def references(self):
+        """The reference level of each category among the features."""
+        found, column = {}, ctypes.c_char_p()
+        while (level := lib.pv_classifier_reference(self.handle, len(found), ctypes.byref(column))) is not None:
+            found[column.value.decode()] = level.decode()
+        return found
+
+    @property
+    def strata(self):
+        """Of each column that defines the strata whether it is a feature as well."""
+        found, feature = {}, ctypes.c_bool()
+        while (name := lib.pv_classifier_stratum_column(self.handle, len(found), ctypes.byref(feature))) is not None:
+            found[name.decode()] = feature.value
+        return found
+
+    @property
+    def estimate(self):
+        """(the estimate in use or None, the p-value of Hausman's test)."""
+        p_value = ctypes.c_double()
+        name = lib.pv_classifier_estimate(self.handle, ctypes.byref(p_value))
+        return None if name is None else name.decode(), p_value.value
+
+    @property
     def offset(self):
         """The column that is added to the log odds as it stands; None: there is none."""
         name = lib.pv_classifier_offset(self.handle)
@@ -112,7 +135,9 @@ class Model:
         return (1, labels - 1 + features) if self.ordinal else (labels - 1, 1 + features)
 
     def coefficients(self):
-        """On the scale of the table, intercepts first."""
+        """On the scale of the table, intercepts first; of a posterior the means, as the summary has them."""
+        if self.text("posterior") is not None:
+            return np.array([row["coefficient"] for row in self.summary(0.9)[0]]).reshape(self._coefficient_shape())
         made = np.empty(self._coefficient_shape())
         with Context() as ctx:
             ctx.call("pv_classifier_coefficients", self.handle, made.ctypes.data_as(ctypes.POINTER(ctypes.c_double)))

@@ -2,7 +2,7 @@
 
 import ctypes
 import warnings
-from collections import namedtuple
+from collections import Counter, namedtuple
 from collections.abc import Mapping
 
 import numpy as np
@@ -12,6 +12,7 @@ from ._c import lib
 from ._context import Context, _outside
 from ._errors import InputError, PrevailWarning
 from ._frames import encode, label_text, label_texts, listed, positive_index, texts
+from ._html import table
 from ._labels import classes_and_codes, missing_prevalence, prevalence_text, shares
 from ._model import array
 
@@ -69,6 +70,12 @@ class InferredPrevalence:
     @property
     def interval(self):
         return float(self.lo[self._at]), float(self.hi[self._at])
+
+    def _repr_html_(self):
+        rows = [(label, *(f"{x:.4g}" for x in cells)) for label, *cells in zip(self.classes, self.value, self.lo, self.hi, self.sd)]
+        notes = ["The rows hardly tell their prevalence: they carry less information than ten labelled ones."] if self.weak else []
+        heads = ["", "prevalence", f"{100 * self.level:g} % interval from", "to", "sd"]
+        return table("Inferred prevalence", heads, rows, notes)
 
     def __repr__(self):
         lo, hi = self.interval
@@ -441,8 +448,25 @@ def _known_codes(given, labels):
 
 # ---- decisions ------------------------------------------------------------------------------------------------------
 
-Decisions = namedtuple("Decisions", ["action", "cost"])
-Decisions.__doc__ = """The action of least expected cost for each row, and that cost."""
+class Decisions(namedtuple("Decisions", ["action", "cost"])):
+    """The action of least expected cost for each row, and that cost."""
+
+    __slots__ = ()
+
+    @property
+    def counts(self):
+        """How many rows each action was chosen for: action to number."""
+        return dict(Counter(self.action.tolist()))
+
+    def _lead(self):
+        return f"{len(self.cost)} rows, expected cost {self.cost.sum():.6g} in all, {self.cost.mean():.4g} per row"
+
+    def __repr__(self):
+        return f"Decisions({', '.join(f'{action}: {n}' for action, n in self.counts.items())}; {self._lead()})"
+
+    def _repr_html_(self):
+        rows = [(action, n, f"{self.cost[[a == action for a in self.action]].sum():.6g}") for action, n in self.counts.items()]
+        return table(self._lead(), ["action", "rows", "expected cost"], rows)
 
 
 def _costs(costs, classes):

@@ -11,11 +11,12 @@ from ._context import Context
 from ._frames import encode, label_texts
 from ._labels import prevalence_text, shares
 from ._model import array
+from ._output import FrameOutput
 from ._population import InferredPrevalence, decide, unknown_options
 from ._training import Archive, arrays_of, table_of
 
 
-class Predicting:
+class Predicting(FrameOutput):
     """The part of an estimator that predicts."""
 
     def _dataset(self, ctx, X):
@@ -105,29 +106,30 @@ class Predicting:
         population : float, mapping, sequence, "true", "design", "unknown" or None
             Default: the one whose prevalence was stated. "unknown": inferred from X.
         """
-        return self._said(X, population, "p")[0]
+        return self._framed(self._said(X, population, "p")[0], X)
 
     def predict_log_proba(self, X, population=None):
         """Logarithms of `predict_proba`, without underflow."""
-        return self._said(X, population, "log_p")[0]
+        return self._framed(self._said(X, population, "log_p")[0], X)
 
     def predict_interval(self, X, level=0.9, population=None):
         """(lo, hi) of the probabilities, each of shape (n, n_classes). Networks need a posterior, unless for an unknown population."""
-        return tuple(self._said(X, population, "lo", "hi", level=level))
+        lo, hi = self._said(X, population, "lo", "hi", level=level)
+        return self._framed(lo, X), self._framed(hi, X)
 
     def decision_function(self, X):
         """Log odds of the second class; of more than two the logarithms of the probabilities."""
-        log_p = self.predict_log_proba(X)
+        log_p = self._said(X, None, "log_p")[0]
         return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
 
     def predict(self, X):
         """The most probable label in the population. Where cases are rare that is seldom them: see `decide`."""
-        best = self.predict_log_proba(X).argmax(axis=1)
+        best = self._said(X, None, "log_p")[0].argmax(axis=1)
         return self.classes_[best]
 
     def decide(self, X, costs, population=None):
         """The action of least expected cost for each row; `prevail.decide` says how costs are given."""
-        return decide(self.predict_proba(X, population), costs, classes=self.classes_)
+        return decide(self._said(X, population, "p")[0], costs, classes=self.classes_)
 
     def infer_prevalence(self, X, level=0.9):
         """How common the classes are among rows without labels: an `InferredPrevalence`."""

@@ -5,6 +5,7 @@
 
 void pv__categories_free(pv_ctx *ctx, pv_column *categories) {
     pv__free(ctx, categories->code);
+    pv__free(ctx, categories->rank);
     pv_string_list_free(ctx, categories->level, (size_t)categories->levels);
     *categories = (pv_column){0};
 }
@@ -48,6 +49,12 @@ pv_status pv__categories_make(pv_ctx *ctx, const pv_table *table, size_t c, cons
         }
         categories->code[i] = known[level] - 1;
     }
+    if (column->rank) {
+        PV_GOTO(done, pv__alloc(ctx, (size_t)categories->levels, sizeof *categories->rank, &categories->rank));
+        for (int32_t l = 0; l < column->levels; l++)
+            if (known[l] > 0)
+                categories->rank[known[l] - 1] = column->rank[l];
+    }
 done:
     pv__dictionary_free(ctx, &dictionary);
     pv__free(ctx, known);
@@ -56,12 +63,31 @@ done:
     return status;
 }
 
+/* In the order in which they were given; no two have one place there. */
+static pv_status sort_by_rank(pv_ctx *ctx, pv_column *categories, int32_t *order) {
+    char **sorted;
+    PV_TRY(pv__alloc(ctx, (size_t)categories->levels, sizeof *sorted, &sorted));
+    for (int32_t i = 0; i < categories->levels; i++) {
+        int32_t place = 0;
+        for (int32_t j = 0; j < categories->levels; j++)
+            place += categories->rank[j] < categories->rank[i];
+        order[place] = i;
+        sorted[place] = categories->level[i];
+    }
+    memcpy(categories->level, sorted, (size_t)categories->levels * sizeof *sorted);
+    pv__free(ctx, sorted);
+    return PV_OK;
+}
+
 pv_status pv__categories_sort(pv_ctx *ctx, const pv_dataset *data, bool natural, pv_column *categories) {
     int32_t *order = NULL, *rank = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, (size_t)categories->levels, sizeof *order, &order));
     PV_GOTO(done, pv__alloc(ctx, (size_t)categories->levels, sizeof *rank, &rank));
-    PV_GOTO(done, (natural ? pv__levels_sort : pv__labels_sort)(ctx, categories->level, categories->levels, order));
+    if (natural && categories->rank)
+        PV_GOTO(done, sort_by_rank(ctx, categories, order));
+    else
+        PV_GOTO(done, (natural ? pv__levels_sort : pv__labels_sort)(ctx, categories->level, categories->levels, order));
     for (int32_t i = 0; i < categories->levels; i++)
         rank[order[i]] = i;
     for (size_t i = 0; i < data->rows; i++)

@@ -44,6 +44,7 @@ void pv__column_drop(pv_ctx *ctx, pv_column *column) {
     pv__free(ctx, column->name);
     pv__free(ctx, column->borrowed ? NULL : column->number);
     pv__free(ctx, column->code);
+    pv__free(ctx, column->rank);
     pv_string_list_free(ctx, column->level, (size_t)column->levels);
 }
 
@@ -354,6 +355,10 @@ pv_status pv_table_add_codes(pv_ctx *ctx, pv_table *table, const char *name, pv_
         }
         column.code[i] = known[code] - 2;
     }
+    PV_GOTO(done, pv__alloc(ctx, (size_t)column.levels, sizeof *column.rank, &column.rank));
+    for (size_t l = n_levels; l-- > 0;) /* of equal levels the first counts */
+        if (known[l] > 1)
+            column.rank[known[l] - 2] = (int32_t)l;
 done:
     pv__dictionary_free(ctx, &dictionary);
     pv__free(ctx, known);

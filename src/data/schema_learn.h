@@ -248,7 +248,8 @@ PV_MUST_USE pv_status pv__weights_learn(pv_ctx *ctx, const pv_table *table, cons
 PV_MUST_USE pv_status pv__categories_make(pv_ctx *ctx, const pv_table *table, size_t column, const pv_dataset *data,
                                           int32_t limit, pv_column *categories);
 void pv__categories_free(pv_ctx *ctx, pv_column *categories);
-/* Sorts the levels, in natural order or by bytes, and recodes the rows of data. */
+/* Sorts the levels, in the order in which they were given or else in natural order, or by bytes, and recodes the rows
+ * of data. */
 PV_MUST_USE pv_status pv__categories_sort(pv_ctx *ctx, const pv_dataset *data, bool natural, pv_column *categories);
 /* Recodes by the given labels: by bytes, else as numbers. A level that none matches is refused at its place, or, where
  * refuse is not set, PV__UNSEEN; what says what the labels are. */

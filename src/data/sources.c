@@ -2,8 +2,8 @@
  *
  * A number column becomes (x - mean) / scale with the weighted mean of the training rows and their population standard
  * deviation, or less where a few extreme values decide that (spread.c); a text column becomes one indicator for each
- * level but the first, the reference. Levels are in natural order, 5-9 before 10-14; one that says that it is missing
- * is never the first.
+ * level but the first, the reference. Levels are in the order in which they were given (pandas categories), else in
+ * natural order, 5-9 before 10-14, where one that says that it is missing is never the first.
  *
  * A missing cell is a number at the mean, or the most frequent level. Where the schema has an indicator of missing
  * cells, that is 1, and the levels' indicators are 0. A level that training did not have is the mean of the rare levels
@@ -310,7 +310,8 @@ pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__encoding *pl
             continue;
         }
         PV_TRY(learn_levels(ctx, table, column, data, plan->chosen[s], source, &code[s]));
-        choose_reference(source, code[s], data->rows);
+        if (!table->column[column].rank)
+            choose_reference(source, code[s], data->rows);
     }
     PV_TRY(treat_constant(ctx, table, roles, plan, schema, code));
     PV_TRY(set_references(ctx, roles->reference, data->rows, schema, code));

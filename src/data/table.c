@@ -15,6 +15,7 @@ void pv_table_free(pv_ctx *ctx, pv_table *table) {
         pv__free(ctx, column->name);
         pv__free(ctx, column->borrowed ? NULL : column->number);
         pv__free(ctx, column->code);
+        pv__free(ctx, column->rank);
         pv_string_list_free(ctx, column->level, (size_t)column->levels);
     }
     pv__free(ctx, table->column);
@@ -66,6 +67,10 @@ static pv_status take_column(pv_ctx *ctx, const pv_column *from, size_t n, const
     for (size_t i = 0; i < n; i++)
         to->code[i] = from->code[row[i]];
     to->levels = from->levels; /* a failed copy is freed with the whole */
+    if (from->rank) {
+        PV_TRY(pv__alloc(ctx, (size_t)from->levels, sizeof *to->rank, &to->rank));
+        memcpy(to->rank, from->rank, (size_t)from->levels * sizeof *to->rank);
+    }
     return from->levels > 0 ? pv__names_copy(ctx, (const char *const *)from->level, (size_t)from->levels, &to->level)
                             : PV_OK;
 }

@@ -1,5 +1,6 @@
 /* A classifier's parts by function, for those that must not know its layout. */
 #include <math.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "prevail/infer.h"
@@ -32,6 +33,37 @@ size_t pv_classifier_columns(const pv_classifier *classifier) {
 
 const char *pv_classifier_column(const pv_classifier *classifier, size_t index, pv_column_type *type) {
     return pv_schema_column(classifier->schema, index, type);
+}
+
+const char *pv_classifier_reference(const pv_classifier *classifier, size_t index, const char **column) {
+    const pv_schema *schema = classifier->schema;
+    for (size_t s = 0; s < schema->sources; s++)
+        if (schema->source[s].type == PV_COLUMN_TEXT && index-- == 0) {
+            if (column)
+                *column = schema->source[s].name;
+            return schema->source[s].level[0];
+        }
+    return NULL;
+}
+
+const char *pv_classifier_stratum_column(const pv_classifier *classifier, size_t index, bool *feature) {
+    const pv_schema *schema = classifier->schema;
+    if (!schema->strata || index >= schema->strata->columns)
+        return NULL;
+    const char *name = schema->strata->column[index].name;
+    if (feature) {
+        *feature = false;
+        for (size_t s = 0; s < schema->sources; s++)
+            *feature = *feature || strcmp(schema->source[s].name, name) == 0;
+    }
+    return name;
+}
+
+const char *pv_classifier_estimate(const pv_classifier *classifier, double *p_value) {
+    const pv_combination *both = classifier->combination;
+    if (p_value)
+        *p_value = both && both->rank > 0 ? both->p_value : (double)NAN;
+    return both ? pv_estimate_name((pv_estimate)both->use) : NULL;
 }
 
 const pv_schema *pv_classifier_schema(const pv_classifier *classifier) {

@@ -220,6 +220,35 @@ static void codes_with_levels(void **state) {
     }
 }
 
+/* The first level given that has rows is the reference, however texts would be sorted; also of a table's part. */
+static void levels_keep_their_order(void **state) {
+    (void)state;
+    static const char *const levels[] = {"nobody", "c", "a", "b"};
+    static const int8_t codes[ROWS] = {3, 2, 3, 1, 2, 3, 1, 2};
+    static const size_t rows[ROWS] = {7, 6, 5, 4, 3, 2, 1, 0};
+    pv_table *table = new_table(), *part;
+    ok(pv_table_add_codes(ctx, table, "group", PV_ARRAY_I8, codes, PV_PACKED, 0, levels, 4, NULL));
+    ok(pv_table_add_texts(ctx, table, "ill", label, NULL));
+    ok(pv_table_take(ctx, table, ROWS, rows, &part));
+    const pv_table *both[] = {table, part};
+    for (int t = 0; t < 2; t++) {
+        pv_schema *schema;
+        pv_dataset *data;
+        pv_roles roles = {.target = "ill"};
+        ok(pv_schema_learn(ctx, both[t], &roles, &schema, &data));
+        assert_string_equal(schema->source[0].level[0], "c");
+        assert_string_equal(schema->feature[0], "group=a");
+        assert_string_equal(schema->feature[1], "group=b");
+        near(schema->source[0].rows[0], 2, 0);
+        near(data->x[0], t, 0);
+        near(data->x[1], 1 - t, 0);
+        pv_dataset_free(ctx, data);
+        pv_schema_free(ctx, schema);
+    }
+    pv_table_free(ctx, part);
+    pv_table_free(ctx, table);
+}
+
 static void parts_by_function(void **state) {
     (void)state;
     pv_table *table = from_csv();
@@ -389,6 +418,7 @@ int main(void) {
                                        cmocka_unit_test(one_cell_for_all),
                                        cmocka_unit_test(every_type),
                                        cmocka_unit_test(codes_with_levels),
+                                       cmocka_unit_test(levels_keep_their_order),
                                        cmocka_unit_test(parts_by_function),
                                        cmocka_unit_test(missing_as_in_a_file),
                                        cmocka_unit_test(hashes_tell_contents_apart),

@@ -1,9 +1,11 @@
 """The losses for networks in PyTorch, written in its operations: any device, any network that ends in logits.
 
 All are minibatch estimates of the loss of the whole training set, divided by its rows, and take logits and labels as
-`torch.nn.CrossEntropyLoss` does: logits of shape (n, n_classes), or (n,) and (n, 1) for two classes. What the network
+`torch.nn.CrossEntropyLoss` and `BCEWithLogitsLoss` do: logits of shape (n, n_classes, ...), or (n,) and (n, 1, ...) for two
+classes; labels of any type of numbers. Images of labels (segmentation) are rows of pixels. What the network
 then gives, `softmax(logits)`, are probabilities in the population whose prevalence was stated. Start its output bias
 there (`start_at_prevalence`), and draw batches with as many rows of each class (`BalancedBatchSampler`).
+Where the rates are known at which rows, patches or negatives were drawn, `log_rate` takes the place of prevalence and counts.
 
 =========================  ==========================================================================================
 `SelectionLoss`            the profile's per-sample twin: what the network says, seen through the design. The default choice
@@ -47,22 +49,67 @@ __all__ = [
 ]
 
 
-def _log_likelihood(logits):
-    """log p(y|x) of logits; one column is the log odds of the second of two classes."""
-    if logits.dim() == 2 and logits.shape[1] == 1:
-        logits = logits[:, 0]
+def _rows(logits, target):
+    """Logits [rows][classes] and the labels [rows] of any shape that `torch.nn.CrossEntropyLoss` takes, pixels as rows."""
+    if logits.dim() > 1 and logits.shape == target.shape and logits.shape[1] != 1:
+        raise ValueError(
+            f"logits and labels have the same shape, {tuple(logits.shape)}: give the numbers of the labels, (n, ...), for logits "
+            "(n, n_classes, ...), or log odds (n, 1, ...)"
+        )
     if logits.dim() == 1:
-        logits = torch.stack([torch.zeros_like(logits), logits], dim=1)
-    if logits.dim() != 2:
-        raise ValueError(f"logits have the shape (n, n_classes), not {tuple(logits.shape)}")
+        logits = logits[:, None]
+    shape = (logits.shape[0], *logits.shape[2:])
+    if target.shape != shape and target.shape != (shape[0], 1, *shape[1:]):
+        raise ValueError(f"logits of shape {tuple(logits.shape)} need labels of shape {shape}, not {tuple(target.shape)}")
+    logits = logits.movedim(1, -1).reshape(-1, logits.shape[1])
+    if logits.shape[1] == 1:  # the log odds of the second of two classes
+        logits = torch.cat([torch.zeros_like(logits), logits], dim=1)
+    labels = target.reshape(-1)
+    if labels.is_floating_point() and not (labels == labels.round()).all():
+        raise ValueError("labels are numbers of classes, 0, 1, ..., also as floats; probabilities are not supported")
+    return logits, labels.long(), shape
+
+
+def _log_likelihood(logits):
     return functional.log_softmax(logits, dim=1)
+
+
+def _flat_rates(log_rate, logits, shape):
+    """Logarithms of sampling rates, for each class or for each row and class; of two classes with one output the rows' are
+    [rows][2]."""
+    log_rate = torch.as_tensor(log_rate).to(logits)
+    if log_rate.shape == logits.shape[1:]:
+        return log_rate
+    if log_rate.shape == (shape[0], logits.shape[1], *shape[1:]):
+        return log_rate.movedim(1, -1).reshape(-1, logits.shape[1])
+    raise ValueError(
+        f"log_rate has one number for each class, ({logits.shape[1]},), or for each row and class, "
+        f"{(shape[0], logits.shape[1], *shape[1:])}, not {tuple(log_rate.shape)}"
+    )
 
 
 class _BatchLoss(nn.Module):
     """What the losses share: the population, and the weights that make a batch stand for the training set."""
 
-    def __init__(self, prevalence, counts, expected=None):
+    reductions = ("mean", "sum", "none")
+
+    def __init__(self, prevalence=None, counts=None, expected=None, *, log_rate=None, reduction="mean", ignore_index=-100):
         super().__init__()
+        if reduction not in self.reductions:
+            raise ValueError(f"reduction={reduction!r}: choose {', '.join(self.reductions)}")
+        self.reduction, self.ignore_index = reduction, ignore_index
+        for name in ("prevalence", "counts", "expected", "log_rate"):
+            self.register_buffer(name, None)
+        if log_rate is not None:
+            if prevalence is not None or counts is not None or expected is not None:
+                raise ValueError("give log_rate, or prevalence and counts: the rates are counts over prevalences")
+            self.log_rate = torch.as_tensor(log_rate, dtype=torch.float64).reshape(-1)
+        elif prevalence is not None or counts is not None:
+            self._take(prevalence, counts, expected)
+
+    def _take(self, prevalence, counts, expected):
+        if prevalence is None or counts is None:
+            raise ValueError("give both prevalence and counts, or log_rate")
         prevalence = torch.as_tensor(prevalence, dtype=torch.float64).reshape(-1)
         if prevalence.numel() == 1:  # of the second of two classes
             prevalence = torch.cat([1 - prevalence, prevalence])
@@ -73,77 +120,150 @@ class _BatchLoss(nn.Module):
             raise ValueError(f"a prevalence lies between 0 and 1, and they add up to 1: {prevalence.tolist()}")
         if not (counts > 0).all():
             raise ValueError(f"every class needs rows: counts are {counts.tolist()}")
-        self.register_buffer("prevalence", prevalence / prevalence.sum())
-        self.register_buffer("counts", counts)
-        self.register_buffer("expected", None)
+        self.prevalence, self.counts = prevalence / prevalence.sum(), counts
         if expected is not None:
             expected = torch.as_tensor(expected, dtype=torch.float64).reshape(-1)
             if expected.shape != counts.shape or not (expected > 0).all():
                 raise ValueError("expected has the share of each class in a batch")
             self.expected = expected / expected.sum()
 
-    def _per_label(self, target, classes):
+    def _counted(self, logits, target, weight):
+        """(logits, labels, weights, the rows' shape, whether each row counts), the first three of the rows that do."""
+        logits, labels, shape = _rows(logits, target)
+        weights = logits.new_ones(labels.shape)
+        if weight is not None:
+            weight = torch.as_tensor(weight).to(logits)
+            if weight.numel() != labels.numel():
+                raise ValueError(f"weight has one number for each row, {labels.numel()}, not {weight.numel()}")
+            weights = weight.reshape(-1)
+        counts = labels != self.ignore_index
+        if not counts.all():
+            logits, labels, weights = logits[counts], labels[counts], weights[counts]
+        if labels.numel() == 0:
+            raise ValueError("every row of the batch has the label that is ignored")
+        if int(labels.min()) < 0 or int(labels.max()) >= logits.shape[1]:
+            wrong = int(labels.min()) if int(labels.min()) < 0 else int(labels.max())
+            raise ValueError(f"the label {wrong} is none of the {logits.shape[1]} classes; ignore_index is {self.ignore_index}")
+        return logits, labels, weights, shape, counts
+
+    def _per_label(self, labels, classes, weights):
         """Rows of the training set that a row of each label in the batch stands for."""
         if classes != self.counts.numel():
             raise ValueError(f"logits of {classes} classes, and the loss was made for {self.counts.numel()}")
         if self.expected is not None:
-            return self.counts / (target.numel() * self.expected)
-        here = torch.bincount(target, minlength=classes)[:classes].to(self.counts)
+            return self.counts / (weights.sum().to(self.counts) * self.expected)
+        here = torch.bincount(labels, weights.to(self.counts), minlength=classes)
         if not (here > 0).all():
             absent = int((here == 0).to(torch.int).argmax())
             raise ValueError(
-                f"class {absent} has no row in a batch of {target.numel()}: use BalancedBatchSampler, larger batches, or "
+                f"class {absent} has no row in a batch of {labels.numel()}: use BalancedBatchSampler, larger batches, or "
                 "say the share of each class that is to be expected in a batch (expected=)"
             )
         return self.counts / here
 
-    def _weights(self, logits, target):
-        return self._per_label(target, logits.shape[1]).to(logits.dtype)[target]
+    def _shares(self, labels, classes, weights):
+        """What each row of the batch counts, adding up to 1 in the mean over batches."""
+        if self.counts is None and self.log_rate is None:
+            raise ValueError("the loss needs prevalence and counts, or log_rate")
+        if self.counts is None:
+            return weights / weights.sum()
+        return weights * (self._per_label(labels, classes, weights) / self.counts.sum()).to(weights)[labels]
+
+    def _reduced(self, losses, shape, counts):
+        """losses: of the rows that count, adding up to the loss."""
+        if self.reduction == "mean":
+            return losses.sum()
+        if self.reduction == "sum":
+            return losses.sum() * losses.numel()
+        made = losses.new_zeros(counts.shape)
+        made[counts] = losses * losses.numel()
+        return made.reshape(shape)
 
     def extra_repr(self):
-        return f"prevalence={[round(p, 6) for p in self.prevalence.tolist()]}, counts={self.counts.tolist()}"
+        named = {"prevalence": self.prevalence, "counts": self.counts, "log_rate": self.log_rate}
+        said = [f"{name}={[round(v, 6) for v in value.tolist()]}" for name, value in named.items() if value is not None]
+        return ", ".join(said + ([] if self.reduction == "mean" else [f"reduction={self.reduction!r}"]))
 
 
 class SelectionLoss(_BatchLoss):
     """The selection likelihood: -log of the probability of the label as the design would show it.
 
-    p(y|x) in the population, times design over prevalence, normalised: logit adjustment. It has the stationary points of
-    the information gain with p(x) profiled out, and needs no auxiliary network.
+    p(y|x) in the population, times the rate at which rows of that label were drawn, normalised: logit adjustment. It has the
+    stationary points of the information gain with p(x) profiled out, and needs no auxiliary network.
 
     Parameters
     ----------
     prevalence : sequence of float, or float
         Of each class in the population; a number is that of the second of two.
     counts : sequence of float
-        How many rows of each class the training set has.
+        How many rows of each class the training set has. The rates are counts over prevalences.
     expected : sequence of float, optional
         The share of each class that is to be expected in a batch. Default: the batch's own counts.
+    log_rate : sequence of float, optional
+        Instead of prevalence and counts: the logarithm of the rate at which rows of each class were drawn, up to a constant.
+        One in 20 negatives kept: `[math.log(1 / 20), 0.0]`. Rows then count as they come.
+    reduction : {"mean", "sum", "none"}
+        "mean": the loss of the training set per row. "sum": times the rows of the batch. "none": for each row, with their mean.
+    ignore_index : int
+        Rows of this label do not count.
+
+    Notes
+    -----
+    `loss(logits, target, weight=None, log_rate=None)`. Logits have the shape (n, n_classes, ...), or (n,) and (n, 1, ...) with
+    the log odds of the second class; labels (n, ...) or (n, 1, ...), whole numbers of any type: images of labels are rows of
+    pixels. `weight` has a factor for each row. `log_rate` here has one number for each class, or for each row and class, of
+    shape (n, n_classes, ...), where the rate depends on more than the label; it replaces that of the design.
     """
 
-    def forward(self, logits, target):
-        f = _log_likelihood(logits)
-        weights = self._weights(f, target)
-        ratio = (self.counts / self.counts.sum()).log() - self.prevalence.log()
-        log_p = functional.log_softmax(f + ratio.to(f), dim=1)
-        losses = -log_p.gather(1, target[:, None])[:, 0]
-        return (weights * losses).sum() / float(self.counts.sum())
+    def forward(self, logits, target, weight=None, log_rate=None):
+        outputs, labels, weights, shape, counts = self._counted(logits, target, weight)
+        f = _log_likelihood(outputs)
+        if log_rate is not None:
+            rate = _flat_rates(log_rate, outputs, shape)
+            rate = rate[counts] if rate.dim() == 2 else rate
+            shares = weights / weights.sum()
+        else:
+            shares = self._shares(labels, f.shape[1], weights)
+            rate = (self.counts.log() - self.prevalence.log() if self.log_rate is None else self.log_rate).to(f)
+            if rate.numel() != f.shape[1]:
+                raise ValueError(f"logits of {f.shape[1]} classes, and the loss was made for {rate.numel()}")
+        log_p = functional.log_softmax(f + rate, dim=1)
+        return self._reduced(shares * -log_p.gather(1, labels[:, None])[:, 0], shape, counts)
 
 
 class ImportanceWeightedLoss(_BatchLoss):
-    """Log-loss with class weights, prevalence over design.
+    """Log-loss with weights: prevalence over design, or one over the rate at which a row was drawn.
 
     Parameters
     ----------
-    prevalence, counts, expected
+    prevalence, counts, expected, reduction, ignore_index
         As for `SelectionLoss`.
+    log_rate : sequence of float, optional
+        Instead of prevalence and counts: for each class the logarithm of the rate at which its rows were drawn.
+
+    Notes
+    -----
+    `loss(logits, target, weight=None, log_rate=None)`, as for `SelectionLoss`, but that `log_rate` has one number for each row,
+    in the shape of the labels. Rates are relative to those of drawing from the population: then the mean over
+    batches is the log-loss of the population, whatever the rates depend on. Patches of which a third is forced to contain
+    foreground: `log(2 / 3 + 1 / 3 * a / b)` of a pixel, a and b being the probabilities that a forced patch and one anywhere
+    contain it.
     """
 
-    def forward(self, logits, target):
-        f = _log_likelihood(logits)
-        total, weights = float(self.counts.sum()), self._weights(f, target)
-        factor = (self.prevalence / (self.counts / total)).to(f)[target]
-        losses = -f.gather(1, target[:, None])[:, 0]
-        return (weights * factor * losses).sum() / total
+    def forward(self, logits, target, weight=None, log_rate=None):
+        outputs, labels, weights, shape, counts = self._counted(logits, target, weight)
+        f = _log_likelihood(outputs)
+        shares = self._shares(labels, f.shape[1], weights) if log_rate is None else weights / weights.sum()
+        if log_rate is not None:
+            log_rate = torch.as_tensor(log_rate).to(f)
+            if log_rate.numel() != counts.numel():
+                raise ValueError(f"log_rate has one number for each row, {shape}, not {tuple(log_rate.shape)}; those of classes go to the constructor")
+            factor = (-log_rate.reshape(-1)[counts]).exp()
+        elif self.log_rate is not None:
+            factor = (-self.log_rate).exp().to(f)[labels]
+        else:
+            factor = (self.prevalence / (self.counts / self.counts.sum())).to(f)[labels]
+        return self._reduced(shares * factor * -f.gather(1, labels[:, None])[:, 0], shape, counts)
 
 
 class InformationGainLoss(_BatchLoss):
@@ -165,7 +285,17 @@ class InformationGainLoss(_BatchLoss):
         alone says nothing of the prevalence; this is what holds p(y) there. Infinite: the term is left out.
     sparsity : float
         Rate of the Laplace prior on the matrix of the linear network.
+    reduction : {"mean", "sum"}
+        As for `SelectionLoss`. The loss is no sum over rows.
+    ignore_index : int
+        As for `SelectionLoss`.
+
+    Notes
+    -----
+    `loss(logits, target, weight=None)`, as for `SelectionLoss`.
     """
+
+    reductions = ("mean", "sum")
 
     def __init__(
         self,
@@ -177,8 +307,12 @@ class InformationGainLoss(_BatchLoss):
         parameters=None,
         prevalence_n=None,
         sparsity=1e-3,
+        reduction="mean",
+        ignore_index=-100,
     ):
-        super().__init__(prevalence, counts, expected)
+        super().__init__(prevalence, counts, expected, reduction=reduction, ignore_index=ignore_index)
+        if self.counts is None:
+            raise ValueError("give both prevalence and counts")
         if auxiliary not in ("constant", "linear"):
             raise ValueError(f"auxiliary={auxiliary!r}: choose constant or linear")
         if (auxiliary == "linear") != (parameters is not None):
@@ -211,14 +345,15 @@ class InformationGainLoss(_BatchLoss):
             logits = logits + (self._flat() - self.offset) @ self.matrix
         return functional.log_softmax(logits, dim=0)
 
-    def forward(self, logits, target):
+    def forward(self, logits, target, weight=None):
+        logits, labels, weights, _, _ = self._counted(logits, target, weight)
         f = _log_likelihood(logits)
-        per_label = self._per_label(target, f.shape[1])
-        losses = -f.gather(1, target[:, None])[:, 0]
-        data = (per_label.to(f.dtype)[target] * losses).sum()
+        per_label = self._per_label(labels, f.shape[1], weights)
+        losses = -f.gather(1, labels[:, None])[:, 0]
+        data = (weights * per_label.to(f)[labels] * losses).sum()
         # The batch's estimate of p(y): a row of label y counts prevalence(y) over the rows of that label.
-        weight = (self.prevalence / self.counts * per_label).to(f)[target]
-        marginal = (weight[:, None] * f.exp()).sum(dim=0)
+        share = weights * (self.prevalence / self.counts * per_label).to(f)[labels]
+        marginal = (share[:, None] * f.exp()).sum(dim=0)
         counts = self.counts.to(f)
         if math.isfinite(self.prevalence_n):
             counts = counts - self.prevalence_n * self.prevalence.to(f)
@@ -229,7 +364,8 @@ class InformationGainLoss(_BatchLoss):
         follow = -(marginal.detach() * log_q).sum()
         if self.matrix is not None:
             follow = follow + self.sparsity * self.matrix.abs().sum().to(follow)
-        return (data + term) / float(self.counts.sum()) + (follow - follow.detach())
+        loss = (data + term) / float(self.counts.sum()) + (follow - follow.detach())
+        return loss * labels.numel() if self.reduction == "sum" else loss
 
 
 def start_at_prevalence(layer, prevalence):

@@ -217,7 +217,7 @@ def cross_fitted(estimator, X, y, codes, fit_params):
 
 def _of_rows(value, rows, n):
     """What is given for each row, of some rows; anything else stays."""
-    if np.ndim(value) == 0:
+    if isinstance(value, (str, dict)) or not (hasattr(value, "__len__") or hasattr(value, "__array__")):
         return value
     (value,) = indexable(value)
     return _safe_indexing(value, rows) if len(value) == n else value

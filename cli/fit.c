@@ -1,6 +1,7 @@
 /* prevail fit: from a table to a model file. */
 #include "cli/classifier.h"
 #include "cli/commands.h"
+#include "cli/fit_plan.h"
 #include "cli/strata.h"
 #include "prevail/prevail.h"
 #include "tool/checkpoint.h"
@@ -21,6 +22,7 @@ typedef struct fit_options {
     cli_sample sample;
     const char *output, *trace;
     double interval;
+    bool dry_run;
     cli_checkpoint checkpoint;
     cli_running running;
 } fit_options;
@@ -29,6 +31,8 @@ static const pv_option run_table[] = {
     CLI_OPTION_OUTPUT(fit_options, output,
                       "Where to save the model; without this it is not saved. Without --checkpoint an interrupted fit "
                       "is saved too, unless the file exists."),
+    {"dry-run", PV_OPTION_FLAG, offsetof(fit_options, dry_run), NULL, 0, 0, NULL, NULL,
+     "Read the data, complete and check the options, print what the fit would do, and stop there."},
     {"trace", PV_OPTION_TEXT, offsetof(fit_options, trace), NULL, 0, 0, NULL, "FILE.csv",
      "Minibatches: write how training went, a row for each epoch. Each costs a pass over all rows."},
     CLI_OPTION_INTERVAL(fit_options, interval, "0.9",
@@ -51,9 +55,13 @@ static int fit(cli_call *call, const fit_options *options, const cli_training *t
     how.command = call->line;
     const pv_csv_options csv = cli_csv(call);
     how.csv = &csv;
-    pv_status status = pv_fit(call->ctx, training->schema, training->data, &how, classifier);
-    cli_progress_clear(call);
-    code = status == PV_OK ? CLI_OK : cli_fail(call, status);
+    if (options->dry_run) {
+        code = cli_fit_plan(call, training, &how, options->running.json);
+    } else {
+        pv_status status = pv_fit(call->ctx, training->schema, training->data, &how, classifier);
+        cli_progress_clear(call);
+        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
+    }
     pv_dataset_free(call->ctx, sample);
     return code;
 }
@@ -309,38 +317,36 @@ static int check_texts(cli_call *call, const cli_training *training) {
                : CLI_OK;
 }
 
-static int run(cli_call *call) {
-    fit_options *options = call->options;
-    cli_training training = {0};
-    pv_classifier *classifier = NULL;
-    call->collect = true;
-    int code = cli_training_prepare(call, call->argument[0], &options->fit, &options->roles);
-    if (code == CLI_OK && options->roles.roles.group && options->roles.roles.image && !(options->fit.validation > 0))
-        code = cli_error(call, PV_ERR_USAGE, NULL, "--group is for --validation: add it, or leave --group out");
-    if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
-        code = cli_error(call, PV_ERR_USAGE, NULL,
+/* All that can be refused before the rows are fitted; then the table, read. */
+static int prepare(cli_call *call, fit_options *options, cli_training *training) {
+    const char *data = call->argument[0];
+    int code = cli_training_prepare(call, data, &options->fit, &options->roles);
+    if (code != CLI_OK)
+        return code;
+    const pv_roles *roles = &options->roles.roles;
+    const pv_loss loss = pv_fit_loss(&options->fit, roles->matched != NULL);
+    if (roles->group && roles->image && !(options->fit.validation > 0))
+        return cli_error(call, PV_ERR_USAGE, NULL, "--group is for --validation: add it, or leave --group out");
+    if (options->output && strcmp(options->output, "-") == 0)
+        return cli_error(call, PV_ERR_USAGE, NULL,
                          "-o -: a model is binary and does not go to standard output; give the name of a file");
-    if (code == CLI_OK && options->trace && strcmp(options->trace, "-") == 0)
-        code = cli_error(call, PV_ERR_USAGE, NULL, "--trace -: give the name of a file");
-    const pv_loss loss = pv_fit_loss(&options->fit, options->roles.roles.matched != NULL);
+    if (options->trace && strcmp(options->trace, "-") == 0)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--trace -: give the name of a file");
+    code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
     if (code == CLI_OK)
-        code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
+        code = cli_check_use(call, "trace", pv_fit_idle(&options->fit, roles->image != NULL, "trace"));
     if (code == CLI_OK)
-        code = cli_check_use(call, "trace", pv_fit_idle(&options->fit, options->roles.roles.image != NULL, "trace"));
-    if (code == CLI_OK)
-        code =
-            cli_check_use(call, "interval", pv_fit_idle(&options->fit, options->roles.roles.image != NULL, "interval"));
+        code = cli_check_use(call, "interval", pv_fit_idle(&options->fit, roles->image != NULL, "interval"));
     options->fit.trace = options->trace != NULL;
     if (code == CLI_OK)
-        code = cli_training_read_beside(call, call->argument[0], &options->roles, &options->checkpoint, &training);
-    if (code == CLI_OK && options->output)
-        code = check_texts(call, &training);
-    if (code == CLI_OK)
-        code = cli_checkpoint_start(call, &options->checkpoint);
-    if (code == CLI_OK)
-        code = fit(call, options, &training, &classifier);
-    if (code == CLI_OK)
-        code = check_interruption(call, options, classifier);
+        code = cli_training_read_beside(call, data, &options->roles, &options->checkpoint, training);
+    return code == CLI_OK && options->output ? check_texts(call, training) : code;
+}
+
+/* Saves what was fitted, and shows it. */
+static int keep(cli_call *call, const fit_options *options, const pv_classifier *classifier) {
+    static const pv_stop poor[] = {PV_STOP_DIVERGED, PV_STOP_MAX_ITER, PV_STOP_NO_PROGRESS, PV_STOP_POOR};
+    int code = check_interruption(call, options, classifier);
     if (code == CLI_OK && options->output) {
         pv_status status = pv_classifier_save(call->ctx, classifier, options->output);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -349,12 +355,32 @@ static int run(cli_call *call) {
         code = cli_trace_write(call, options->trace, classifier);
     if (code == CLI_OK)
         code = show(call, options, classifier);
-    if (code == CLI_OK &&
-        (cli_was_stopped(classifier, PV_STOP_DIVERGED) || cli_was_stopped(classifier, PV_STOP_MAX_ITER) ||
-         cli_was_stopped(classifier, PV_STOP_NO_PROGRESS) || cli_was_stopped(classifier, PV_STOP_POOR)))
-        code = CLI_PROBLEMS; /* a warning says which */
-    if (code == CLI_OK && cli_was_stopped(classifier, PV_STOP_INTERRUPTED))
-        code = CLI_FAILED; /* what there was is saved, and is not what was asked for */
+    if (code != CLI_OK)
+        return code;
+    for (size_t i = 0; i < sizeof poor / sizeof *poor; i++)
+        if (cli_was_stopped(classifier, poor[i]))
+            return CLI_PROBLEMS; /* a warning says which */
+    /* what there is of an interrupted fit is saved, and is not what was asked for */
+    return cli_was_stopped(classifier, PV_STOP_INTERRUPTED) ? CLI_FAILED : CLI_OK;
+}
+
+static int run(cli_call *call) {
+    fit_options *options = call->options;
+    cli_training training = {0};
+    pv_classifier *classifier = NULL;
+    call->collect = true;
+    int code = prepare(call, options, &training);
+    if (code == CLI_OK && options->dry_run) {
+        code = fit(call, options, &training, NULL);
+        cli_training_clear(call, &training);
+        return code;
+    }
+    if (code == CLI_OK)
+        code = cli_checkpoint_start(call, &options->checkpoint);
+    if (code == CLI_OK)
+        code = fit(call, options, &training, &classifier);
+    if (code == CLI_OK)
+        code = keep(call, options, classifier);
     if (classifier && options->checkpoint.path && cli_was_stopped(classifier, PV_STOP_DIVERGED)) {
         pv_checkpoint_close(call->ctx);
         if (access(options->checkpoint.path, F_OK) == 0)
@@ -393,6 +419,7 @@ static const cli_common common[] = {
     {"Uncertainty", "infer", "map and ml: one estimate. The others: a posterior, with intervals."},
     {NULL, "seed", "Of every random number."},
     {"Output", "output", "Where to save the model."},
+    {NULL, "dry-run", "Print what the fit would do, and stop."},
     {NULL, "json", NULL},
     {NULL, NULL, NULL}};
 

@@ -53,7 +53,7 @@
  * The way is the same for every model, table -> schema -> fit -> predict -> judge:
  *
  *   pv_ctx_new           a context: errors, threads, memory                               base.h
- *   pv_fit_settings_new  the settings of a fit: "target", "prevalence", "model", ...      infer.h
+ *   pv_fit_settings_new  the settings of a fit: "target", "prevalence", "model", ...      plan.h
  *   pv_settings_set      one of them: names and texts are those of prevail fit --help all,
  *                        without the dashes in front ("prevalence-n", "infer", "positive")  base.h
  *   pv_learn             a file (CSV, NPZ, NPY, IDX) and settings to a classifier         infer.h

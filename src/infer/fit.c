@@ -84,7 +84,7 @@ static pv_status weigh_labels(pv_ctx *ctx, char *const *labels, pv__problem *pro
 
 /* The rows as the plan's options have them, and then the rest of the plan, which depends on them. */
 static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, pv_model *model,
-                             const pv__design *design, pv__plan *plan, pv__problem *problem) {
+                             const pv__design *design, pv__plan *plan, pv__plan_rows *rows, pv__problem *problem) {
     const pv_fit_options *options = &plan->options;
     size_t k = (size_t)data->classes, params = pv_model_params(model);
     *problem = (pv__problem){.plan = plan,
@@ -119,14 +119,14 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
     for (size_t i = 0; i < params; i++)
         problem->is_bias[i] = pv_model_is_bias(model, i);
     PV_TRY(weigh_labels(ctx, schema->labels, problem));
-    const pv__plan_rows rows = {.schema = schema,
-                                .design = design,
-                                .model = model,
-                                .mass = problem->mass,
-                                .n = problem->n,
-                                .labelled = problem->n - problem->unlabelled,
-                                .sampling = problem->sampling};
-    PV_TRY(pv__plan_settle(ctx, &rows, plan));
+    *rows = (pv__plan_rows){.schema = schema,
+                            .design = design,
+                            .model = model,
+                            .mass = problem->mass,
+                            .n = problem->n,
+                            .labelled = problem->n - problem->unlabelled,
+                            .sampling = problem->sampling};
+    PV_TRY(pv__plan_settle(ctx, rows, plan));
     problem->batch = plan->batch;
     problem->population = plan->population;
     pv__class_factors(pv__plan_loss(plan), (int)k, plan->population.prevalence, 1, problem->design, problem->factor);
@@ -317,6 +317,7 @@ static pv_status load_rows(pv_ctx *ctx, const pv__problem *problem, pv__loaded *
 /* A fit that is set up: everything but the solution. */
 typedef struct setup {
     pv__plan *plan;
+    pv__plan_rows rows;
     pv__design *design;
     pv__problem problem;
     pv__loaded *loaded;
@@ -342,14 +343,15 @@ static pv_status setup_new(pv_ctx *ctx, const pv_schema *schema, const pv_datase
     PV_TRY(pv__plan_data(ctx, schema, data, plan));
     PV_TRY(pv__model_new(ctx, plan->options.model, data->features, schema->offset, data->classes, model));
     PV_TRY(pv__design_new(ctx, schema, data, &stated, &s->design));
-    PV_TRY(problem_new(ctx, schema, data, *model, s->design, plan, &s->problem));
+    PV_TRY(problem_new(ctx, schema, data, *model, s->design, plan, &s->rows, &s->problem));
     s->problem.shared = true;
     return plan->prior_is_open ? pv__prior_decide(ctx, schema, data, *model, plan) : PV_OK;
 }
 
 /* Sets the fit up on the rows to learn from, fits, and keeps what was found. */
 static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_dataset *held,
-                          pv__plan *plan, pv_classifier **classifier) {
+                          pv__plan *plan, void *fitted) {
+    pv_classifier **classifier = fitted;
     const pv_fit_options *given = plan->given;
     double began = pv__seconds();
     setup made;
@@ -391,6 +393,20 @@ done:
     return status;
 }
 
+/* Sets the fit up, and says what it would do. */
+static pv_status plan_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_dataset *held,
+                           pv__plan *plan, void *told) {
+    (void)held;
+    setup made;
+    pv_model *model = NULL;
+    pv_status status = setup_new(ctx, schema, data, plan, &model, &made);
+    if (status == PV_OK)
+        status = pv__plan_tell(ctx, plan, &made.rows, data, told);
+    setup_clear(ctx, &made);
+    pv_model_free(ctx, model);
+    return status;
+}
+
 /* Whether the fit goes through the rows block by block, so that columns serve in the place of a matrix. */
 static bool goes_by_blocks(const pv_fit_options *options) {
     bool points = options->infer == PV_INFER_MAP || options->infer == PV_INFER_ML || options->infer == PV_INFER_ROBUST;
@@ -410,42 +426,57 @@ static pv_status with_matrix(pv_ctx *ctx, const pv_dataset **data, pv_dataset *m
     return PV_OK;
 }
 
-static pv_status fit_data(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
-                          pv_classifier **classifier);
+/* fit_rows or plan_rows: what is done with the rows to learn from. */
+typedef pv_status (*step)(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_dataset *held,
+                          pv__plan *plan, void *made);
 
-pv_status pv_fit(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
-                 pv_classifier **classifier) {
-    *classifier = NULL;
+/* Begins the plan, and holds rows out where it says so. */
+static pv_status with_plan(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
+                           step work, void *made) {
+    pv_dataset *learn = NULL, *held = NULL;
+    pv__plan plan;
+    pv_status status;
+    PV_GOTO(done, pv__plan_begin(ctx, options, options->sample != NULL, &plan));
+    PV_GOTO(done, check_data(ctx, schema, data));
+    if (options->validation > 0 && plan.minibatches) {
+        PV_GOTO(done, pv__holdout_split(ctx, schema, data, options, &learn, &held));
+        learn->dropped = data->dropped;
+    }
+    status = work(ctx, schema, learn ? learn : data, held, &plan, made);
+done:
+    pv_dataset_free(ctx, learn);
+    pv_dataset_free(ctx, held);
+    return status;
+}
+
+/* With matrices in the place of columns, where the work needs them. */
+static pv_status with_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
+                           step work, void *made) {
     if (goes_by_blocks(options))
-        return fit_data(ctx, schema, data, options, classifier);
+        return with_plan(ctx, schema, data, options, work, made);
     pv_dataset whole[2];
     double *x[2] = {NULL, NULL};
     pv_fit_options used = *options;
     pv_status status;
     PV_GOTO(done, with_matrix(ctx, &data, &whole[0], &x[0]));
     PV_GOTO(done, with_matrix(ctx, &used.sample, &whole[1], &x[1]));
-    status = fit_data(ctx, schema, data, &used, classifier);
+    status = with_plan(ctx, schema, data, &used, work, made);
 done:
     pv__free(ctx, x[0]);
     pv__free(ctx, x[1]);
     return status;
 }
 
-static pv_status fit_data(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
-                          pv_classifier **classifier) {
-    pv_dataset *learn = NULL, *held = NULL;
-    pv__plan plan;
-    pv_status status;
-    PV_GOTO(done, pv__plan_begin(ctx, options, options->sample != NULL, &plan));
-    PV_GOTO(done, check_data(ctx, schema, data));
-    if (!(options->validation > 0) || !plan.minibatches) {
-        status = fit_rows(ctx, schema, data, NULL, &plan, classifier);
-        goto done;
-    }
-    PV_GOTO(done, pv__holdout_split(ctx, schema, data, options, &learn, &held));
-    learn->dropped = data->dropped;
-    status = fit_rows(ctx, schema, learn, held, &plan, classifier);
-done:
+pv_status pv_fit_plan(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
+                      pv_plan **plan) {
+    *plan = NULL;
+    return with_rows(ctx, schema, data, options, plan_rows, plan);
+}
+
+pv_status pv_fit(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
+                 pv_classifier **classifier) {
+    *classifier = NULL;
+    pv_status status = with_rows(ctx, schema, data, options, fit_rows, classifier);
     if (status == PV_OK && data->images)
         status = pv_images_unchanged(ctx, data->images, false);
     if (status == PV_OK)
@@ -454,7 +485,5 @@ done:
         pv_classifier_free(ctx, *classifier);
         *classifier = NULL;
     }
-    pv_dataset_free(ctx, learn);
-    pv_dataset_free(ctx, held);
     return status;
 }

@@ -93,6 +93,10 @@ bool pv__plan_has_two(const pv__plan *plan, bool linear, bool sample);
 /* Whether the posterior asked for is over the last layer alone. */
 bool pv__plan_is_last_layer(const pv__plan *plan, const pv_model *model);
 
+/* (plan_lines.c) The settled plan, for people. The caller frees *made with pv_plan_free. */
+PV_MUST_USE pv_status pv__plan_tell(pv_ctx *ctx, const pv__plan *plan, const pv__plan_rows *rows,
+                                    const pv_dataset *data, pv_plan **made);
+
 /* (population.c) The prevalence and how well it is known; then the intercept's prior, which depends on it. */
 pv_status pv__plan_population(pv_ctx *ctx, const pv__plan_rows *rows, pv__plan *plan);
 

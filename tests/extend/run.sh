@@ -49,7 +49,7 @@ add 'A source.' source_toy.c src/data/toy.c
 change 'A source.' src/data/query.h 's/PV__ENGINE_NONE,/& PV__ENGINE_TOY,/; s/pv__duckdb_stream,/pv__toy_stream, &/'
 change 'A source.' src/data/query.c 's/{{"sqlite:", PV__ENGINE_SQLITE/{{"toy:", PV__ENGINE_TOY, 0, '"'?'"'}, {"sqlite:", PV__ENGINE_SQLITE/; /case PV__ENGINE_SQLITE:/i\    case PV__ENGINE_TOY: return pv__toy_stream(ctx, query, options, stream);'
 
-after 'An option of a fit.' include/prevail/infer.h 'double iw_total;' '    double toy_total; /* toy: as iw_total */'
+after 'An option of a fit.' include/prevail/plan.h 'double iw_total;' '    double toy_total; /* toy: as iw_total */'
 table=$(grep -l 'pv_fit_option_table\[\]' src/*/*.c) use=$(grep -l 'options->iw_total' src/*/*.c)
 change 'An option of a fit.' "$table" '/{"iw-total", PV_OPTION_REAL/i\    {"toy-total", PV_OPTION_REAL, AT(toy_total), "0", 0, 1e12, NULL, "N", "As iw-total."},'
 sed -i 's/\([a-z>-]*\)options->iw_total/(&+\1options->toy_total)/' "$use" # where it acts

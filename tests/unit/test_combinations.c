@@ -74,8 +74,16 @@ typedef struct tally {
 static void try_one(const design *of, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *o,
                     tally *count) {
     pv_classifier *classifier;
+    pv_plan *plan;
+    char planned[1000];
+    pv_status foreseen = pv_fit_plan(ctx, schema, data, o, &plan);
+    snprintf(planned, sizeof planned, "%s", foreseen == PV_OK ? "" : pv_ctx_message(ctx));
+    pv_plan_free(ctx, plan);
     pv_status status = pv_fit(ctx, schema, data, o, &classifier);
     const pv_error *error = pv_ctx_error(ctx);
+    if (status != foreseen || (status != PV_OK && strcmp(planned, pv_ctx_message(ctx)) != 0))
+        fail_msg("%s, loss %s: the plan says \"%s\", the fit \"%s\"", of->name, pv_loss_name((pv_loss)o->loss), planned,
+                 status == PV_OK ? "" : pv_ctx_message(ctx));
     if (status != PV_OK && (status != PV_ERR_USAGE || !strchr(error->message, '`')))
         fail_msg("%s, loss %s, marginal %s, infer %s, model %s, batch %s: %s", of->name, pv_loss_name((pv_loss)o->loss),
                  pv_marginal_name((pv_marginal)o->marginal), pv_inference_name((pv_inference)o->infer), o->model,

@@ -168,6 +168,10 @@ static void print_heads(shown what, bool details, double level) {
 
 static void print_coefficient(const pv_coefficient *k, shown what, bool details, bool slope) {
     const pv_spread *s = &k->value;
+    if (isnan(s->mean)) {
+        puts("          NA   (constant within every matched set)");
+        return;
+    }
     if (what == SHOWN_ALONE) {
         printf("  %12.6g", s->mean);
         if (slope)
@@ -235,8 +239,6 @@ void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *s
         put_padded("", width);
         print_heads(what, details, summary->level);
         for (size_t at = 0; at < summary->terms; at++) {
-            if (isnan(own[at].value.mean)) /* the intercept of matched sets, which there is not */
-                continue;
             put_padded(own[at].name, width);
             print_coefficient(&own[at], what, details, at >= summary->intercepts);
         }

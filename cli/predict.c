@@ -2,6 +2,7 @@
 #include "cli/classifier.h"
 #include "cli/commands.h"
 #include "cli/ensemble.h"
+#include "cli/linear_predictor.h"
 #include "cli/predictions.h"
 #include "cli/strata.h"
 #include "cli/target.h"
@@ -15,9 +16,11 @@
 #include <string.h>
 
 enum { FIXED, JOINT };
+enum { RISK, LP };
 
 typedef struct predict_options {
     const char *population;
+    int scale;       /* RISK, LP */
     double interval; /* 0: none */
     const char *id;
     const char *labels;
@@ -41,6 +44,10 @@ static const pv_option option_table[] = {
      "--prevalence-by, which moves each stratum to its own); unknown, the one that the rows of DATA were drawn from, "
      "its prevalence inferred from them; counts:N,N,..., these very rows, of which so many are of each label, in label "
      "order; design, one with the label shares of the training data."},
+    {"scale", PV_OPTION_CHOICE, offsetof(predict_options, scale), "risk", 0, 0, "risk|lp", NULL,
+     "risk: probabilities. lp: the linear predictor of a linear model with two labels, in a column lp__: log odds in "
+     "the "
+     "true population; of matched sets, log odds ratios against a row of zeros and reference levels."},
     CLI_OPTION_INTERVAL(predict_options, interval, NULL,
                         "Adds the central interval of this level, 0.9 say, for each probability. Linear models "
                         "have them. A network, and --population counts, needs a posterior (fit --infer laplace, vi or "
@@ -125,6 +132,19 @@ static int check_options(cli_call *call, const predict_options *options) {
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--json prints on standard output; name a file for the predictions with -o");
     return CLI_OK;
+}
+
+/* The linear predictor has no population, interval or decision. */
+static int predict_lp(cli_call *call, const predict_options *options) {
+    static const char *const idle[] = {"population", "interval", "posterior", "ensemble", "costs",
+                                       "json",       "labels",   "weights",   "source"};
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if (cli_given(call, idle[i]))
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s has no effect with --scale lp: leave it out", idle[i]);
+    return cli_predict_lp(call, &(cli_lp_options){.id = options->id,
+                                                  .output = options->output,
+                                                  .missing = options->missing,
+                                                  .unseen = options->unseen});
 }
 
 static int load_model(cli_call *call, const predict_options *options, work *held) {
@@ -366,6 +386,8 @@ static int run(cli_call *call) {
     const cli_pieces pieces = {.read = read_piece, .compute = compute, .show = show_piece, .state = &held};
     call->collect = options->running.json; /* they are in the object */
     int code = check_options(call, options);
+    if (code == CLI_OK && options->scale == LP)
+        return predict_lp(call, options);
     if (code == CLI_OK)
         code = load_model(call, options, &held);
     if (code == CLI_OK)
@@ -449,6 +471,7 @@ const cli_command cli_predict = {
         "row\tThe row's number, from 1 without the header (or the column named with --id)\n"
         "p__LABEL\tThe probability of each label, in the order of the model's labels\n"
         "lo__LABEL, hi__LABEL\tWith --interval, its bounds for each label\n"
+        "lp__\tWith --scale lp, the linear predictor, in the place of all that follows the row\n"
         "decision__\tThe most probable label, the first if tied; with --costs, the action of least expected cost\n"
         "cost__\tWith --costs, that expected cost\n"
         "Numbers read back exactly. The file appears under its name only when it is complete.\n"

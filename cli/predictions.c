@@ -133,6 +133,12 @@ static made columns_of(const writer *w, bool cells) {
         add_row_numbers(&m, what);
     for (size_t i = 0; i < what->extras; i++)
         add_own(&m, &what->extra[i]);
+    if (what->lp) {
+        const pv_column *lp = add_column(&m, "lp__", "", PV_COLUMN_NUMBER);
+        if (cells)
+            memcpy(lp->number, what->lp, what->rows * sizeof *what->lp);
+        return m;
+    }
     for (int y = 0; y < what->classes; y++)
         add_numbers(&m, "p__", what, y, what->p);
     for (int y = 0; what->lo && y < what->classes; y++) {
@@ -183,7 +189,6 @@ static void add_extra(text *t, const cli_extra *extra, size_t n) {
 static void add_row(text *t, const writer *w, size_t n) {
     const cli_predictions *what = w->what;
     size_t classes = (size_t)what->classes, row = what->row ? what->row[n] : n;
-    const double *p = what->p + n * classes;
     for (size_t i = 0; i < what->copies; i++) {
         if (i > 0)
             add_byte(t, ',');
@@ -193,6 +198,13 @@ static void add_row(text *t, const writer *w, size_t n) {
         t->length += (size_t)snprintf(reserve(t, 24), 24, "%zu", what->before + row + 1);
     for (size_t i = 0; i < what->extras; i++)
         add_extra(t, &what->extra[i], n);
+    if (what->lp) {
+        add_byte(t, ',');
+        add_number(t, what->lp[n]);
+        add_byte(t, '\n');
+        return;
+    }
+    const double *p = what->p + n * classes;
     for (size_t y = 0; y < classes; y++) {
         add_byte(t, ',');
         add_number(t, p[y]);
@@ -273,8 +285,10 @@ static int begin_piece(run *r) {
     r->begun = true;
     const cli_predictions *what = pieces->show(pieces->state);
     r->w = (writer){.what = what, .decision = cli_alloc(what->rows, sizeof *r->w.decision)};
-    pv_status status;
-    if (what->costs) {
+    pv_status status = PV_OK;
+    if (what->lp) {
+        return CLI_OK;
+    } else if (what->costs) {
         r->w.expected = cli_alloc(what->rows, sizeof *r->w.expected);
         status = pv_decide(r->call->ctx, what->costs, what->rows, what->p, r->w.decision, r->w.expected);
     } else {

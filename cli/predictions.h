@@ -33,6 +33,7 @@ typedef struct cli_predictions {
     size_t rows;
     const double *p;       /* [rows][classes] */
     const double *lo, *hi; /* [rows][classes]; NULL: none */
+    const double *lp;      /* [rows], linear predictors in the place of probabilities and decisions; NULL: none */
     const pv_costs *costs; /* NULL: the decision is the most probable label */
     const pv_table *table; /* what columns are copied from */
     const size_t *row;     /* [rows], in the table; NULL: the same */

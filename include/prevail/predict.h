@@ -301,6 +301,12 @@ PV_MUST_USE pv_status pv_predict_confusion(pv_ctx *ctx, const pv_classifier *cla
                                            double *confusion);
 PV_MUST_USE pv_status pv_probs_confusion(pv_ctx *ctx, const pv_probs *probs, const double *from, double *confusion);
 
+/* eta [rows]: the log odds of each row in the population that the fit stated, of a linear model with two labels.
+ * Matched sets have no intercept: theirs are log odds ratios against a row whose columns are 0 or at their reference
+ * levels. */
+PV_MUST_USE pv_status pv_linear_predictor(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
+                                          double *eta);
+
 /* Reference ratios of labelled rows that the model has not seen; two labels only. For pv_unknown_options.reference; the
  * caller frees *reference. */
 PV_MUST_USE pv_status pv_predict_reference(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,

@@ -350,6 +350,7 @@ CALLS = {
     "pv_population_known_strata": [_handle, _doubles, _out],
     "pv_probs_strata_set": [_handle, c_int, _texts, POINTER(c_int32), _doubles],
     "pv_predict": [_handle, _handle, _handle, POINTER(pv_predict_options), POINTER(POINTER(pv_prediction))],
+    "pv_linear_predictor": [_handle, _handle, _doubles],
     "pv_predict_probs": [_handle, _doubles, _handle, POINTER(pv_predict_options), POINTER(POINTER(pv_prediction))],
     "pv_probs_new": [c_size_t, _texts, c_int, c_int, _doubles, POINTER(c_int32), _doubles, _out],
     "pv_probs_reference": [_handle, _doubles, _out],

@@ -82,7 +82,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
     prevalence_, design_ : ndarray of shape (n_classes,)
         Of the population and of the rows learned from.
     posterior_ : ndarray of shape (draws, n_coefficients) or None
-        Draws of the coefficients, the intercept first.
+        Draws of the coefficients, the intercept first; matched sets have none.
     stop_ : str
         Why the fit stopped.
     n_iter_ : int

@@ -125,7 +125,10 @@ class Found:
     @property
     def posterior_(self):
         draws = self._fitted().draws()
-        return None if draws is None else draws.reshape(len(draws), -1)
+        if draws is None:
+            return None
+        draws = draws.reshape(len(draws), -1)
+        return draws[:, 1:] if self._model.relative else draws
 
     def summary(self, level=0.9):
         """Coefficients with their spread, and the prevalences: a text that prints well."""

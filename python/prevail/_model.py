@@ -129,6 +129,11 @@ class Model:
     def ordinal(self):
         return self.text("model").startswith("ordinal")
 
+    @property
+    def relative(self):
+        """Matched sets without a prevalence: odds ratios and no intercept."""
+        return self.text("loss") == "matched" and self.shares("prevalence") is None
+
     def _coefficient_shape(self):
         """Linear: a row for each label but the first, the intercept first; ordinal: thresholds, then slopes."""
         labels, features = len(self.labels), len(self.features)

@@ -247,6 +247,17 @@ def test_matched_sets():
     X = pandas.DataFrame({"dose": rng.normal(size=180) + y, "set": sets})
     model = prevail.PrevalenceClassifier(matched="set", loss="matched").fit(X, y)
     assert model.odds_ratios_.loc["dose", "odds_ratio"] > 1.5
+    assert list(model.coefficients().index) == ["dose"]
+    assert model.decision_function(X) == pytest.approx(model.coef_[0, 0] * X["dose"].to_numpy())
+    assert np.isnan(model.intercept_[0])
+    same = X.assign(age=sets % 7)
+    with pytest.warns(prevail.PrevailWarning, match="'age' is constant within every matched set"):
+        told = prevail.PrevalenceClassifier(matched="set", loss="matched", infer="ml").fit(same, y)
+    found = told.coefficients().loc["age"]
+    assert np.isnan(found["coefficient"]) and np.isnan(found["sd"])
+    assert told.coefficients().loc["dose", "sd"] == pytest.approx(
+        prevail.PrevalenceClassifier(matched="set", loss="matched", infer="ml").fit(X, y).coefficients().loc["dose", "sd"], rel=1e-6
+    )
 
 
 def test_images():

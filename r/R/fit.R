@@ -218,8 +218,12 @@ coefficient_parts <- function(fit, facts, covariance, x) {
     heads <- paste0(labels[-length(labels)], "|", labels[-1])
     equations <- 1L
   } else {
-    heads <- "(Intercept)"
+    heads <- if (!facts$relative) "(Intercept)"
     equations <- length(facts$labels) - 1L
+  }
+  if (facts$relative) { # matched sets have no intercept
+    facts$coefficients <- utils::tail(facts$coefficients, length(features))
+    if (is.matrix(covariance)) covariance <- covariance[-1, -1, drop = FALSE]
   }
   terms <- c(heads, setdiff(x, c("(Intercept)", heads)))
   place <- match(c(heads, features), terms)
@@ -227,10 +231,11 @@ coefficient_parts <- function(fit, facts, covariance, x) {
   at <- as.vector(outer(place, (seq_len(equations) - 1L) * length(terms), `+`))
   values <- rep(NA_real_, length(names))
   values[at] <- facts$coefficients
-  if (facts$relative) values[1] <- NA_real_
+  values[is.nan(values)] <- NA_real_
   fit$coefficients <- stats::setNames(values, names)
   if (is.matrix(covariance)) {
     fit$covariance <- matrix(NA_real_, length(names), length(names), dimnames = list(names, names))
+    covariance[is.nan(covariance)] <- NA_real_
     fit$covariance[at, at] <- covariance
   } else {
     fit$no_covariance <- covariance

@@ -112,7 +112,6 @@ summary_rows <- function(fit, level) {
   at <- as.vector(outer(of$place, (seq_len(of$equations) - 1L) * length(of$terms), `+`))
   made <- rows[rep(NA_integer_, length(fit$coefficients)), ]
   made[at, ] <- rows
-  if (isTRUE(fit$relative)) made[1, -(1:2)] <- NA_real_
   made$term <- names(fit$coefficients)
   rownames(made) <- names(fit$coefficients)
   attr(made, "has_errors") <- said$has_errors

@@ -118,7 +118,7 @@ loaded_rows <- function(fit, newdata, outcome) {
 # Probabilities of every label, and their intervals, with NA in rows that have missing cells.
 risk_matrix <- function(fit, newdata, population, level = 0, unknown = list()) {
   if (isTRUE(fit$relative)) {
-    refuse("a fit to matched sets knows odds ratios alone: absolute risks need `prevalence` and `population_sample` as well")
+    refuse("a fit to matched sets knows odds ratios alone: absolute risks need `prevalence` and `population_sample` as well, and type = \"link\" has linear predictors")
   }
   if (isTRUE(fit$images)) refuse("a model of images: predict with the command, or in Python")
   where <- population_text(fit, population)
@@ -157,6 +157,12 @@ predict.prevail <- function(object, newdata = NULL, type = c("risk", "response",
   if (!is.null(costs) && type != "decision") refuse("`costs` are for type = \"decision\"")
   if ((se.fit || !is.null(interval)) && type %in% c("decision", "class", "probs")) {
     refuse("type = \"", type, "\" has no interval; leave out `", if (se.fit) "se.fit" else "interval", "`")
+  }
+  if (isTRUE(object$relative) && type == "link") {
+    if (se.fit || !is.null(population) || !is.null(interval)) {
+      refuse("matched sets: `population`, `interval` and `se.fit` have no effect with type = \"link\"")
+    }
+    return(linear_predictor(object, newdata))
   }
   said <- risk_matrix(object, newdata, population, interval %or% 0, list(method = method, dirichlet = dirichlet, seed = seed))
   warn_if_weak(said$inferred)
@@ -211,6 +217,15 @@ logit_errors <- function(object, newdata, population) {
 
 `%or%` <- function(a, b) if (is.null(a)) b else a
 
+# Of matched sets: log odds ratios against a row of zeros and reference levels.
+linear_predictor <- function(object, newdata) {
+  x <- if (is.null(newdata)) model.matrix.prevail(object) else model.matrix.prevail(object, newdata)
+  beta <- coef(object)
+  beta[is.na(beta)] <- 0
+  made <- drop(x[, names(beta), drop = FALSE] %*% beta)
+  if (is.null(newdata)) stats::napredict(object$na.action, made) else made
+}
+
 # Each term's part of the linear predictor, centred, as predict.lm has it.
 term_parts <- function(object, newdata, se.fit, terms) {
   need_coefficients(object)
@@ -218,6 +233,11 @@ term_parts <- function(object, newdata, se.fit, terms) {
   x0 <- model.matrix.prevail(object)
   x <- if (is.null(newdata)) x0 else model.matrix.prevail(object, newdata)
   beta <- coef(object)
+  covariance <- if (se.fit) vcov(object)
+  if (isTRUE(object$relative)) { # by the matrix's columns, which have an intercept
+    beta <- c(0, beta)
+    if (se.fit) covariance <- rbind(0, cbind(0, covariance))
+  }
   beta[is.na(beta)] <- 0
   labels <- attr(object$terms, "term.labels")
   if (!is.null(terms)) {
@@ -227,7 +247,6 @@ term_parts <- function(object, newdata, se.fit, terms) {
   }
   x <- sweep_means(x, colMeans(x0))
   made <- errors <- matrix(0, nrow(x), length(labels), dimnames = list(rownames(x), labels))
-  covariance <- if (se.fit) vcov(object)
   for (label in labels) {
     at <- which(object$assign == match(label, attr(object$terms, "term.labels")))
     made[, label] <- x[, at, drop = FALSE] %*% beta[at]

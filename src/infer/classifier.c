@@ -88,7 +88,11 @@ pv_status pv__coefficients_of(pv_ctx *ctx, const pv_classifier *classifier, cons
 }
 
 pv_status pv_classifier_coefficients(pv_ctx *ctx, const pv_classifier *classifier, double *coefficients) {
-    return pv__coefficients_of(ctx, classifier, classifier->w, coefficients);
+    PV_TRY(pv__coefficients_of(ctx, classifier, classifier->w, coefficients));
+    for (size_t i = 0; pv_loss_is_relative(classifier->loss) && i < pv_model_params(classifier->model); i++)
+        if (!pv__is_estimable(classifier, i))
+            coefficients[i] = (double)NAN;
+    return PV_OK;
 }
 
 pv_status pv_classifier_draw_coefficients(pv_ctx *ctx, const pv_classifier *classifier, size_t draw,

@@ -74,51 +74,74 @@ static pv_status from_information(pv_ctx *ctx, const pv__problem *problem, const
     return status;
 }
 
-/* factor [n][n], lower, of the covariance of the parameters from `first` on. */
-static void from_factor(size_t P, size_t first, const double *factor, double *covariance) {
-    size_t n = P - first;
-    for (size_t i = 0; i < n; i++)
+/* factor [n][n], lower, of the covariance of some parameters; the others have none. */
+static void from_factor(size_t P, size_t n, const size_t *which, const double *factor, double *covariance) {
+    for (size_t i = 0; i < P * P; i++)
+        covariance[i] = (double)NAN;
+    for (size_t i = 0; factor && i < n; i++)
         for (size_t j = 0; j < n; j++) {
             double sum = 0;
             for (size_t l = 0; l <= (i < j ? i : j); l++)
                 sum += factor[i * n + l] * factor[j * n + l];
-            covariance[(first + i) * P + first + j] = sum;
+            covariance[which[i] * P + which[j]] = sum;
         }
 }
 
-/* The posterior as a function of the slopes alone, for a loss that knows no intercept. */
-typedef struct slopes {
+/* The posterior as a function of some parameters: of matched sets, the slopes that they tell. */
+typedef struct part_of {
     const pv_density *all;
-    double *w, *gradient; /* [1 + dims] */
-} slopes;
+    size_t n;
+    size_t *which;        /* [n] */
+    double *w, *gradient; /* [params] */
+} part_of;
 
-static pv_status eval_slopes(pv_ctx *ctx, void *state, const double *w, double *value, double *gradient) {
-    const slopes *s = state;
-    size_t n = s->all->dims - 1;
-    memcpy(s->w + 1, w, n * sizeof *w);
+static pv_status eval_part(pv_ctx *ctx, void *state, const double *w, double *value, double *gradient) {
+    const part_of *s = state;
+    for (size_t i = 0; i < s->n; i++)
+        s->w[s->which[i]] = w[i];
     PV_TRY(s->all->eval(ctx, s->all->state, s->w, value, s->gradient));
-    memcpy(gradient, s->gradient + 1, n * sizeof *gradient);
+    for (size_t i = 0; i < s->n; i++)
+        gradient[i] = s->gradient[s->which[i]];
     return PV_OK;
 }
 
+static pv_status choose_part(pv_ctx *ctx, const pv__problem *problem, part_of *part) {
+    size_t P = pv_model_params(problem->model);
+    bool *estimable;
+    PV_TRY(pv__alloc(ctx, P, sizeof *part->which, &part->which));
+    PV_TRY(pv__alloc(ctx, P, sizeof *estimable, &estimable));
+    bool relative = pv_loss_is_relative(pv__problem_loss(problem));
+    pv_status status = relative ? pv__estimable_find(ctx, problem, estimable) : PV_OK;
+    for (size_t i = 0; i < P; i++)
+        if (!relative || estimable[i])
+            part->which[part->n++] = i;
+    pv__free(ctx, estimable);
+    return status;
+}
+
 static pv_status from_differences(pv_ctx *ctx, const pv__problem *problem, const double *w, double *covariance) {
-    size_t P = pv_model_params(problem->model), first = pv_loss_is_relative(pv__problem_loss(problem)) ? 1 : 0;
+    size_t P = pv_model_params(problem->model);
     const pv_laplace_options no_draws = {.seed = 1};
     pv_density density = {0};
     pv_posterior *p = NULL;
-    slopes part = {.all = &density};
+    double *start = NULL;
+    part_of part = {.all = &density};
     pv_status status;
     PV_GOTO(done, pv__density_new(ctx, problem, &density));
-    PV_GOTO(done, pv__alloc(ctx, 2 * P, sizeof *part.w, &part.w));
+    PV_GOTO(done, choose_part(ctx, problem, &part));
+    PV_GOTO(done, pv__alloc(ctx, 3 * P, sizeof *part.w, &part.w));
     part.gradient = part.w + P;
+    start = part.gradient + P;
     memcpy(part.w, w, P * sizeof *w);
-    const pv_density only = {.dims = P - first, .state = &part, .eval = eval_slopes};
-    PV_GOTO(done, pv_laplace(ctx, first ? &only : &density, w + first, &no_draws, &p));
-    from_factor(P, first, p->mixture.factor, covariance);
-    for (size_t i = 0; first && i < P; i++)
-        covariance[i] = covariance[i * P] = (double)NAN;
+    for (size_t i = 0; i < part.n; i++)
+        start[i] = w[part.which[i]];
+    const pv_density only = {.dims = part.n, .state = &part, .eval = eval_part};
+    if (part.n > 0)
+        PV_GOTO(done, pv_laplace(ctx, part.n < P ? &only : &density, start, &no_draws, &p));
+    from_factor(P, p ? part.n : 0, part.which, p ? p->mixture.factor : NULL, covariance);
 done:
     pv__free(ctx, part.w);
+    pv__free(ctx, part.which);
     pv__density_free(ctx, &density);
     pv_posterior_free(ctx, p);
     return status;

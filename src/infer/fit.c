@@ -256,6 +256,8 @@ static pv_status follow_up(pv_ctx *ctx, const pv__problem *problem, pv__solution
         PV_TRY(estimate(ctx, problem, solution, c));
     if (draws && solution->stop != PV_STOP_INTERRUPTED)
         PV_TRY(pv__fit_posterior(ctx, problem, solution, c));
+    if (pv_loss_is_relative(c->loss) && usable)
+        PV_TRY(pv__inestimable_clear(ctx, problem, solution->w, c->posterior));
     bool wanted = !problem->options->bare || problem->options->infer == PV_INFER_ROBUST;
     if (wanted && !draws && usable)
         PV_TRY(pv__standard_errors(ctx, problem, solution, c));

@@ -285,6 +285,12 @@ pv_status pv__precondition_new(pv_ctx *ctx, const pv__problem *problem, const do
 /* The information of the rows at w, prior left out, [params][params]: that of the labels given the columns. Of very
  * many rows those that are evenly spaced stand for the others. */
 pv_status pv__information(pv_ctx *ctx, const pv__problem *problem, const double *w, double *information);
+/* (matched.c) Matched sets: slopes of columns that are constant within every set that has both labels are not
+ * estimable. They become 0 in w, and in draws; estimable [params] is filled, and columns are named in a warning. */
+PV_MUST_USE pv_status pv__estimable_find(pv_ctx *ctx, const pv__problem *problem, bool *estimable);
+PV_MUST_USE pv_status pv__inestimable_clear(pv_ctx *ctx, const pv__problem *problem, double *w, pv_posterior *posterior);
+/* Of a classifier: false for those, and for the intercept where there is none. */
+bool pv__is_estimable(const pv_classifier *classifier, size_t param);
 /* (errors.c) The inverse of L L^T into inverse [n][n]. */
 void pv__factor_invert(size_t n, const double *L, double *inverse);
 /* (errors.c) From the inverse information [P][P] of a linear model to profile's covariance: label masses are no chance,

@@ -57,3 +57,83 @@ pv_status pv__matched_intercept(pv_ctx *ctx, const pv__problem *problem, const p
     pv__free(ctx, loglik);
     return status;
 }
+
+/* ---- what sets cannot tell --------------------------------------------------------------------------------------- */
+
+/* first [sets]: a row of each set that has rows of both labels, else SIZE_MAX. */
+static void find_firsts(const pv_targets *t, size_t sets, size_t *first, unsigned char *seen) {
+    for (size_t s = 0; s < sets; s++)
+        first[s] = SIZE_MAX;
+    for (size_t i = 0; i < t->n; i++) {
+        size_t s = (size_t)t->set[i];
+        seen[s] |= (unsigned char)(1 << (t->label[i] > 0));
+        if (first[s] == SIZE_MAX)
+            first[s] = i;
+    }
+    for (size_t s = 0; s < sets; s++)
+        if (seen[s] != 3)
+            first[s] = SIZE_MAX;
+}
+
+pv_status pv__estimable_find(pv_ctx *ctx, const pv__problem *problem, bool *estimable) {
+    const pv_targets *t = &problem->targets;
+    size_t P = pv_model_params(problem->model), slopes = P - 1, sets = 0, *first = NULL;
+    double *row = NULL, *other;
+    unsigned char *seen = NULL;
+    for (size_t i = 0; i < t->n; i++)
+        sets = (size_t)t->set[i] >= sets ? (size_t)t->set[i] + 1 : sets;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, sets, sizeof *first, &first));
+    PV_GOTO(done, pv__alloc(ctx, sets, sizeof *seen, &seen));
+    PV_GOTO(done, pv__alloc(ctx, (size_t)pv_model_inputs(problem->model), 2 * sizeof *row, &row));
+    other = row + pv_model_inputs(problem->model);
+    find_firsts(t, sets, first, seen);
+    for (size_t p = 0; p < P; p++)
+        estimable[p] = false;
+    for (size_t i = 0; i < t->n; i++) {
+        size_t at = first[t->set[i]];
+        if (at == SIZE_MAX || at == i)
+            continue;
+        const double *x = pv__problem_row(problem, i, row), *z = pv__problem_row(problem, at, other);
+        for (size_t j = 0; j < slopes; j++)
+            estimable[1 + j] |= x[j] != z[j];
+    }
+done:
+    pv__free(ctx, first);
+    pv__free(ctx, seen);
+    pv__free(ctx, row);
+    return status;
+}
+
+pv_status pv__inestimable_clear(pv_ctx *ctx, const pv__problem *problem, double *w, pv_posterior *posterior) {
+    size_t P = pv_model_params(problem->model);
+    bool *estimable;
+    PV_TRY(pv__alloc(ctx, P, sizeof *estimable, &estimable));
+    pv_status status = pv__estimable_find(ctx, problem, estimable);
+    for (size_t p = 1; status == PV_OK && p < P; p++) {
+        if (estimable[p])
+            continue;
+        w[p] = 0;
+        for (size_t i = 0; posterior && i < posterior->count; i++)
+            posterior->draws[i * posterior->dims + p] = 0;
+        const char *name = problem->feature ? problem->feature[p - 1 + problem->model->offset] : "?";
+        pv__log(ctx, PV_LOG_WARNING,
+                "column '%s' is constant within every matched set: its odds ratio cannot be estimated. "
+                "Leave the column out",
+                name);
+    }
+    pv__free(ctx, estimable);
+    return status;
+}
+
+/* Not estimable is what has the value 0 and no error, or draws without a spread. */
+bool pv__is_estimable(const pv_classifier *c, size_t param) {
+    if (!pv_loss_is_relative(c->loss))
+        return true;
+    if (param == 0)
+        return c->prevalence != NULL;
+    for (size_t i = 0; c->posterior && i < c->posterior->count; i++)
+        if (c->posterior->draws[i * c->posterior->dims + param] != 0)
+            return true;
+    return c->w[param] != 0 || (!c->posterior && !(c->standard_error && isnan(c->standard_error[param])));
+}

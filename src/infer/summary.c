@@ -132,7 +132,7 @@ static pv_status coefficients(pv_ctx *ctx, const pv_classifier *c, pv_summary *s
         pv_coefficient *k = &s->coefficient[i];
         size_t term = i % terms;
         bool slope = term >= s->intercepts;
-        if (!slope && pv_classifier_is_relative(c)) /* what the model has there means nothing */
+        if (!pv__is_estimable(c, i))
             k->value = (pv_spread){NAN, NAN, NAN, NAN, NAN};
         k->name = slope ? c->schema->feature[term - s->intercepts + skip] : "(Intercept)";
         k->label = ordinal ? "higher" : c->schema->labels[i / terms + 1];
@@ -140,6 +140,11 @@ static pv_status coefficients(pv_ctx *ctx, const pv_classifier *c, pv_summary *s
         k->odds_ratio_lo = slope ? exp(k->value.lo) : (double)NAN;
         k->odds_ratio_hi = slope ? exp(k->value.hi) : (double)NAN;
         k->scale = slope ? feature_scale(c->schema, term - s->intercepts + skip) : 1;
+    }
+    if (pv_classifier_is_relative(c)) { /* there is no intercept */
+        s->intercepts = 0;
+        s->terms--;
+        memmove(s->coefficient, s->coefficient + 1, s->terms * sizeof *s->coefficient);
     }
     return ordinal ? name_thresholds(ctx, c, s) : PV_OK;
 }

@@ -177,7 +177,7 @@ pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *tex
     if (pv_classifier_is_relative(c))
         return pv__fail(ctx, PV_ERR_USAGE,
                         "the model was fitted to matched sets, which give odds ratios and no risks:\nfit it again with "
-                        "`prevalence` and `population-sample`");
+                        "`prevalence` and `population-sample`, or predict the linear predictor: `scale=lp`");
     if (kind == PV_POPULATION_COUNTS)
         return make_counts(ctx, stated, c->schema->labels, c->schema->classes, population);
     if (c->stratified && stated && access(stated, R_OK) == 0)

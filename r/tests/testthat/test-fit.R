@@ -50,12 +50,19 @@ test_that("matched sets are clogit's", {
     prevail(case ~ spontaneous + induced, infert, matched = "stratum", infer = "ml"),
     prevail(case ~ spontaneous + induced, infert, matched = ~stratum, infer = "ml")
   )) {
-    expect_equal(coef(ours)[-1], coef(theirs), tolerance = 1e-6)
-    expect_equal(vcov(ours)[-1, -1], vcov(theirs), tolerance = 1e-5)
+    expect_equal(coef(ours), coef(theirs), tolerance = 1e-6)
+    expect_equal(vcov(ours), vcov(theirs), tolerance = 1e-5)
     expect_equal(as.numeric(logLik(ours)), as.numeric(logLik(theirs)), tolerance = 1e-9)
-    expect_true(is.na(coef(ours)[[1]]))
     expect_input_error(predict(ours), "odds ratios alone")
+    x <- as.matrix(infert[names(coef(theirs))])
+    expect_equal(unname(predict(ours, type = "link")), drop(unname(x %*% coef(theirs))), tolerance = 1e-6)
   }
+  theirs <- clogit(case ~ age + spontaneous + induced + strata(stratum), infert) # the sets agree in age
+  expect_warning(ours <- prevail(case ~ age + spontaneous + induced, infert, matched = stratum, infer = "ml"),
+    "'age' is constant within every matched set")
+  expect_equal(coef(ours), coef(theirs), tolerance = 1e-6)
+  expect_true(is.na(coef(ours)[["age"]]) && all(is.na(vcov(ours)["age", ])))
+  expect_true(is.na(summary(ours)$coefficients["age", 1]))
 })
 
 test_that("subset, na.action, contrasts and missing cells are as for glm", {

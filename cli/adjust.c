@@ -41,7 +41,7 @@ static const pv_option option_table[] = {
      "Which column has the probability of which label. Default: the columns named p__LABEL. Of two labels one is "
      "enough."},
     CLI_OPTION_INTERVAL(adjust_options, interval, NULL,
-                        "Adds the central interval of this level, 0.9 say, for each probability: what not knowing the "
+                        "Adds the central interval of this level, 0.95 say, for each probability: what not knowing the "
                         "prevalence means for it. For --to unknown."),
     CLI_OPTION_COSTS(adjust_options, costs),
     CLI_OPTION_MISSING(adjust_options, missing),
@@ -421,7 +421,7 @@ static const cli_common common[] = {
     {NULL, "to", "The prevalence of the population they are wanted for."},
     {NULL, "strata", "Columns of strata, each with a prevalence of its own in the files of --from and --to."},
     {NULL, "labels", "Unknown prevalence: a column with the labels of some rows."},
-    {"Uncertainty", "interval", "Adds the central interval of this level, as in --interval 0.9."},
+    {"Uncertainty", "interval", "Adds the central interval of this level, as in --interval 0.95."},
     {"Decisions", "costs", "A CSV file of costs: the action of least expected cost for each row."},
     {"Output", "output", NULL},
     {NULL, "json", "Print one JSON object about the population as well."},
@@ -430,7 +430,7 @@ static const cli_common common[] = {
 static const cli_example examples[] = {
     {"prevail adjust probs.csv --from 0.5 --to 0.01 -o risks.csv",
      "Probabilities of a model trained on a balanced set, for a population in which one in a hundred is a case."},
-    {"prevail adjust probs.csv --from 0.5 --to unknown --interval 0.9",
+    {"prevail adjust probs.csv --from 0.5 --to unknown --interval 0.95",
      "The same where nobody knows the prevalence: inferred from the rows, with intervals."},
     {"prevail adjust probs.csv --strata site --from trained.csv --to here.csv",
      "Sites, each with its own prevalence among the training data and here."},

@@ -33,7 +33,7 @@ json_t *cli_json_weighting(const pv_classifier *classifier); /* null there */
 
 /* ---- posterior.c: how the engine fared --------------------------------------------------------------------------- */
 
-#define CLI_LEVEL 0.9 /* of the intervals shown where none is asked for */
+#define CLI_LEVEL 0.95 /* of the intervals shown where none is asked for */
 
 /* The level of --interval; a fallback of NULL leaves 0, which is no level. */
 #define CLI_OPTION_INTERVAL(type, field, fallback, what)                                                               \

@@ -44,7 +44,7 @@ static const pv_option cv_table[] = {
      "unknown is inferred from each fold's rows without a look at their labels. holdout_nll does not depend on it "
      "unless it is unknown."},
     CLI_OPTION_STATED(cv_options, stated_for, "population", "metrics are"),
-    CLI_OPTION_INTERVAL(cv_options, interval, "0.9", "The level of the intervals of pooled metrics."),
+    CLI_OPTION_INTERVAL(cv_options, interval, "0.95", "The level of the intervals of pooled metrics."),
     {"bootstrap", PV_OPTION_INT, offsetof(cv_options, bootstrap), NULL, 0, 1e6, NULL, "N",
      "Replicates of the stratified bootstrap behind them, as in prevail eval; 0: no intervals. Default: 1000, or fewer "
      "for many rows."},

@@ -415,7 +415,7 @@ static int fill_report(cli_call *call, const demo_options *options, const work *
                                .stated = shares,
                                .population = shares,
                                .found = found,
-                               .level = 0.9,
+                               .level = 0.95,
                                .bins = 10,
                                .offset = pv_logit(exp(held->shown->log_marginal[1])),
                                .threshold = 1.0 / (COST_RATIO + 1),

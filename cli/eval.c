@@ -37,7 +37,7 @@ static const pv_option option_table[] = {
      "predict; unknown is inferred from the rows without a look at their labels. With --probs: true, the probabilities "
      "as they are, known:P or unknown."},
     CLI_OPTION_STATED(eval_options, stated_for, "rows", "metrics and curves are"),
-    CLI_OPTION_INTERVAL(eval_options, interval, "0.9", "The level of the intervals."),
+    CLI_OPTION_INTERVAL(eval_options, interval, "0.95", "The level of the intervals."),
     {"bootstrap", PV_OPTION_INT, offsetof(eval_options, bootstrap), NULL, 0, 1e6, NULL, "N",
      "Replicates of the stratified bootstrap behind the metrics' intervals; 0: no intervals. Default: 1000, or fewer, "
      "at least 100, for more than 50,000 rows of more than two labels."},

@@ -35,7 +35,7 @@ static const pv_option run_table[] = {
      "Read the data, complete and check the options, print what the fit would do, and stop there."},
     {"trace", PV_OPTION_TEXT, offsetof(fit_options, trace), NULL, 0, 0, NULL, "FILE.csv",
      "Minibatches: write how training went, a row for each epoch. Each costs a pass over all rows."},
-    CLI_OPTION_INTERVAL(fit_options, interval, "0.9",
+    CLI_OPTION_INTERVAL(fit_options, interval, "0.95",
                         "Level of the intervals that are shown: linear models, and models with a posterior."),
     CLI_OPTION_THREADS(fit_options, running.threads),
     CLI_OPTION_MEMORY(fit_options, running.memory),

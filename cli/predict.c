@@ -49,7 +49,7 @@ static const pv_option option_table[] = {
      "the "
      "true population; of matched sets, log odds ratios against a row of zeros and reference levels."},
     CLI_OPTION_INTERVAL(predict_options, interval, NULL,
-                        "Adds the central interval of this level, 0.9 say, for each probability. Linear models "
+                        "Adds the central interval of this level, 0.95 say, for each probability. Linear models "
                         "have them. A network, and --population counts, needs a posterior (fit --infer laplace, vi or "
                         "hmc)."),
     {"posterior", PV_OPTION_CHOICE, offsetof(predict_options, posterior), "fixed", 0, 0, "fixed|joint", NULL,
@@ -430,7 +430,7 @@ static const cli_common common[] = {
     {"Population", "population",
      "Where the probabilities are to hold: true, known:P, unknown, counts:N,N,... or design."},
     {NULL, "labels", "Unknown prevalence: a column with the labels of some rows."},
-    {"Uncertainty", "interval", "Adds the central interval of this level, as in --interval 0.9."},
+    {"Uncertainty", "interval", "Adds the central interval of this level, as in --interval 0.95."},
     {"Decisions", "costs", "A CSV file of costs: the action of least expected cost for each row."},
     {"Output", "output", NULL},
     {NULL, "json", "Print one JSON object about the population as well."},
@@ -441,8 +441,8 @@ static const cli_example examples[] = {
      "Risks in the population stated when the model was fitted."},
     {"prevail predict study.model clinic.csv --population known:0.05 --id patient",
      "The same model where one person in twenty has the disease."},
-    {"prevail predict study.model people.csv --interval 0.9",
-     "Risks with their central 90 % intervals, from a model with a posterior."},
+    {"prevail predict study.model people.csv --interval 0.95",
+     "Risks with their central 95 % intervals, from a model with a posterior."},
     {"prevail predict study.model clinic.csv --population unknown --json -o risks.csv",
      "A clinic whose prevalence nobody knows: it is inferred, with its interval."},
     {"prevail predict study.model challenge.csv --population counts:120,80",

@@ -9,7 +9,7 @@
 #include "tool/report.h"
 
 enum { COLUMNS_DRAWN = 12, LEVELS_DRAWN = 12 };
-static const double LEVEL = 0.9;
+static const double LEVEL = 0.95;
 
 /* What a panel points to. */
 typedef struct drawing {
@@ -73,7 +73,7 @@ static pv_status put(cli_call *call, pv_report *report, const pv_schema *schema,
     pv_text_short(schema->labels[risks->positive], 40, label, sizeof label);
     snprintf(text, sizeof text,
              "The risk of %s by rows in bins of each column, weighted to the population (prevalence %.4g). Where the "
-             "observed risks bend away from the predicted ones, beyond their 90 %% intervals, the model's straight "
+             "observed risks bend away from the predicted ones, beyond their 95 %% intervals, the model's straight "
              "line is wrong: give the column its square or its logarithm. The columns that are farthest off come "
              "first.%s",
              label, prevalence, drawn < risks->count ? " Only the first twelve are drawn." : "");

@@ -19,7 +19,7 @@ typedef struct summary_options {
 } summary_options;
 
 static const pv_option option_table[] = {
-    CLI_OPTION_INTERVAL(summary_options, interval, "0.9",
+    CLI_OPTION_INTERVAL(summary_options, interval, "0.95",
                         "Level of the central intervals: of models with standard errors or a posterior."),
     {"all", PV_OPTION_FLAG, offsetof(summary_options, all), NULL, 0, 0, NULL, NULL,
      "Show every option of the fit, also those at their defaults."},

@@ -33,7 +33,7 @@ int main(int argc, char **argv) {
     need(ctx, pv_judge_in(ctx, model, people, "true", &judge, &worth));
     for (size_t i = 0; i < said->rows; i++) // [rows][classes], the positive label last
         printf("%.6g\n", said->p[i * (size_t)said->classes + 1]);
-    const pv_assessment *found = &worth->found; // value, and lo and hi of a 90 % interval
+    const pv_assessment *found = &worth->found; // value, and lo and hi of a 95 % interval
     fprintf(stderr, "AUC %.3f [%.3f, %.3f], ", found->value.auc, found->lo.auc, found->hi.auc);
     fprintf(stderr, "mean -log p %.4f [%.4f, %.4f]\n", found->value.nell, found->lo.nell, found->hi.nell);
     pv_judgement_free(ctx, worth);

@@ -52,7 +52,7 @@ static pv_classifier *learn(const char *path, const char *target, const char *pr
 
 static void show_model(const pv_classifier *model) {
     pv_summary *summary;
-    need(pv_classifier_summary(ctx, model, 0.9, &summary));
+    need(pv_classifier_summary(ctx, model, 0.95, &summary));
     tell("fit", "loss", "", pv_classifier_number(model, PV_CLASSIFIER_LOSS_VALUE));
     tell("fit", "iterations", "", pv_classifier_number(model, PV_CLASSIFIER_ITERATIONS));
     tell("fit", "rows", "", pv_classifier_number(model, PV_CLASSIFIER_ROWS));

@@ -93,7 +93,7 @@ typedef struct pv_assess_options {
     uint64_t seed;
 } pv_assess_options;
 
-pv_assess_options pv_assess_options_default(void); /* no prevalence, the last, -1, 0.9, 1 */
+pv_assess_options pv_assess_options_default(void); /* no prevalence, the last, -1, 0.95, 1 */
 extern const pv_option pv_assess_option_table[];   /* bootstrap, interval, seed; ends with a NULL name */
 
 /* That table by name. The caller frees *settings with pv_settings_free. */
@@ -180,7 +180,7 @@ typedef struct pv_curve_options {
     size_t n_prevalences;
 } pv_curve_options;
 
-pv_curve_options pv_curve_options_default(void); /* 500, 10, 0.9, 0.5, NULL */
+pv_curve_options pv_curve_options_default(void); /* 500, 10, 0.95, 0.5, NULL */
 
 /* Rows by their probability of the label positive (-1: the last). prevalence [classes] as in pv_assess_options. The
  * caller frees. */

@@ -53,7 +53,7 @@ typedef struct pv_unknown_options {
 } pv_unknown_options;
 
 extern const pv_option pv_unknown_option_table[];    /* ends with a NULL name */
-pv_unknown_options pv_unknown_options_default(void); /* level 0.9 */
+pv_unknown_options pv_unknown_options_default(void); /* level 0.95 */
 
 /* What an option is for, by its name in the table, where it says nothing to the method chosen: "`method` exact and vb",
  * say. NULL: it has its part. */

@@ -19,7 +19,7 @@ typedef struct pv_validation_options {
     const pv_unknown_options *unknown; /* how population "unknown" is inferred; NULL: by default */
     const char *stated_for;            /* as in pv_judge_options; "population", where unknown the rows' own */
     int64_t bootstrap;                 /* intervals of the pooled metrics, as in pv_assess_options; 0: none */
-    double level;                      /* of these; 0.9 */
+    double level;                      /* of these; 0.95 */
     /* Not in the table: what the data were learned from. With them each fold learns anew what the schema learned: knots
      * of splines, what fills missing cells, levels. Both NULL: only means, standard deviations and the rows of levels
      * are. Borrowed. */

@@ -316,7 +316,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
             source = np.ascontiguousarray(self.design_[given.order])
             if not _is_word(self.prevalence, "unknown"):
                 return given.matrix(given.predict(source, given.shares("prevalence", self.prevalence)).p)
-            moved = given.predict(source, "unknown", unknown_options(ctx, 0.9))
+            moved = given.predict(source, "unknown", unknown_options(ctx, 0.95))
             self.inferred_ = InferredPrevalence(moved.inferred.contents, given.classes, given.positive, given.order)
             self.inferred_.warn_if_weak()
             return given.matrix(moved.p)

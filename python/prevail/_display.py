@@ -43,7 +43,7 @@ class _CurveDisplay:
         self.evaluation, self.name = evaluation, name
 
     @classmethod
-    def from_predictions(cls, y, proba, *, name=None, ax=None, level=0.9, pos_label=None, line_kw=None, evaluate_kw=None, **kwargs):
+    def from_predictions(cls, y, proba, *, name=None, ax=None, level=0.95, pos_label=None, line_kw=None, evaluate_kw=None, **kwargs):
         """Draws the curve of labels and probabilities.
 
         Parameters
@@ -69,7 +69,7 @@ class _CurveDisplay:
         return cls(made, name).plot(ax=ax, **line)
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, name=None, ax=None, level=0.9, pos_label=None, line_kw=None, evaluate_kw=None, **kwargs):
+    def from_estimator(cls, estimator, X, y, *, name=None, ax=None, level=0.95, pos_label=None, line_kw=None, evaluate_kw=None, **kwargs):
         """Draws the curve of a fitted classifier; an estimator of this package knows its own prevalence. Arguments are those of
         `from_predictions`."""
         given, line = _split(kwargs, line_kw, evaluate_kw)

@@ -88,7 +88,7 @@ class Found:
         found = self._coefficients()
         return found[:, 0], found[:, 1:]
 
-    def coefficients(self, level=0.9):
+    def coefficients(self, level=0.95):
         """Coefficients with standard errors and intervals: a data frame.
 
         With a stated prevalence these hold whatever the shape of the risk; ``linear``, ``linear_lo`` and ``linear_hi``
@@ -109,7 +109,7 @@ class Found:
     def odds_ratios_(self):
         return self.odds_ratios()
 
-    def odds_ratios(self, level=0.9):
+    def odds_ratios(self, level=0.95):
         """Odds ratios per unit of each feature, with intervals: a data frame."""
         self._linear()
         rows = [row for row in self._model.summary(level)[0] if not np.isnan(row["odds_ratio"])]
@@ -130,7 +130,7 @@ class Found:
         draws = draws.reshape(len(draws), -1)
         return draws[:, 1:] if self._model.relative else draws
 
-    def summary(self, level=0.9):
+    def summary(self, level=0.95):
         """Coefficients with their spread, and the prevalences: a text that prints well."""
         return Summary(self, level)
 

@@ -311,7 +311,7 @@ def evaluate(
     positive=None,
     pos_label=None,
     sample_weight=None,
-    level=0.9,
+    level=0.95,
     bootstrap=-1,
     seed=1,
     threads=None,
@@ -423,7 +423,7 @@ def _classes_of(y, proba):
     return classes
 
 
-def net_benefit(y, proba, thresholds=None, *, prevalence=None, stated_for=None, level=0.9, **more):
+def net_benefit(y, proba, thresholds=None, *, prevalence=None, stated_for=None, level=0.95, **more):
     """The decision curve: true positives, less the false ones at the odds of the threshold, per row.
 
     Parameters

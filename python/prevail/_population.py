@@ -333,7 +333,7 @@ def adjust(proba, *, from_, to, strata=None, classes=None, positive=None, thread
         else:
             source = given.required("from_", from_)
         if isinstance(to, str) and to == "unknown":
-            said = given.predict(source, to, unknown_options(ctx, 0.9))
+            said = given.predict(source, to, unknown_options(ctx, 0.95))
         else:
             said = given.predict(source, given.required("to", to) if strata is None else given.by_stratum("to", to))
         return given.like_input(said.p)
@@ -348,7 +348,7 @@ def infer_prevalence(
     labels=None,
     reference=None,
     sample_weight=None,
-    level=0.9,
+    level=0.95,
     method="exact",
     dirichlet="flat",
     max_iter=None,

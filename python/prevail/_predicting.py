@@ -61,7 +61,7 @@ class Predicting(FrameOutput):
     def _predict(self, ctx, X, population, level=0.0):
         text = self._population_text(population)
         dataset = self._dataset(ctx, X)
-        how = unknown_options(ctx, level or 0.9)
+        how = unknown_options(ctx, level or 0.95)
         place = ctx.new(
             "pv_population_new", self._model.handle, encode(text), ctypes.byref(how), free="pv_population_free"
         )
@@ -112,7 +112,7 @@ class Predicting(FrameOutput):
         """Logarithms of `predict_proba`, without underflow."""
         return self._framed(self._said(X, population, "log_p")[0], X)
 
-    def predict_interval(self, X, level=0.9, population=None):
+    def predict_interval(self, X, level=0.95, population=None):
         """(lo, hi) of the probabilities, each of shape (n, n_classes). Networks need a posterior, unless for an unknown population."""
         lo, hi = self._said(X, population, "lo", "hi", level=level)
         return self._framed(lo, X), self._framed(hi, X)
@@ -143,7 +143,7 @@ class Predicting(FrameOutput):
         """The action of least expected cost for each row; `prevail.decide` says how costs are given."""
         return decide(self._said(X, population, "p")[0], costs, classes=self.classes_)
 
-    def infer_prevalence(self, X, level=0.9):
+    def infer_prevalence(self, X, level=0.95):
         """How common the classes are among rows without labels: an `InferredPrevalence`."""
         self._fitted()
         with Context(self.threads) as ctx:

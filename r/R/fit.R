@@ -210,7 +210,7 @@ named <- function(values, names) if (is.null(values)) NULL else stats::setNames(
 coefficient_parts <- function(fit, facts, covariance, x) {
   if (is.null(facts$coefficients)) return(fit)
   if (!is.null(fit$posterior)) { # as in the summary: the mean of the draws
-    facts$coefficients <- with_session(function(session) .Call(call_model_summary, session, fit$handle$model, 0.9)$estimate)
+    facts$coefficients <- with_session(function(session) .Call(call_model_summary, session, fit$handle$model, 0.95)$estimate)
   }
   features <- facts$features
   if (facts$thresholds) {

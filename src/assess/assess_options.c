@@ -8,7 +8,7 @@ const pv_option pv_assess_option_table[] = {
     {"bootstrap", PV_OPTION_INT, AT(bootstrap), "-1", -1, 1e6, NULL, "N",
      "Replicates of the stratified bootstrap behind the metrics' intervals; 0: no intervals; -1: 1000, or fewer, at "
      "least 100, for more than 50,000 rows of more than two labels."},
-    {"interval", PV_OPTION_REAL, AT(level), "0.9", 0.001, 0.9999, NULL, "LEVEL", "The level of the intervals."},
+    {"interval", PV_OPTION_REAL, AT(level), "0.95", 0.001, 0.9999, NULL, "LEVEL", "The level of the intervals."},
     {"seed", PV_OPTION_INT, AT(seed), "1", 0, 9007199254740992.0, NULL, "S", "Of the bootstrap."},
     {0}};
 

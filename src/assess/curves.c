@@ -240,7 +240,7 @@ done:
 /* ---- curves ------------------------------------------------------------------------------------------------------ */
 
 pv_curve_options pv_curve_options_default(void) {
-    return (pv_curve_options){.points = 500, .bins = 10, .level = 0.9, .threshold = 0.5};
+    return (pv_curve_options){.points = 500, .bins = 10, .level = 0.95, .threshold = 0.5};
 }
 
 pv_status pv__curve_shape(pv_ctx *ctx, size_t points, const char *const *columns, size_t count, pv_curve *curve) {

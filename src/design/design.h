@@ -69,7 +69,7 @@ void pv__subcohort_strata(const double *mass, double fraction, pv_stratified *to
 /* (matched_sets.c) Reports how many sets there are, and how many have no case or no control. */
 pv_status pv__matched_tell(pv_ctx *ctx, const pv_dataset *data);
 
-/* (prevalence_interval.c) The Beta distribution with [low, high] as its central 90 %: its mean and its number of
+/* (prevalence_interval.c) The Beta distribution with [low, high] as its central 95 %: its mean and its number of
  * pseudo-observations. */
 pv_status pv__beta_from_interval(pv_ctx *ctx, double low, double high, double *mean, double *n);
 

@@ -16,7 +16,7 @@ const pv_option pv_fit_option_table[] = {
     {"prevalence", PV_OPTION_TEXT, AT(prevalence), NULL, 0, 0, NULL, "P",
      "How common each class is in the true population: a number for two classes (the positive one), a comma list in "
      "label "
-     "order, or label=p,...; an interval such as 0.005-0.02 is taken as its central 90 %. Needed by ig and iw."},
+     "order, or label=p,...; an interval such as 0.005-0.02 is taken as its central 95 %. Needed by ig and iw."},
     {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), "auto", 0, 0, NULL, "auto|N|known|rows",
      "How well the prevalence is known: the number N of observations it rests on; known: p(y|w) is held at it exactly; "
      "rows: as from as many observations as there are training rows (the sum of their weights). auto: an interval says "

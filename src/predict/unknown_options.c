@@ -24,7 +24,7 @@ const pv_option pv_unknown_option_table[] = {
     {NULL, PV_OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
 
 pv_unknown_options pv_unknown_options_default(void) {
-    pv_unknown_options options = {.level = 0.9};
+    pv_unknown_options options = {.level = 0.95};
     pv_options_default(pv_unknown_option_table, &options);
     return options;
 }

@@ -22,7 +22,7 @@
 #define ESTIMATED_RATIO 20.0
 #define SLOPE_LARGE 10.0
 #define PRIOR_SHARE 0.9
-#define LEVEL 0.9 /* of the intervals */
+#define LEVEL 0.95 /* of the intervals */
 
 pv_check *pv__check_add(pv_diagnosis *found, const char *name, const char *title, double value) {
     pv_check *check = &found->check[found->count < PV_CHECKS_MAX ? found->count++ : PV_CHECKS_MAX - 1];
@@ -255,7 +255,7 @@ static void check_estimated(pv_diagnosis *found, const pv_classifier *c, const p
     else
         pv__check_say(
             check,
-            "Label %.100s has probability %.3g in the model, with a 90 %% interval from %.3g to %.3g; ends a factor of "
+            "Label %.100s has probability %.3g in the model, with a 95 %% interval from %.3g to %.3g; ends a factor of "
             "%.2g apart are fine.",
             c->schema->labels[worst], marginal[worst].mean, marginal[worst].lo, marginal[worst].hi, ESTIMATED_RATIO);
     if (!c->posterior)

@@ -29,7 +29,7 @@ const pv_option pv_judge_option_table[] = {
     {"bootstrap", PV_OPTION_INT, AT(bootstrap), "-1", -1, 1e6, NULL, "N",
      "Replicates of the stratified bootstrap behind the metrics' intervals; 0: no intervals; -1: as many as are worth "
      "the time."},
-    {"interval", PV_OPTION_REAL, AT(level), "0.9", 0.001, 0.9999, NULL, "LEVEL", "The level of the intervals."},
+    {"interval", PV_OPTION_REAL, AT(level), "0.95", 0.001, 0.9999, NULL, "LEVEL", "The level of the intervals."},
     {"seed", PV_OPTION_INT, AT(seed), "1", 0, 9007199254740992.0, NULL, "S", "Of the bootstrap."},
     {0}};
 

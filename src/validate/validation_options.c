@@ -16,7 +16,7 @@ const pv_option pv_validation_option_table[] = {
     {"bootstrap", PV_OPTION_INT, AT(bootstrap), "0", -1, 1e6, NULL, "N",
      "Replicates of the stratified bootstrap behind the intervals of pooled metrics; 0: no intervals; -1: as many as "
      "are worth the time."},
-    {"interval", PV_OPTION_REAL, AT(level), "0.9", 0.001, 0.9999, NULL, "LEVEL", "The level of these intervals."},
+    {"interval", PV_OPTION_REAL, AT(level), "0.95", 0.001, 0.9999, NULL, "LEVEL", "The level of these intervals."},
     {0}};
 
 pv_validation_options pv_validation_options_default(void) {

@@ -57,6 +57,7 @@ static void test_against_file(void **state) {
         pv_targets targets = {
             .n = n, .classes = (int)classes, .label = labels, .weight = oracle_values_or_null(item, "weight", n)};
         pv_assess_options options = pv_assess_options_default();
+        options.level = 0.9;
         options.prevalence = oracle_values_or_null(item, "stated", classes);
         options.bootstrap = REPLICATES;
         pv_assessment found;

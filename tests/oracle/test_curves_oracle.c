@@ -32,6 +32,7 @@ static pv_ranking *rank_problem(pv_ctx *ctx, const oracle_case *problem) {
     assert_int_equal(pv_ranking_new(ctx, &targets, log_p, positive, stated, &ranking), PV_OK);
     /* The one that comes with the metrics is the same. */
     pv_assess_options options = pv_assess_options_default();
+    options.level = 0.9;
     options.positive = positive;
     options.prevalence = stated;
     options.bootstrap = 0;
@@ -40,6 +41,7 @@ static pv_ranking *rank_problem(pv_ctx *ctx, const oracle_case *problem) {
     other = found.ranking;
     pv_curve a, b;
     pv_curve_options curves = pv_curve_options_default();
+    curves.level = 0.9;
     assert_int_equal(pv_curve_make(ctx, ranking, PV_CURVE_expected, &curves, &a), PV_OK);
     assert_int_equal(pv_curve_make(ctx, other, PV_CURVE_expected, &curves, &b), PV_OK);
     assert_int_equal(a.points, b.points);
@@ -82,6 +84,7 @@ static void test_against_file(void **state) {
     assert_int_equal(pv_ctx_new(NULL, &ctx), PV_OK);
     oracle_file *file = oracle_file_read(PV_TEST_DIR "/oracle/curves.txt");
     pv_curve_options options = pv_curve_options_default();
+    options.level = 0.9;
     options.points = 0;
     size_t problems = 0;
     for (size_t i = 0; i < file->count; i++) {

@@ -29,6 +29,7 @@ static solved solve(pv_ctx *ctx, const oracle_case *item) {
     char dirichlet[64];
     oracle_text(item, "dirichlet", dirichlet, sizeof dirichlet);
     pv_unknown_options options = pv_unknown_options_default();
+    options.level = 0.9;
     options.method = oracle_is(item, "method", "exact") ? PV_UNKNOWN_EXACT
                      : oracle_is(item, "method", "vb")  ? PV_UNKNOWN_VB
                                                         : PV_UNKNOWN_EM;

@@ -26,6 +26,7 @@ static const double half[] = {-0.69314718055994531, -0.69314718055994531};
 static inline pv_unknown_prevalence *infer(pv_ctx *own, const pv_unknown_sample *sample, pv_unknown_method method,
                                            const char *dirichlet) {
     pv_unknown_options options = pv_unknown_options_default();
+    options.level = 0.9;
     options.method = (int)method;
     options.dirichlet = dirichlet;
     options.max_iter = 100000;

@@ -243,14 +243,15 @@ static void warns_of_ids(void **state) {
 
 static void finds_leaks(void **state) {
     (void)state;
-    char text[8000], *end = text + sprintf(text, "a,copy,text,odd,y\n");
+    char text[8000], *end = text + sprintf(text, "a,copy,text,odd,nearly,y\n");
     for (int i = 0; i < 80; i++)
-        end += sprintf(end, "%d,%g,%s,%d,%d\n", i * 7 % 13, i % 2 ? 2.5 : -1.5, i % 2 ? "ill" : "well",
-                       i == 4 ? 1 : i % 2, i % 2);
+        end += sprintf(end, "%d,%g,%s,%d,%d,%d\n", i * 7 % 13, i % 2 ? 2.5 : -1.5, i % 2 ? "ill" : "well",
+                       i % 20 == 4 ? 1 : i % 2, i == 4 ? 1 : i % 2, i % 2);
     learned l;
     ok(learn(text, plain, &l));
     assert_true(l.schema->source[0].auc == 0 && l.schema->source[3].auc == 0);
     assert_true(l.schema->source[1].auc == 1 && l.schema->source[2].auc == 1);
+    assert_true(fabs(l.schema->source[4].auc - 0.9875) < 1e-12);
     forget(&l);
 }
 

@@ -198,7 +198,7 @@ static void intervals_draw_within_strata(void **state) {
         variance += mass * mass * (square[c] / count[c] - mean * mean) / count[c];
     }
     double width = by_name(&j->found.hi, "nell") - by_name(&j->found.lo, "nell");
-    CHECK_NEAR(width / (2 * 1.6448536 * sqrt(variance)), 1, SANITIZED ? 0.2 : 0.09);
+    CHECK_NEAR(width / (2 * 1.9599640 * sqrt(variance)), 1, SANITIZED ? 0.2 : 0.09);
     pv_judgement_free(ctx, j);
     pv_prediction_free(ctx, said);
     release(ctx, &h);

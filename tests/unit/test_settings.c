@@ -74,7 +74,7 @@ static void the_structs_are_those_of_the_defaults(void **state) {
     assert_int_equal(pv_assess_options_of(s)->bootstrap, -1);
     pv_settings_free(ctx, s);
     ok(pv_unknown_settings_new(ctx, &s));
-    near(pv_unknown_options_of(s)->level, 0.9, 0);
+    near(pv_unknown_options_of(s)->level, 0.95, 0);
     pv_settings_free(ctx, s);
     ok(pv_validation_settings_new(ctx, &s));
     assert_int_equal(pv_validation_options_of(s)->folds, 3);

@@ -108,8 +108,8 @@ static void test_interval(void **state) {
     for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++) {
         double mean, n, low = intervals[i][0], high = intervals[i][1];
         CHECK_OK(ctx, pv__beta_from_interval(ctx, low, high, &mean, &n));
-        CHECK_NEAR(pv_beta_cdf(mean * n, (1 - mean) * n, low), 0.05, 1e-10);
-        CHECK_NEAR(pv_beta_cdf(mean * n, (1 - mean) * n, high), 0.95, 1e-10);
+        CHECK_NEAR(pv_beta_cdf(mean * n, (1 - mean) * n, low), 0.025, 1e-10);
+        CHECK_NEAR(pv_beta_cdf(mean * n, (1 - mean) * n, high), 0.975, 1e-10);
     }
     pv_ctx_free(ctx);
 }

@@ -111,7 +111,7 @@ print.prevail_evaluation <- function(x, digits = 4, ...) {
 }
 
 lead <- function(x) {
-  paste0(format(x$rows, big.mark = ","), " rows, stated for a prevalence of ", format(x$stated[[x$positive]], digits = 4), " of ",
+  paste0(format(x$rows, big.mark = ","), " rows, reported for a prevalence of ", format(x$stated[[x$positive]], digits = 4), " of ",
     if (is.null(x$target)) "" else paste0(x$target, " = "), x$positive)
 }
 
@@ -121,7 +121,7 @@ as.data.frame.prevail_evaluation <- function(x, ...) {
   made
 }
 
-make_curve <- function(x, kind, points = 500, bins = 10, level = x$level, threshold = 0.5, prevalences = NULL) {
+make_curve <- function(x, kind, points = 500, bins = 10, level = x$level, threshold = x$stated[[x$positive]], prevalences = NULL) {
   check_level(level)
   if (!is.null(prevalences)) prevalences <- as.double(prevalences)
   options <- as.double(c(points, bins, level, threshold))
@@ -135,6 +135,10 @@ curve_data <- function(x, kind = "roc", ...) {
     refuse("there is no curve ", kind, "; choose one of ", paste(curve_kinds, collapse = ", "))
   }
   if (!length(list(...))) return(x$curves[[kind]])
+  for (name in names(list(...))) {
+    only <- c(bins = "calibration", threshold = "predictive_values", prevalences = "im")[name]
+    if (!is.na(only) && only != kind) refuse("`", name, "` is for the curve ", only, ", and this one is ", kind)
+  }
   if (!.Call(call_model_alive, x$handle$judgement)) {
     refuse("an evaluation that was saved has the curves that it had; evaluate anew for others")
   }

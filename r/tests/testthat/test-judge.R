@@ -49,7 +49,7 @@ test_that("an evaluation is weighted to the population", {
   expect_equal(ev$metrics["nell", "value"], nell, tolerance = 1e-9)
   expect_equal(ev$metrics["auc", "value"], mean(outer(p[d$case == 1], p[d$case == 0], ">")), tolerance = 1e-9)
   expect_true(ev$metrics["auc", "lower"] < ev$metrics["auc", "value"])
-  expect_output(print(ev), "stated for a prevalence of 0.01")
+  expect_output(print(ev), "reported for a prevalence of 0.01")
   curve <- net_benefit(ev)
   i <- which.min(abs(curve$threshold - 0.01))
   t <- curve$threshold[i]

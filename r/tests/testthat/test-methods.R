@@ -123,6 +123,21 @@ test_that("pictures are drawn", {
   for (kind in c("roc", "pr", "calibration", "net_benefit", "predictive_values")) expect_silent(plot(ev, kind))
 })
 
+test_that("pictures show what can be read at a prevalence of 0.005", {
+  ev <- evaluate(prevail(case ~ age + dose, study(), prevalence = 0.005))
+  picture <- lapply(stats::setNames(nm = c("roc", "pr", "calibration", "net_benefit", "predictive_values")), prevail:::curve_picture, x = ev)
+  for (one in picture) {
+    expect_true(all(is.finite(c(one$xlim, one$ylim))))
+    expect_true(nzchar(one$title) && all(vapply(one$lines, function(line) nzchar(line$label), NA)))
+  }
+  expect_lt(picture$pr$ylim[2], 0.1)
+  expect_lt(picture$net_benefit$xlim[2], 0.2)
+  expect_lt(picture$net_benefit$ylim[2], 0.006)
+  expect_match(picture$roc$lines[[1]]$label, "^AUC .0\\.[0-9]+, 0\\.[0-9]+ to 0\\.[0-9]+.$")
+  expect_true(all(is.finite(picture$predictive_values$lines[[1]]$y))) # no one is called at a threshold of 0.5
+  expect_input_error(curve_data(ev, "roc", threshold = 0.1), "for the curve predictive_values")
+})
+
 test_that("broom's generics are there", {
   d <- study(200)
   fit <- prevail(case ~ age + smoker, d, prevalence = 0.05)

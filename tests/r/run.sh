@@ -50,7 +50,7 @@ OK) ;;
 *) bad=yes ;;
 esac
 tests=$(find prevail.Rcheck -name 'testthat.Rout*' -exec sed -n 's/^\[ FAIL \([0-9]*\) | WARN [0-9]* | SKIP \([0-9]*\) | PASS \([0-9]*\) \]$/\3 passed, \1 failed, \2 skipped/p' {} + | tail -n 1)
-grep -h -A12 'Skipped tests' prevail.Rcheck/tests/testthat.Rout* 2>/dev/null | sed -n '/test-others/!s/^• /skipped: /p' | grep -vE '(Zelig|ggplot2|emmeans|broom) cannot be loaded' || true
+grep -h -A12 'Skipped tests' prevail.Rcheck/tests/testthat.Rout* 2>/dev/null | sed -n '/test-others/!s/^• /skipped: /p' | grep -vE '(Zelig|ggplot2|emmeans|broom|sandwich|insight|marginaleffects|parsnip) cannot be loaded' || true
 if [ -n "${bad-}" ] || [ -z "$tests" ]; then
     grep -v ' OK$' check.log | tail -n 80
     tail -n 60 prevail.Rcheck/00install.out prevail.Rcheck/tests/*.fail 2>/dev/null || true

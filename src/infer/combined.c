@@ -48,24 +48,61 @@ double pv__quadratic(size_t n, double *C, double *d, const double *scale, int64_
     return sum;
 }
 
+/* The term of a plain column; -1: the model has none. */
+static int32_t term_of_column(const pv_schema *schema, size_t plain, const int32_t *term, const char *name) {
+    size_t slope = 0;
+    for (size_t s = schema->offset; s < plain; slope += pv_source_width(&schema->source[s++]))
+        if (strcmp(schema->source[s].name, name) == 0)
+            return term[slope];
+    return -1;
+}
+
+static void join(int32_t *term, size_t slopes, int32_t from, int32_t to) {
+    for (size_t i = 0; i < slopes && from >= 0; i++)
+        term[i] = term[i] == from ? to : term[i];
+}
+
+/* Numbers the terms in the order of their first slopes; how many there are. */
+static size_t renumber(int32_t *term, size_t slopes) {
+    int32_t terms = 0;
+    for (size_t i = 0; i < slopes; i++) {
+        int32_t old = term[i];
+        for (size_t j = i; j < slopes && old >= 0; j++)
+            term[j] = term[j] == old ? -1 - terms : term[j];
+        terms += old >= 0;
+    }
+    for (size_t i = 0; i < slopes; i++)
+        term[i] = -1 - term[i];
+    return (size_t)terms;
+}
+
+/* A column, or a term that makes several, is one term. So is a product with the columns that it is of: where one
+ * slope's meaning depends on another's reference level or origin, one share serves them all. */
 size_t pv__terms_of(const pv_schema *schema, int32_t *term) {
-    size_t slope = 0, made = 0, plain = schema->sources, terms = 0, left = 0;
+    size_t slope = 0, made = 0, plain = schema->sources, left = 0;
+    int32_t terms = 0;
     for (size_t t = 0; t < schema->terms; t++)
         plain -= schema->term[t].kind == PV_TERM_PLAIN ? 0 : schema->term[t].features;
     for (size_t s = schema->offset; s < schema->sources; s++) {
         size_t width = pv_source_width(&schema->source[s]);
         if (s < plain || left == 0)
             terms++;
-        if (s >= plain && left == 0) {
+        for (size_t i = 0; i < width; i++)
+            term[slope + i] = terms - 1;
+        slope += width;
+        if (s < plain)
+            continue;
+        if (left == 0) {
             while (made < schema->terms && schema->term[made].kind == PV_TERM_PLAIN)
                 made++;
-            left = made < schema->terms ? schema->term[made++].features : 1;
+            left = made < schema->terms ? schema->term[made].features : 1;
+            const pv_term *of = made < schema->terms ? &schema->term[made++] : NULL;
+            for (size_t c = 0; of && of->kind == PV_TERM_PRODUCT && c < 2; c++)
+                join(term, slope, term_of_column(schema, plain, term, of->column[c]), terms - 1);
         }
-        left -= s >= plain;
-        for (size_t i = 0; i < width; i++)
-            term[slope++] = (int32_t)(terms - 1);
+        left--;
     }
-    return terms;
+    return renumber(term, slope);
 }
 
 size_t pv__combination_numbers(size_t P, const pv_combination *c) {
@@ -512,7 +549,8 @@ static pv_status conclude(both *b, pv_estimate use, bool corrected, double *w, p
     c->use = (int)use;
     c->units = b->units->units;
     PV_TRY(weigh_terms(b, use, c, w));
-    return corrected && use != PV_ESTIMATE_EFFICIENT ? match(b, w) : PV_OK;
+    bool moved = use == PV_ESTIMATE_COMBINED || (corrected && use == PV_ESTIMATE_WEIGHTED);
+    return moved ? match(b, w) : PV_OK;
 }
 
 bool pv__has_combination(const pv__problem *p) {

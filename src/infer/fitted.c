@@ -168,7 +168,8 @@ static pv_status new_combination(pv_ctx *ctx, const summary *s, pv_classifier *c
         return pv__checkpoint_damaged(ctx, "how its estimates were combined is damaged");
     PV_TRY(pv__combination_new(ctx, pv_model_params(c->model), (size_t)s->terms, slopes, &c->combination));
     pv_combination *m = c->combination;
-    pv__terms_of(c->schema, m->term);
+    if (pv__terms_of(c->schema, m->term) != (size_t)s->terms)
+        return pv__checkpoint_damaged(ctx, "how its estimates were combined is damaged");
     m->use = (int)s->use;
     m->rank = s->rank_of_test;
     m->statistic = s->statistic;

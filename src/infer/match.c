@@ -89,34 +89,94 @@ static double value_at(const match *m, const double *shift, bool derivatives) {
     return value;
 }
 
-static pv_status solve(pv_ctx *ctx, match *m) {
-    bool closing = pv__interrupted(ctx); /* before it began: a fit that was stopped keeps what it has */
+/* The largest relative error of a label's sum, of the gradient that was worked out last. */
+static double worst_of(const match *m) {
+    double worst = 0;
+    for (size_t y = 1; y < m->k; y++)
+        worst = fmax(worst, fabs(m->gradient[y]) / m->b[y]);
+    return isfinite(worst) ? worst : HUGE_VAL;
+}
+
+static const double CLOSE = 1e-13, GOOD_ENOUGH = 1e-9; /* relative errors of a label's sum */
+
+/* One step of Newton's method; *better is false where none decreases the value by what the slope promises. */
+static pv_status newton(match *m, bool closing, double total, bool *better) {
     size_t J = m->k - 1;
+    double value = value_at(m, m->shift, true), slope = 0, step = 1, *direction = m->direction;
+    PV_TRY(pv__reduce_check(m->ctx));
+    memcpy(direction, m->gradient + 1, J * sizeof *direction);
+    *better = false;
+    if (worst_of(m) < CLOSE || !pv__solve_small((int)J, m->matrix, direction))
+        return PV_OK;
+    for (size_t j = 0; j < J; j++)
+        slope += m->gradient[j + 1] * direction[j];
+    for (int halving = 0; halving < 50 && isfinite(slope) && !*better; halving++, step *= 0.5) {
+        PV_TRY(closing ? PV_OK : pv__go_on(m->ctx));
+        for (size_t j = 0; j < J; j++)
+            m->trial[j + 1] = m->shift[j + 1] - step * direction[j];
+        *better = value_at(m, m->trial, false) <= value - 1e-4 * step * slope + 1e-14 * (fabs(value) + total);
+    }
+    if (*better)
+        memcpy(m->shift, m->trial, m->k * sizeof *m->shift);
+    return PV_OK;
+}
+
+/* The shift of label y alone, the others held: its sum increases with it, and lies between two shifts that close in.
+ * Newton's step where it falls between them, else the middle; until there are two, ever longer steps. */
+static pv_status bracket(match *m, bool closing, size_t y) {
+    enum { MOST = 400 };
+    double low = -HUGE_VAL, high = HUGE_VAL, step = 1;
+    for (int trial = 0; trial < MOST; trial++) {
+        PV_TRY(closing ? PV_OK : pv__go_on(m->ctx));
+        (void)value_at(m, m->shift, true);
+        PV_TRY(pv__reduce_check(m->ctx));
+        double at = m->shift[y], off = m->gradient[y], curvature = m->matrix[(y - 1) * m->k];
+        if (fabs(off) < CLOSE * m->b[y])
+            return PV_OK;
+        *(off < 0 ? &low : &high) = at;
+        double next = at - off / curvature, middle = 0.5 * (low + high);
+        if (isinf(low) || isinf(high)) {
+            next = isfinite(next) && fabs(next - at) < step ? next : at - copysign(step, off);
+            step *= 2;
+        } else if (!(next > low && next < high) || trial % 3 == 2) {
+            next = middle;
+        }
+        if (next == at || (isfinite(middle) && (middle == low || middle == high)))
+            return PV_OK; /* no number lies between */
+        m->shift[y] = next;
+    }
+    return PV_OK;
+}
+
+/* Newton's method; where logits are so large that the curvature vanishes, label by label until it serves again. */
+static pv_status solve(pv_ctx *ctx, match *m) {
+    enum { STEPS = 100, ROUNDS = 20 };
+    bool closing = pv__interrupted(ctx); /* before it began: a fit that was stopped keeps what it has */
     double total = 0;
     for (size_t y = 0; y < m->k; y++) /* of a, too */
         total += m->b[y];
-    for (int iteration = 0; iteration < 100; iteration++) {
-        PV_TRY(closing ? PV_OK : pv__go_on(ctx));
-        double value = value_at(m, m->shift, true), worst = 0, slope = 0, step = 1;
-        PV_TRY(pv__reduce_check(ctx));
-        for (size_t j = 1; j <= J; j++)
-            worst = fmax(worst, fabs(m->gradient[j]) / m->b[j]);
-        double *direction = m->direction;
-        memcpy(direction, m->gradient + 1, J * sizeof *direction);
-        if (worst < 1e-13 || !pv__solve_small((int)J, m->matrix, direction))
-            return PV_OK;
-        for (size_t j = 0; j < J; j++)
-            slope += m->gradient[j + 1] * direction[j];
-        for (int halving = 0; halving < 50; halving++, step *= 0.5) {
+    for (int round = 0; round < ROUNDS; round++) {
+        bool better = true;
+        for (int step = 0; step < STEPS && better; step++) {
             PV_TRY(closing ? PV_OK : pv__go_on(ctx));
-            for (size_t j = 0; j < J; j++)
-                m->trial[j + 1] = m->shift[j + 1] - step * direction[j];
-            if (value_at(m, m->trial, false) <= value - 1e-4 * step * slope + 1e-14 * (fabs(value) + total))
-                break;
+            PV_TRY(newton(m, closing, total, &better));
         }
-        memcpy(m->shift, m->trial, m->k * sizeof *m->shift);
+        (void)value_at(m, m->shift, true);
+        PV_TRY(pv__reduce_check(ctx));
+        if (worst_of(m) < GOOD_ENOUGH)
+            return PV_OK;
+        for (size_t y = 1; y < m->k; y++)
+            PV_TRY(bracket(m, closing, y));
     }
-    return PV_OK;
+    (void)value_at(m, m->shift, true);
+    PV_TRY(pv__reduce_check(ctx));
+    if (worst_of(m) < 1e-6)
+        return PV_OK;
+    return pv__fail(
+        ctx, PV_ERR_NUMERIC,
+        "no intercept makes the mean risk the stated prevalence: the scores of some rows are too "
+        "large:\nlook for cells far from all others, such as 99999999 for a missing one, and give them with "
+        "`na`");
 }
 
 /* Sums of a row; groups of rows. */

@@ -82,6 +82,27 @@ static pv_status weigh_labels(pv_ctx *ctx, char *const *labels, pv__problem *pro
     return PV_OK;
 }
 
+/* A prior beside class weights that add up to the number of rows: where the outcome is rare, all cases together would
+ * weigh less than one observation, and the prior would decide. The weights are scaled such that curvature equals
+ * variance of the score in a model of the prevalences alone (docs/method.md, 15.1), as the weighted estimate's are.
+ * `iw-total` states a sum instead. */
+static double balance(const pv__problem *problem) {
+    const double *pi = problem->plan->population.prevalence;
+    double curvature = 0, variance = 0, square = 0;
+    size_t k = (size_t)problem->targets.classes;
+    bool linear = pv_model_has_coefficients(problem->model) && !problem->data && problem->batch == 0;
+    if (!pv__loss(problem->plan->options.loss)->class_factor || !linear || problem->options->iw_total > 0)
+        return 1;
+    for (size_t y = 0; y < k; y++)
+        square += pi[y] * pi[y];
+    for (size_t y = 0; y < k; y++) {
+        double a = problem->factor[y];
+        curvature += problem->mass[y] * a * (1 - square);
+        variance += problem->mass[y] * a * a * (1 - 2 * pi[y] + square);
+    }
+    return curvature / variance;
+}
+
 /* The rows as the plan's options have them, and then the rest of the plan, which depends on them. */
 static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, pv_model *model,
                              const pv__design *design, pv__plan *plan, pv__plan_rows *rows, pv__problem *problem) {
@@ -130,8 +151,9 @@ static pv_status problem_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
     problem->batch = plan->batch;
     problem->population = plan->population;
     pv__class_factors(pv__plan_loss(plan), (int)k, plan->population.prevalence, 1, problem->design, problem->factor);
-    for (size_t y = 0; problem->stratified && y < k; y++)
-        problem->factor[y] = 1; /* rows have the weights of their strata */
+    const double scale = balance(problem);
+    for (size_t y = 0; y < k; y++) /* in strata, rows have the weights of their strata */
+        problem->factor[y] = scale * (problem->stratified ? 1 : problem->factor[y]);
     return pv__stratify(ctx, problem);
 }
 

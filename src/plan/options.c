@@ -39,9 +39,9 @@ const pv_option pv_fit_option_table[] = {
     {"loss", PV_OPTION_CHOICE, AT(loss), "ig", 0, 0, &(PV_LOSS_LIST(LOSS_CHOICE))[1], NULL,
      &(PV_LOSS_LIST(LOSS_HELP))[1]},
     {"iw-total", PV_OPTION_REAL, AT(iw_total), "0", 0, 1e12, NULL, "N",
-     "iw: what the weights of all rows add up to, and so how many observations they count as beside a prior. 0: as "
-     "many "
-     "as there are rows (the sum of their own weights)."},
+     "iw: what the weights of all rows add up to, and so how many observations they count as beside a prior. 0: with "
+     "`model=linear` in the full batch, as many as their information is worth; else as many as there are rows (the sum "
+     "of their own weights)."},
     {"marginal", PV_OPTION_CHOICE, AT(marginal), "profile", 0, 0, "profile|plugin|auxiliary:constant|auxiliary:linear",
      "KIND",
      "How ig gets p(y|w): profile (p(x) profiled out; with minibatches its per-sample twin), plugin (the paper's, full "

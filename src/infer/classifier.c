@@ -132,7 +132,7 @@ pv_status pv_classifier_covariance(pv_ctx *ctx, const pv_classifier *classifier,
     if (!pv_model_has_coefficients(classifier->model) && !pv_model_has_thresholds(classifier->model))
         return pv__fail(ctx, PV_ERR_USAGE, "model %s has no coefficients; only linear and ordinal models do",
                         pv_model_spec(classifier->model));
-    if (classifier->posterior && classifier->posterior->count > 1)
+    if (!classifier->covariance && classifier->posterior && classifier->posterior->count > 1)
         return covariance_of_draws(ctx, classifier, covariance);
     if (!classifier->covariance)
         return pv__fail(ctx, PV_ERR_USAGE, "the coefficients' covariance is not known: %s",

@@ -74,7 +74,7 @@ static pv_status from_information(pv_ctx *ctx, const pv__problem *problem, const
     return status;
 }
 
-/* factor [n][n], lower, of the covariance of some parameters; the others have none. */
+/* factor [n][n], lower, of the covariance of some parameters (which NULL: all); the others have none. */
 static void from_factor(size_t P, size_t n, const size_t *which, const double *factor, double *covariance) {
     for (size_t i = 0; i < P * P; i++)
         covariance[i] = (double)NAN;
@@ -83,7 +83,7 @@ static void from_factor(size_t P, size_t n, const size_t *which, const double *f
             double sum = 0;
             for (size_t l = 0; l <= (i < j ? i : j); l++)
                 sum += factor[i * n + l] * factor[j * n + l];
-            covariance[which[i] * P + which[j]] = sum;
+            covariance[(which ? which[i] : i) * P + (which ? which[j] : j)] = sum;
         }
 }
 
@@ -311,6 +311,27 @@ pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv_
         status = keep(ctx, covariance, NULL, HUGE_VAL, c);
     else if (status == PV_OK)
         c->no_errors = "the curvature is not positive in every direction";
+    pv__free(ctx, covariance);
+    return status;
+}
+
+pv_status pv__gaussian_errors(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution, pv_classifier *c) {
+    size_t P = pv_model_params(problem->model);
+    const pv_posterior *p = c->posterior;
+    double *covariance;
+    bool found = true;
+    if (!pv_model_has_coefficients(c->model) || p->kind != PV_POSTERIOR_LAPLACE || p->dims != P)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, P, P * sizeof *covariance, &covariance));
+    pv_status status = PV_OK;
+    if (is_simple(problem))
+        status = from_information(ctx, problem, solution->w, covariance, &found);
+    else if (pv_loss_is_relative(c->loss))
+        status = from_differences(ctx, problem, solution->w, covariance);
+    else
+        from_factor(P, P, NULL, p->mixture.factor, covariance);
+    if (status == PV_OK && found)
+        status = keep(ctx, covariance, NULL, HUGE_VAL, c);
     pv__free(ctx, covariance);
     return status;
 }

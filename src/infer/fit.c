@@ -283,6 +283,8 @@ static pv_status follow_up(pv_ctx *ctx, const pv__problem *problem, pv__solution
     bool wanted = !problem->options->bare || problem->options->infer == PV_INFER_ROBUST;
     if (wanted && !draws && usable)
         PV_TRY(pv__standard_errors(ctx, problem, solution, c));
+    if (c->posterior && usable)
+        PV_TRY(pv__gaussian_errors(ctx, problem, solution, c));
     if (pv_loss_is_relative(c->loss) && problem->plan->has_prevalence)
         return find_intercepts(ctx, problem, c);
     if (usable && solution->stop != PV_STOP_INTERRUPTED)

@@ -95,7 +95,9 @@ static size_t arrays_of(pv_classifier *c, pv_field *field) {
     n = add(field, n, of->mean, of->components * params);
     n = add(field, n, of->factor, of->components * pv_mixture_factor_size(params, of->diagonal, of->rank));
     n = add(field, n, of->scale, params);
-    return add(field, n, of->basis, of->rank * params);
+    n = add(field, n, of->basis, of->rank * params);
+    n = add(field, n, c->spread, params * params);
+    return add(field, n, c->standard_error, params); /* the last: some may not be defined */
 }
 
 pv_status pv__fitted_keep(pv_ctx *ctx, pv_classifier *c) {
@@ -205,9 +207,9 @@ pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *c, bool *found) {
     PV_TRY(pv_checkpoint_recall(ctx, "fitted arrays", field, n, found));
     PV_TRY(pv__checkpoint_finite(ctx, field, s.has_posterior ? DIAGNOSED : FINITE));
     if (n > DIAGNOSED + 2) /* R-hat and effective sizes, which need not be defined, lie between */
-        PV_TRY(pv__checkpoint_finite(ctx, field + DIAGNOSED + 2, n - DIAGNOSED - 2));
+        PV_TRY(pv__checkpoint_finite(ctx, field + DIAGNOSED + 2, n - DIAGNOSED - 3));
     c->spread_df = s.spread_df;
-    if (c->spread && !s.has_posterior)
+    if (c->spread)
         PV_TRY(pv__set_errors(ctx, c->spread, c));
     c->stop = (pv_stop)s.stop;
     c->iterations = s.iterations;

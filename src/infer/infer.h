@@ -208,6 +208,10 @@ pv_status pv__coefficients_of(pv_ctx *ctx, const pv_classifier *classifier, cons
 /* Fills the classifier's standard_error, or no_errors, at the optimum that was found. */
 pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
                               pv_classifier *classifier);
+/* The same of Laplace's posterior of a linear model, a Gaussian: coefficients and errors then do not depend on draws.
+ */
+PV_MUST_USE pv_status pv__gaussian_errors(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
+                                          pv_classifier *classifier);
 
 /* Standard errors [params] of the coefficients, from the covariance [params][params] of the parameters. */
 PV_MUST_USE pv_status pv__errors_of(pv_ctx *ctx, const pv_classifier *classifier, const double *covariance,
@@ -288,7 +292,8 @@ pv_status pv__information(pv_ctx *ctx, const pv__problem *problem, const double 
 /* (matched.c) Matched sets: slopes of columns that are constant within every set that has both labels are not
  * estimable. They become 0 in w, and in draws; estimable [params] is filled, and columns are named in a warning. */
 PV_MUST_USE pv_status pv__estimable_find(pv_ctx *ctx, const pv__problem *problem, bool *estimable);
-PV_MUST_USE pv_status pv__inestimable_clear(pv_ctx *ctx, const pv__problem *problem, double *w, pv_posterior *posterior);
+PV_MUST_USE pv_status pv__inestimable_clear(pv_ctx *ctx, const pv__problem *problem, double *w,
+                                            pv_posterior *posterior);
 /* Of a classifier: false for those, and for the intercept where there is none. */
 bool pv__is_estimable(const pv_classifier *classifier, size_t param);
 /* (errors.c) The inverse of L L^T into inverse [n][n]. */

@@ -73,6 +73,17 @@ done:
     return status;
 }
 
+/* Of Laplace's posterior of coefficients, a Gaussian about the maximum. */
+static pv_status gaussian_spreads(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
+    PV_TRY(estimates(ctx, c, s));
+    for (size_t i = 0; i < pv_model_params(c->model); i++) {
+        pv_coefficient *k = &s->coefficient[i];
+        k->value.sign = pv_student_cdf(HUGE_VAL, fabs(k->value.mean) / k->value.sd);
+        k->z = k->p_value = k->df = (double)NAN;
+    }
+    return PV_OK;
+}
+
 /* Of a combination: the efficient estimate, its interval, and how much the weighted one counts. */
 static pv_status both_estimates(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
     const pv_combination *m = c->combination;
@@ -126,7 +137,9 @@ static pv_status coefficients(pv_ctx *ctx, const pv_classifier *c, pv_summary *s
     size_t terms = pv__model_slopes(c->model) + s->intercepts, skip = c->schema->offset;
     PV_TRY(pv__alloc(ctx, pv_model_params(c->model), sizeof *s->coefficient, &s->coefficient));
     s->terms = terms;
-    PV_TRY(c->posterior ? draw_spreads(ctx, c, s) : estimates(ctx, c, s));
+    PV_TRY(!c->posterior       ? estimates(ctx, c, s)
+           : c->standard_error ? gaussian_spreads(ctx, c, s)
+                               : draw_spreads(ctx, c, s));
     PV_TRY(both_estimates(ctx, c, s));
     for (size_t i = 0; i < pv_model_params(c->model); i++) {
         pv_coefficient *k = &s->coefficient[i];

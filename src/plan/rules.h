@@ -28,7 +28,8 @@
     X(LINEAR)    /* the auxiliary network is */                                                                        \
     X(ESTIMATE)  /* map or ml */                                                                                       \
     X(PRIOR)     /* all but ml */                                                                                      \
-    X(POSTERIOR) /* all but map and ml */                                                                              \
+    X(SANDWICH)  /* errors of weighted estimates: a linear model by map, ml or robust */                               \
+    X(POSTERIOR) /* laplace, vi and hmc */                                                                             \
     X(LAPLACE)                                                                                                         \
     X(VI)                                                                                                              \
     X(HMC)                                                                                                             \

@@ -271,6 +271,11 @@ static void check_covariances(pv_ctx *ctx, const pv_classifier *map, const pv_cl
     assert_non_null(own);
     CHECK_OK(ctx, pv_classifier_covariance(ctx, map, own));
     CHECK_OK(ctx, pv_classifier_covariance(ctx, laplace, drawn));
+    for (size_t i = 0; i < n * n; i++)
+        CHECK_NEAR(drawn[i], own[i], 1e-12 * (fabs(own[i]) + own[0])); /* a closed form */
+    pv_classifier without = *laplace;
+    without.covariance = NULL;
+    CHECK_OK(ctx, pv_classifier_covariance(ctx, &without, drawn));
     for (size_t i = 0; i < n; i++) {
         CHECK_NEAR(own[i * n + i], pow(map->standard_error[i], 2), 1e-12 * own[i * n + i]);
         for (size_t j = 0; j < n; j++) {
@@ -291,7 +296,7 @@ static void check_errors(pv_ctx *ctx, const problem *p, const pv_fit_options *op
     how.infer = PV_INFER_LAPLACE;
     pv_classifier *laplace = fit(ctx, p, &how);
     size_t params = pv_model_params(map->model);
-    assert_null(laplace->standard_error);
+    assert_non_null(laplace->standard_error);
     for (size_t i = 0; i < params; i++) {
         double variance = 0;
         for (size_t j = 0; j <= i; j++)

@@ -82,6 +82,7 @@ typedef struct work {
     cli_predictions out; /* of it */
     pv_probs *source;
     pv_costs *costs;
+    cli_decided decided;
     double *from;            /* [classes] */
     pv_population *to;       /* where they are wanted */
     int32_t *label;          /* [rows]; NULL: none known */
@@ -341,6 +342,7 @@ static int report(cli_call *call, const adjust_options *options, const work *hel
     if (held->said->inferred && !held->said->strata)
         cli_note_shift(call, held->said->inferred, NULL);
     cli_note_costs(call, held->costs, probs->labels);
+    cli_note_decided(call, held->costs, &held->decided);
     cli_note_dropped(call, NULL, NULL, held->dropped);
     if (!options->running.json)
         return held->said->strata
@@ -365,6 +367,7 @@ static int report(cli_call *call, const adjust_options *options, const work *hel
     cli_json_set(object, "rows", json_integer((json_int_t)held->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)held->dropped));
     cli_json_set(object, "costs", cli_json_costs(held->costs, probs->labels));
+    cli_json_set(object, "decisions", cli_json_decided(held->costs, &held->decided));
     cli_json_set(object, "data", cli_json_text(call->argument[0]));
     cli_json_set(object, "output", cli_json_text(options->output));
     cli_json_set(object, "warnings", cli_json_warnings(call));
@@ -376,7 +379,8 @@ static int report(cli_call *call, const adjust_options *options, const work *hel
 static int run(cli_call *call) {
     const adjust_options *options = call->options;
     work held = {.options = options};
-    const cli_pieces pieces = {.read = read_piece, .compute = compute, .show = show_piece, .state = &held};
+    const cli_pieces pieces = {
+        .read = read_piece, .compute = compute, .show = show_piece, .state = &held, .decided = &held.decided};
     call->collect = options->running.json;
     int code = check_options(call, options);
     if (code == CLI_OK)
@@ -399,6 +403,7 @@ static int run(cli_call *call) {
     free(held.copy);
     pv_population_free(call->ctx, held.to);
     pv_costs_free(call->ctx, held.costs);
+    cli_decided_free(&held.decided);
     pv_probs_free(call->ctx, held.source);
     return code;
 }

@@ -71,9 +71,16 @@ static const pv_option curves_table[] = {
      "At most so many thresholds a curve, evenly spread over both labels; 0: every distinct probability."},
     {"bins", PV_OPTION_INT, offsetof(eval_options, bins), "10", 1, 10000, NULL, "N",
      "Bins of the calibration curve, each of as many rows as ties allow."},
+    CLI_OPTION_END};
+
+static const pv_option decision_table[] = {
     {"threshold", PV_OPTION_REAL, offsetof(eval_options, threshold), "0.5", 1e-9, 0.999999, NULL, "T",
-     "The threshold of the curve predictive_values, and, where given, the one that a report starts with; else it "
-     "starts at the prevalence."},
+     "The threshold in use: rows of that probability or more are called positive. Adds the rates of this decision, "
+     "with intervals; the curve predictive_values is of it, and a report starts with it (else at the prevalence). The "
+     "metrics above are those of the most probable label."},
+    {"costs", PV_OPTION_TEXT, offsetof(eval_options, costs), NULL, 0, 0, NULL, "FILE|fp=X,fn=Y",
+     "Two labels: costs as for prevail predict, which determine the threshold. Adds its rates, the mean cost of a "
+     "person whose action is chosen by it, and that of each action for everyone."},
     CLI_OPTION_END};
 
 static const pv_option importance_table[] = {
@@ -92,7 +99,7 @@ static const pv_option report_table[] = {
 
 static int check_call(cli_call *call, const eval_options *options) {
     static const char *const with_probs[] = {"columns", "from", NULL};
-    static const char *const with_curves[] = {"bins", "threshold", "points", NULL};
+    static const char *const with_curves[] = {"bins", "points", NULL};
     if (options->probs && call->argument[0])
         return cli_error(call, PV_ERR_USAGE, NULL, "--probs takes the place of MODEL and DATA: leave out %s",
                          call->argument[0]);
@@ -102,10 +109,13 @@ static int check_call(cli_call *call, const eval_options *options) {
     for (size_t i = 0; !options->probs && with_probs[i]; i++)
         if (cli_given(call, with_probs[i]))
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --probs; leave it out", with_probs[i]);
-    for (size_t i = report_wanted(&options->report) ? 2 : 0; !options->curves && with_curves[i]; i++)
+    for (size_t i = report_wanted(&options->report) ? 1 : 0; !options->curves && with_curves[i]; i++)
         if (cli_given(call, with_curves[i]))
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --curves%s", with_curves[i],
-                             i < 2 ? " or --report" : "");
+                             i < 1 ? " or --report" : "");
+    if (options->costs && cli_given(call, "threshold"))
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--costs determine the threshold: leave out --threshold, or --costs");
     int code = strcmp(options->population, "unknown") == 0
                    ? cli_check_method(call, &options->unknown)
                    : cli_check_idle(call, pv_unknown_option_table, "--population unknown", "give that");
@@ -183,6 +193,8 @@ static int run(cli_call *call) {
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     }
     if (code == CLI_OK)
+        code = eval_decision_find(call, options, &inputs);
+    if (code == CLI_OK)
         code = eval_importance_find(call, options, &inputs);
     bool inside = options->curves && strcmp(options->curves, "-") == 0;
     if (code == CLI_OK && options->curves && !inside)
@@ -211,6 +223,7 @@ static const cli_group groups[] = {
     {"Options", option_table, 0},
     {"Reading", pv_csv_option_table, offsetof(eval_options, csv)},
     {"Another model's probabilities", probs_table, 0},
+    {"Decisions", decision_table, 0},
     {"Curves", curves_table, 0},
     {"Columns", importance_table, 0},
     {"Importance", pv_importance_option_table, offsetof(eval_options, permuted)},
@@ -228,6 +241,8 @@ static const cli_common common[] = {
     {"Population", "population", "The population the probabilities are to hold for: true, known:P, unknown or design."},
     {NULL, "stated-for", "The population whose metrics are shown: the rows as they are, or another."},
     {NULL, "from", NULL},
+    {"Decisions", "threshold", "The threshold in use: its rates are added."},
+    {NULL, "costs", "Costs that determine it, as in fp=1,fn=50."},
     {"Uncertainty", "interval", NULL},
     {NULL, "bootstrap", "Replicates behind the intervals."},
     {"Output", "importance", "What each column is worth."},
@@ -246,6 +261,8 @@ static const cli_example examples[] = {
      "Probabilities and metrics for a clinic where one in five has the disease."},
     {"prevail eval seed1.model test.npz --ensemble seed2.model,seed3.model --binarise 3",
      "The mean of three models of readers' grades, judged as benign (below 3) against malignant (above)."},
+    {"prevail eval study.model holdout.csv --costs fp=1,fn=50 --stated-for population",
+     "Sensitivity, predictive values and mean cost of the decision that costs call for, in the population."},
     {"prevail eval --probs scores.csv --columns 1=score --target cancer --from 0.5",
      "Probabilities that another model made for a balanced sample."},
     {NULL, NULL}};
@@ -279,7 +296,10 @@ const cli_command cli_eval = {
         "unknown), observed (label: share of the rows), stated_for (label: p, that the metrics are stated for), "
         "strata (of a model with strata, a list: name, rows, share, observed, stated_for, metrics), "
         "target_prevalence and what else prevail predict --json has for it (--population unknown), positive, interval, "
-        "bootstrap (replicates), seed, curves (with --curves -; name: {column: values}), importance (with "
+        "bootstrap (replicates), seed, decision (with --threshold or --costs: "
+        "thresholds, a list of {threshold, action, rates}, cost and cost_for_all, each {value, lo, hi}; else null), "
+        "curves (with --curves -; name: {column: "
+        "values}), importance (with "
         "--importance: "
         "columns, a list of {column, loss, sd}, information, rows, permutations; else null), model, ensemble (names), "
         "data, version, warnings.\n"

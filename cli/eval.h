@@ -27,6 +27,7 @@ typedef struct eval_options {
     const char *curves;
     int64_t points, bins;
     double threshold;
+    const char *costs;
     report_options report;
     const char *training;
     bool importance;
@@ -35,6 +36,15 @@ typedef struct eval_options {
     cli_running running;
     pv_csv_options csv;
 } eval_options;
+
+/* What comes of a threshold, or of costs. Owned: eval_clear. */
+typedef struct eval_decision {
+    size_t count;    /* of thresholds; 0: none was asked for */
+    pv_rates *rates; /* [count], each against what is below */
+    size_t *action;  /* [count + 1], with costs: the best ones, by rising probability */
+    pv_rate cost;    /* with costs, of a person */
+    pv_rate *alone;  /* [actions], with costs, of each action for everyone */
+} eval_decision;
 
 /* What is judged, whether a model or a file of probabilities gave it. Owned. */
 typedef struct eval_inputs {
@@ -48,6 +58,8 @@ typedef struct eval_inputs {
     pv_roles roles;            /* a model: by which the rows were taken from the table */
     pv_population *population; /* a model: of the predictions */
     pv_importance *importance; /* NULL: not asked for */
+    pv_costs *costs;           /* NULL: none; the positive label last */
+    eval_decision decision;
 } eval_inputs;
 
 static inline const pv_dataset *eval_data(const eval_inputs *inputs) {
@@ -83,6 +95,14 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
 void eval_print_table(const cli_call *call, const eval_options *options, const eval_inputs *inputs);
 /* One CSV file for each curve in a folder, which is made where there is none. */
 int eval_write_curves(cli_call *call, const char *folder, const eval_curves *curves);
+
+/* ---- eval_decision.c --------------------------------------------------------------------------------------------- */
+
+/* Where a threshold or costs were given. */
+int eval_decision_find(cli_call *call, const eval_options *options, eval_inputs *inputs);
+void eval_decision_print(const eval_inputs *inputs);   /* nothing where there is none */
+json_t *eval_decision_json(const eval_inputs *inputs); /* null there */
+void eval_decision_clear(cli_call *call, eval_inputs *inputs);
 
 /* ---- eval_importance.c ------------------------------------------------------------------------------------------- */
 

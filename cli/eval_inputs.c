@@ -172,6 +172,7 @@ int eval_judge(cli_call *call, const eval_options *options, eval_inputs *inputs)
 }
 
 void eval_clear(cli_call *call, eval_inputs *inputs) {
+    eval_decision_clear(call, inputs);
     pv_importance_free(call->ctx, inputs->importance);
     pv_judgement_free(call->ctx, inputs->judged);
     pv_population_free(call->ctx, inputs->population);

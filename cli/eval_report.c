@@ -68,6 +68,7 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
     cli_json_set(object, "interval", cli_json_real(options->interval));
     cli_json_set(object, "bootstrap", json_integer((json_int_t)j->found.replicates));
     cli_json_set(object, "seed", json_integer((json_int_t)options->seed));
+    cli_json_set(object, "decision", eval_decision_json(inputs));
     if (curves)
         cli_json_set(object, "curves", json_curves(curves));
     cli_json_set(object, "importance", eval_importance_json(inputs));
@@ -148,6 +149,7 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
         print_wrapped(row->text);
     }
     print_footer(options, j);
+    eval_decision_print(inputs);
     cli_print_judged_strata(j);
     eval_importance_print(inputs);
 }

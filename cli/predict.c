@@ -27,6 +27,7 @@ typedef struct predict_options {
     const char *weights;
     const char *costs;
     const char *ensemble;
+    const char *keep;
     const char *source;
     int posterior; /* FIXED, JOINT */
     int missing;   /* pv_missing */
@@ -61,6 +62,9 @@ static const pv_option option_table[] = {
     CLI_OPTION_COSTS(predict_options, costs),
     {"id", PV_OPTION_TEXT, offsetof(predict_options, id), NULL, 0, 0, NULL, "COL",
      "A column to copy into the first column of the output. Default: the row's number."},
+    {"keep", PV_OPTION_TEXT, offsetof(predict_options, keep), NULL, 0, 0, NULL, "COLS",
+     "Columns of DATA to copy into the output, comma-separated, in front of the probabilities; the outcome, say, for "
+     "eval --probs."},
     CLI_OPTION_MISSING_MODEL(predict_options, missing),
     CLI_OPTION_UNSEEN(predict_options, unseen),
     CLI_OPTION_OUTPUT(predict_options, output, "The file to write. Default: standard output."),
@@ -97,8 +101,12 @@ typedef struct work {
     size_t rows;         /* of all pieces up to it */
     size_t dropped;      /* the same */
     cli_predictions out; /* of it */
-    size_t id;           /* the column of --id */
+    char *names;         /* of --id and --keep, cut into them; NULL: none */
+    const char **name;   /* [copies], in names, --id first */
+    size_t *copy;        /* [copies], their columns */
+    size_t copies;
     pv_costs *costs;
+    cli_decided decided;
     pv_population *population;
     int32_t *label;          /* [rows]; NULL: none known */
     double *confusion;       /* [classes][classes]; NULL: not needed */
@@ -137,7 +145,7 @@ static int check_options(cli_call *call, const predict_options *options) {
 /* The linear predictor has no population, interval or decision. */
 static int predict_lp(cli_call *call, const predict_options *options) {
     static const char *const idle[] = {"population", "interval", "posterior", "ensemble", "costs",
-                                       "json",       "labels",   "weights",   "source"};
+                                       "keep",       "json",     "labels",    "weights",  "source"};
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
         if (cli_given(call, idle[i]))
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s has no effect with --scale lp: leave it out", idle[i]);
@@ -181,6 +189,50 @@ static void end_piece(cli_call *call, work *held) {
     held->table = NULL;
 }
 
+/* The columns to copy, by name. Those that the output makes itself would be there twice. */
+static int name_copies(cli_call *call, const predict_options *options, work *held) {
+    static const char *const own[] = {"p__", "lo__", "hi__", "decision__", "cost__"};
+    size_t room = (options->keep ? strlen(options->keep) : 0) + 2;
+    held->name = cli_alloc(room, sizeof *held->name);
+    held->copy = cli_alloc(room, sizeof *held->copy);
+    if (options->id)
+        held->name[held->copies++] = options->id;
+    held->names = cli_copy(options->keep ? options->keep : "");
+    for (char *rest = held->names, *name; options->keep && (name = strsep(&rest, ","));) {
+        name += strspn(name, " ");
+        name[strcspn(name, "\"")] = *name == '"' ? '"' : '\0';
+        if (*name == '"')
+            name[1 + strcspn(name + 1, "\"")] = '\0', name++;
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+            if (strncmp(name, own[i], strlen(own[i])) == 0)
+                return cli_error(call, PV_ERR_USAGE, NULL,
+                                 "--keep %s: the output has columns %s... of its own; leave it out", name, own[i]);
+        held->name[held->copies++] = name;
+    }
+    return CLI_OK;
+}
+
+static int find_copies(cli_call *call, work *held) {
+    for (size_t i = 0; i < held->copies; i++) {
+        const char *option = i == 0 && held->options->id ? "--id" : "--keep";
+        pv_status status = pv_table_find(call->ctx, held->table, option, held->name[i], &held->copy[i]);
+        if (status != PV_OK)
+            return cli_fail(call, status);
+    }
+    return CLI_OK;
+}
+
+static bool is_models(const pv_schema *schema, const char *name) {
+    bool found = false;
+    for (size_t i = 0; i < schema->sources && !found; i++)
+        found = strcmp(schema->source[i].name, name) == 0;
+    for (size_t i = 0; i < 2 * schema->terms && !found; i++) {
+        const char *column = schema->term[i / 2].column[i % 2];
+        found = column && strcmp(column, name) == 0;
+    }
+    return found;
+}
+
 static int open_data(cli_call *call, const predict_options *options, work *held) {
     const pv_classifier *classifier = held->classifier;
     held->roles = (pv_roles){.id = options->id, .missing = options->missing, .unseen = options->unseen};
@@ -191,7 +243,15 @@ static int open_data(cli_call *call, const predict_options *options, work *held)
     pv_csv_options csv = cli_csv(call);
     csv.roles = &reading;
     csv.schema = classifier->schema;
+    const char **text = cli_alloc(held->copies + 1, sizeof *text); /* the model's columns are read as it needs them */
+    csv.keep = held->name;
+    csv.n_keep = held->copies;
+    csv.text = text;
+    for (size_t i = 0; i < held->copies; i++)
+        if (!is_models(classifier->schema, held->name[i]))
+            text[csv.n_text++] = held->name[i];
     pv_status status = pv_pieces_open(call->ctx, call->argument[1], &csv, &held->pieces);
+    free(text);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
@@ -295,12 +355,8 @@ static int begin(cli_call *call, work *held) {
         return code;
     if (!more)
         return cli_no_rows(call, call->argument[1], held->dropped);
-    if (held->options->id) {
-        pv_status status = pv_table_find(call->ctx, held->table, "--id", held->options->id, &held->id);
-        if (status != PV_OK)
-            return cli_fail(call, status);
-    }
-    return compute(call, held);
+    code = find_copies(call, held);
+    return code == CLI_OK ? compute(call, held) : code;
 }
 
 /* The piece at work, as it is to be written. */
@@ -315,8 +371,8 @@ static const cli_predictions *show_piece(void *state) {
                                   .costs = held->costs,
                                   .table = held->table,
                                   .row = held->data->table_row,
-                                  .copy = &held->id,
-                                  .copies = held->options->id ? 1 : 0,
+                                  .copy = held->copy,
+                                  .copies = held->copies,
                                   .before = held->table->before};
     return &held->out;
 }
@@ -346,6 +402,7 @@ static int report(cli_call *call, const predict_options *options, const work *he
     if (held->said->inferred && !held->said->strata)
         cli_note_shift(call, held->said->inferred, c->schema->feature);
     cli_note_costs(call, held->costs, c->schema->labels);
+    cli_note_decided(call, held->costs, &held->decided);
     cli_note_dropped(call, NULL, held->data->image, held->dropped);
     if (!options->running.json)
         return cli_expected(call, held->said->inferred, held->reference ? held->reference : c->reference,
@@ -370,6 +427,7 @@ static int report(cli_call *call, const predict_options *options, const work *he
     cli_json_set(object, "rows", json_integer((json_int_t)held->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)held->dropped));
     cli_json_set(object, "costs", cli_json_costs(held->costs, c->schema->labels));
+    cli_json_set(object, "decisions", cli_json_decided(held->costs, &held->decided));
     cli_json_set(object, "model", cli_json_text(call->argument[0]));
     cli_json_set(object, "ensemble", cli_json_ensemble(options->ensemble));
     cli_json_set(object, "data", cli_json_text(call->argument[1]));
@@ -383,13 +441,16 @@ static int report(cli_call *call, const predict_options *options, const work *he
 static int run(cli_call *call) {
     predict_options *options = call->options;
     work held = {.options = options};
-    const cli_pieces pieces = {.read = read_piece, .compute = compute, .show = show_piece, .state = &held};
+    const cli_pieces pieces = {
+        .read = read_piece, .compute = compute, .show = show_piece, .state = &held, .decided = &held.decided};
     call->collect = options->running.json; /* they are in the object */
     int code = check_options(call, options);
     if (code == CLI_OK && options->scale == LP)
         return predict_lp(call, options);
     if (code == CLI_OK)
         code = load_model(call, options, &held);
+    if (code == CLI_OK)
+        code = name_copies(call, options, &held);
     if (code == CLI_OK)
         code = learn_source(call, options, &held);
     if (code == CLI_OK)
@@ -404,10 +465,14 @@ static int run(cli_call *call) {
         code = report(call, options, &held);
     end_piece(call, &held);
     pv_pieces_free(call->ctx, held.pieces);
+    free(held.names);
+    free(held.name);
+    free(held.copy);
     free(held.confusion);
     pv_reference_free(call->ctx, held.reference);
     pv_population_free(call->ctx, held.population);
     pv_costs_free(call->ctx, held.costs);
+    cli_decided_free(&held.decided);
     pv_classifier_free(call->ctx, held.classifier);
     return code;
 }
@@ -426,6 +491,7 @@ static const cli_group groups[] = {{"Options", option_table, 0},
 
 static const cli_common common[] = {
     {"Data", "id", NULL},
+    {NULL, "keep", "Columns of DATA to copy into the output."},
     {NULL, "missing", "Rows with missing cells."},
     {"Population", "population",
      "Where the probabilities are to hold: true, known:P, unknown, counts:N,N,... or design."},
@@ -453,7 +519,7 @@ static const cli_example examples[] = {
 const cli_command cli_predict = {
     .name = "predict",
     .summary = "probabilities for the rows of a table",
-    .usage = "MODEL DATA [--population true|known:P|unknown|counts:N,N,...|design] [--costs FILE] [--interval LEVEL] "
+    .usage = "MODEL DATA [--population true|known:P|unknown|counts:N,N,...|design] [--costs FILE|fp=X,fn=Y] [--interval LEVEL] "
              "[-o CSV] [options]",
     .text =
         "Computes the probability of each label for each row of DATA. A model fitted with --loss plain is corrected "

@@ -270,6 +270,28 @@ static void end_piece(run *r) {
     r->w = (writer){0};
 }
 
+static void add_decided(cli_decided *to, const writer *w) {
+    const cli_predictions *what = w->what;
+    const pv_costs *costs = what->costs;
+    size_t k = (size_t)what->classes;
+    double *sum = cli_alloc(k, sizeof *sum); /* of probabilities, by label */
+    if (!to->count) {
+        to->count = cli_alloc(costs->actions, sizeof *to->count);
+        to->alone = cli_alloc(costs->actions, sizeof *to->alone);
+    }
+    to->rows += what->rows;
+    for (size_t n = 0; n < what->rows; n++) {
+        to->count[w->decision[n]]++;
+        to->cost += w->expected[n];
+        for (size_t y = 0; y < k; y++)
+            sum[y] += what->p[n * k + y];
+    }
+    for (size_t a = 0; a < costs->actions; a++)
+        for (size_t y = 0; y < k; y++)
+            to->alone[a] += sum[y] * costs->cost[a * k + y];
+    free(sum);
+}
+
 /* The next piece, with its decisions; what is NULL behind the last. */
 static int begin_piece(run *r) {
     const cli_pieces *pieces = r->pieces;
@@ -291,6 +313,8 @@ static int begin_piece(run *r) {
     } else if (what->costs) {
         r->w.expected = cli_alloc(what->rows, sizeof *r->w.expected);
         status = pv_decide(r->call->ctx, what->costs, what->rows, what->p, r->w.decision, r->w.expected);
+        if (status == PV_OK && pieces->decided)
+            add_decided(pieces->decided, &r->w);
     } else {
         status = pv_decide_label(r->call->ctx, what->rows, what->classes, what->p, r->w.decision);
     }
@@ -444,6 +468,36 @@ void cli_note_costs(cli_call *call, const pv_costs *costs, char *const *labels) 
     }
     free(action);
     free(threshold);
+}
+
+void cli_note_decided(cli_call *call, const pv_costs *costs, const cli_decided *decided) {
+    if (!costs || !decided->count)
+        return;
+    for (size_t a = 0; a < costs->actions; a++)
+        cli_note(call, "decision: %s for %zu of %zu rows; for all of them it would cost %.6g", costs->action[a],
+                 decided->count[a], decided->rows, decided->alone[a]);
+    cli_note(call, "expected total cost of the decisions: %.6g, %.4g a row", decided->cost,
+             decided->cost / (double)decided->rows);
+}
+
+json_t *cli_json_decided(const pv_costs *costs, const cli_decided *decided) {
+    if (!costs || !decided->count)
+        return json_null();
+    json_t *object = cli_json_object(), *count = cli_json_object(), *alone = cli_json_object();
+    for (size_t a = 0; a < costs->actions; a++) {
+        cli_json_set(count, costs->action[a], json_integer((json_int_t)decided->count[a]));
+        cli_json_set(alone, costs->action[a], cli_json_real(decided->alone[a]));
+    }
+    cli_json_set(object, "count", count);
+    cli_json_set(object, "expected_cost", cli_json_real(decided->cost));
+    cli_json_set(object, "expected_cost_for_all", alone);
+    return object;
+}
+
+void cli_decided_free(cli_decided *decided) {
+    free(decided->count);
+    free(decided->alone);
+    *decided = (cli_decided){0};
 }
 
 json_t *cli_json_costs(const pv_costs *costs, char *const *labels) {

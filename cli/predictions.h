@@ -16,9 +16,11 @@ typedef struct cli_extra {
 /* Options of predict and adjust. */
 #define CLI_OPTION_COSTS(type, field)                                                                                  \
     {                                                                                                                  \
-        "costs", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "FILE",                                      \
-            "A CSV file of costs: a row for each action, its name first, then a column for each label. Decisions are " \
-            "the actions of least expected cost."                                                                      \
+        "costs", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "FILE|fp=X,fn=Y",                            \
+            "A CSV file of costs: a row for each action, its name first, then a column for each label; or, of two "    \
+            "labels, what a false positive and a false negative cost, fp=1,fn=50 (and tp=, tn=), whose actions are "   \
+            "treat and none. Decisions are the actions of least expected cost. Printed with their numbers, their "     \
+            "expected total cost, and that of each action for everyone."                                               \
     }
 #define CLI_OPTION_LABELS(type, field)                                                                                 \
     {                                                                                                                  \
@@ -44,6 +46,14 @@ typedef struct cli_predictions {
     size_t before; /* rows of the table's source before it */
 } cli_predictions;
 
+/* What was decided over all pieces. Owned: cli_decided_free. */
+typedef struct cli_decided {
+    size_t rows;
+    size_t *count; /* [actions], rows that it is best for */
+    double cost;   /* expected, of all decisions */
+    double *alone; /* [actions], expected, were it taken for every row */
+} cli_decided;
+
 /* Predictions that come in pieces, all with the columns of the first, which is there already. read: the next rows, in
  * the place of those before; where there are none, these stay and *more is false. compute: their predictions. show:
  * what is to be written of them, until the next are read. Codes are CLI_OK, or of an error that was told. */
@@ -52,6 +62,7 @@ typedef struct cli_pieces {
     int (*compute)(cli_call *call, void *state);
     const cli_predictions *(*show)(void *state);
     void *state;
+    cli_decided *decided; /* where predictions have costs, what was decided is added to it; NULL: not needed */
 } cli_pieces;
 
 /* To a file, CSV or Parquet by its name, or to standard output (NULL or "-"). Rows are formatted by all threads and
@@ -66,6 +77,10 @@ int cli_check_output(cli_call *call, const char *output);
 int cli_read_costs(cli_call *call, const char *path, char *const *labels, int classes, pv_costs **costs);
 /* The thresholds of two classes: as notes, and as JSON (null where there are no costs). */
 void cli_note_costs(cli_call *call, const pv_costs *costs, char *const *labels);
+/* What was decided, and what it is expected to cost; nothing without costs. */
+void cli_note_decided(cli_call *call, const pv_costs *costs, const cli_decided *decided);
+json_t *cli_json_decided(const pv_costs *costs, const cli_decided *decided); /* null without costs */
+void cli_decided_free(cli_decided *decided);
 json_t *cli_json_costs(const pv_costs *costs, char *const *labels);
 
 #endif

@@ -22,7 +22,7 @@ typedef struct file_option {
 } file_option;
 
 static const file_option options_with_files[] = {{"checkpoint", "FILE", OUTPUT},
-                                                 {"costs", "FILE", INPUT},
+                                                 {"costs", "FILE|fp=X,fn=Y", INPUT},
                                                  {"csv", "FILE", INPUT},
                                                  {"curves", "DIR", CURVES},
                                                  {"data", "FILE", INPUT},

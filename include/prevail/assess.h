@@ -188,6 +188,37 @@ PV_MUST_USE pv_status pv_ranking_new(pv_ctx *ctx, const pv_targets *targets, con
                                      const double *prevalence, pv_ranking **ranking);
 void pv_ranking_free(pv_ctx *ctx, pv_ranking *ranking); /* NULL is fine */
 
+/* A number with its interval; NaN where it is undefined. */
+typedef struct pv_rate {
+    double value, lo, hi;
+} pv_rate;
+
+/* Rates of the decision that calls rows of probability p >= threshold positive, in the population that the ranking is
+ * stated for. */
+#define PV_RATE_LIST(X)                                                                                                \
+    X(tpr, "true positive rate (sensitivity)")                                                                         \
+    X(tnr, "true negative rate (specificity)")                                                                         \
+    X(ppv, "positive predictive value")                                                                                \
+    X(npv, "negative predictive value")                                                                                \
+    X(called, "share of people called positive")                                                                       \
+    X(net_benefit, "true positives less the false ones at the threshold's odds, per person")
+
+typedef struct pv_rates {
+    double threshold;
+#define PV_RATE_FIELD(name, text) pv_rate name;
+    PV_RATE_LIST(PV_RATE_FIELD)
+#undef PV_RATE_FIELD
+} pv_rates;
+
+/* Intervals as those of the curves. Refused: a threshold that is not between 0 and 1. */
+PV_MUST_USE pv_status pv_rates_at(pv_ctx *ctx, const pv_ranking *ranking, double threshold, double level,
+                                  pv_rates *rates);
+/* The mean cost of a person where actions are chosen by the probability of the positive label: the first below
+ * threshold[0], the next from there on, and so on. cost [actions][2]: of the other labels, of the positive one;
+ * threshold [actions - 1], rising. */
+PV_MUST_USE pv_status pv_ranking_cost(pv_ctx *ctx, const pv_ranking *ranking, size_t actions, const double *cost,
+                                      const double *threshold, double level, pv_rate *mean);
+
 /* calibration: bins of as many rows each as ties allow, right end included, so that none is empty and mean_p lies in
  * its bin. calibration_smooth: local logistic regression on the log odds; no points where a label has no rows. The
  * caller frees with pv_curve_clear. */

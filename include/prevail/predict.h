@@ -324,7 +324,8 @@ typedef struct pv_costs {
     double *cost;  /* [actions][classes] */
 } pv_costs;
 
-/* A CSV file: the first column names the action, one column for each label its cost, 1e100 at most either way. The
+/* fp=COST,fn=COST (and tp=, tn=) of two labels, whose actions are treat and none; or the name of a CSV file: the first
+ * column names the action, one column for each label its cost, 1e100 at most either way. The
  * caller frees *costs. */
 PV_MUST_USE pv_status pv_costs_read(pv_ctx *ctx, const char *path, char *const *labels, int classes, pv_costs **costs);
 void pv_costs_free(pv_ctx *ctx, pv_costs *costs);

@@ -83,7 +83,7 @@ def test_infer_prevalence(clinic, method):
     assert found.value.sum() == pytest.approx(1)
     if method == "exact":
         assert found.interval[0] < y.mean() < found.interval[1] and not found.weak
-        assert "90 % interval" in repr(found)
+        assert "95 % interval" in repr(found)
 
 
 def test_known_labels_count(clinic):

@@ -234,6 +234,42 @@ done:
     return status;
 }
 
+/* "not LABEL" of two is whatever else the target has, where that is one label: what adjust calls it without a target.
+ */
+static pv_status name_by_target(pv_ctx *ctx, const pv_table *table, const char *target, pairs *found) {
+    int unnamed = 0;
+    while (unnamed < 2 && !(strncmp(found->label[unnamed], "not ", 4) == 0 &&
+                            strcmp(found->label[unnamed] + 4, found->label[1 - unnamed]) == 0))
+        unnamed++;
+    if (unnamed == 2)
+        return PV_OK;
+    size_t c;
+    PV_TRY(pv_table_find(ctx, table, "`target`", target, &c));
+    int32_t *label;
+    char *other = NULL, number[PV__NUMBER_TEXT];
+    bool one = true;
+    PV_TRY(pv__alloc(ctx, table->rows, sizeof *label, &label));
+    pv_status status;
+    PV_GOTO(done, pv__labels_match(ctx, &table->column[c], &found->label[1 - unnamed], 1, table->rows, NULL, label));
+    for (size_t i = 0; i < table->rows && one; i++) {
+        if (label[i] != PV__UNSEEN)
+            continue;
+        const char *text = pv__cell_text(&table->column[c], i, number);
+        one = !other || strcmp(text, other) == 0;
+        if (!other)
+            PV_GOTO(done, pv__strdup(ctx, text, &other));
+    }
+    if (other && one) {
+        pv__free(ctx, found->label[unnamed]);
+        found->label[unnamed] = other;
+        other = NULL;
+    }
+done:
+    pv__free(ctx, other);
+    pv__free(ctx, label);
+    return status;
+}
+
 /* Observed labels that no probability is for. */
 static pv_status check_target(pv_ctx *ctx, const char *target, const pv_probs *made) {
     const pv_table *table = made->table;
@@ -375,6 +411,8 @@ static pv_status probs_of(pv_ctx *ctx, const pv_probs_options *options, pairs *f
     if (found->n == 1)
         PV_GOTO(done, options->target ? find_other_label(ctx, made->table, options->target, found)
                                       : name_other_label(ctx, options->columns != NULL, found));
+    else if (found->n == 2 && options->target)
+        PV_GOTO(done, name_by_target(ctx, made->table, options->target, found));
     made->labels = found->label;
     found->label = NULL;
     PV_GOTO(done, pv__alloc(ctx, (size_t)made->classes, sizeof *made->column, &made->column));

@@ -79,8 +79,55 @@ static pv_status take_action(pv_ctx *ctx, const pv_table *table, size_t row, con
     return PV_OK;
 }
 
+/* fp=1,fn=50: what errors cost, of two labels. Actions are none, as for the first label, and treat, as for the last. */
+static pv_status parse_errors(pv_ctx *ctx, const char *text, int classes, pv_costs **costs) {
+    static const char *const word[] = {"tn", "fn", "fp", "tp"}; /* [action][label] */
+    double cost[4] = {0};
+    bool given[4] = {false};
+    if (classes != 2)
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`costs=%s`: false positives and negatives are of two labels, and there are %d;\ngive a CSV file "
+            "with a row for each action",
+            pv__show(text).text, classes);
+    for (const char *at = text; *at; at += *at == ',') {
+        size_t length = strcspn(at, ",");
+        int which = 0;
+        while (which < 4 && strncmp(at, word[which], 2) != 0)
+            which++;
+        if (which == 4 || length < 4 || at[2] != '=' || given[which] ||
+            !pv__number_parse(at + 3, length - 3, &cost[which]) || !(fabs(cost[which]) <= COST_MAX))
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "`costs=%s`: write fp=COST,fn=COST, and tp=COST or tn=COST if right decisions cost "
+                            "something;\nor name a CSV file with a row for each action",
+                            pv__show(text).text);
+        given[which] = true;
+        at += length;
+    }
+    if (!given[1] || !given[2])
+        return pv__fail(ctx, PV_ERR_USAGE, "`costs=%s`: both fp=COST and fn=COST are needed", pv__show(text).text);
+    PV_TRY(pv__alloc(ctx, 1, sizeof **costs, costs));
+    pv_costs *made = *costs;
+    *made = (pv_costs){.classes = 2};
+    PV_TRY(pv__alloc(ctx, 2, sizeof *made->action, &made->action));
+    made->actions = 2;
+    PV_TRY(pv__strdup(ctx, "none", &made->action[0]));
+    PV_TRY(pv__strdup(ctx, "treat", &made->action[1]));
+    PV_TRY(pv__alloc(ctx, 4, sizeof *made->cost, &made->cost));
+    memcpy(made->cost, cost, sizeof cost);
+    return PV_OK;
+}
+
 pv_status pv_costs_read(pv_ctx *ctx, const char *path, char *const *labels, int classes, pv_costs **costs) {
     *costs = NULL;
+    if (strchr("ft", path[0]) && path[0] && strchr("pn", path[1]) && path[1] && path[2] == '=') {
+        pv_status parsed = parse_errors(ctx, path, classes, costs);
+        if (parsed != PV_OK) {
+            pv_costs_free(ctx, *costs);
+            *costs = NULL;
+        }
+        return parsed;
+    }
     pv_table *table = NULL;
     pv_costs *made = NULL;
     size_t *column = NULL;

@@ -42,7 +42,17 @@ evaluate.prevail <- function(object, newdata = NULL, population = NULL, stated_f
     .Call(call_judge_model, session, model_handle(object), table, where, options$names, options$texts)
   }, object$threads)
   if (startsWith(where, "unknown")) warn_if_weak(risk_matrix(object, newdata, where, level)$inferred)
-  new_evaluation(handle, level, object$target_column)
+  made <- new_evaluation(handle, level, object$target_column)
+  made$training <- is_training(object, rows)
+  made
+}
+
+# Whether they are the rows of the fit.
+is_training <- function(fit, rows) {
+  if (identical(rows$source, "data")) return(TRUE)
+  if (isTRUE(fit$loaded) || is.null(fit$model) || nrow(rows$frame) != nrow(fit$model)) return(FALSE)
+  own <- names(rows$frame)
+  identical(lapply(rows$frame, as.vector), lapply(fit$model[own], as.vector))
 }
 
 # Rows with their outcomes and weights, as training_table takes them.
@@ -92,6 +102,9 @@ evaluate.default <- function(object, p, prevalence = NULL, stated_for = NULL, we
 
 outcome_labels <- function(y, positive) {
   found <- make_outcome(y, "y", positive)
+  if (is.numeric(y) && is.null(positive) && length(found$labels) == 2 && .Call(call_positive, found$labels) == 0) {
+    refuse("`y` is ", found$labels[1], " and ", found$labels[2], ": name the label that `p` is of, `positive = ", found$labels[2], "`")
+  }
   if (length(found$labels) != 2) refuse("`p` has one column, and `y` has ", length(found$labels), " labels")
   found$labels
 }
@@ -104,6 +117,7 @@ print.prevail_evaluation <- function(x, digits = 4, ...) {
   colnames(table)[2] <- paste0(format(100 * x$level), " % interval")
   rownames(table) <- shown$metric
   print(table, quote = FALSE, right = TRUE)
+  if (isTRUE(x$training)) cat("\nThe model was fitted on these rows, so that it looks better than it is: cv(fit) evaluates held-out ones.\n")
   if (x$misleading) {
     cat("\nThe rows' label shares are far from the population's: stated_for = \"population\" weights them.\n")
   }
@@ -111,7 +125,7 @@ print.prevail_evaluation <- function(x, digits = 4, ...) {
 }
 
 lead <- function(x) {
-  paste0(format(x$rows, big.mark = ","), " rows, reported for a prevalence of ", format(x$stated[[x$positive]], digits = 4), " of ",
+  paste0(format(x$rows, big.mark = ","), if (isTRUE(x$training)) " training rows" else " rows", ", reported for a prevalence of ", format(x$stated[[x$positive]], digits = 4), " of ",
     if (is.null(x$target)) "" else paste0(x$target, " = "), x$positive)
 }
 

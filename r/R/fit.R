@@ -10,7 +10,9 @@ prevail <- function(formula, data, prevalence = NULL, weights, subset, na.action
   made <- make_frame(call, parent.frame(), given[["missing"]])
   frame <- made$frame
   terms <- attr(frame, "terms")
+  if (is.null(positive) && length(prevalence) == 1) positive <- names(prevalence)
   outcome <- make_outcome(stats::model.response(frame), column_name(made$formula[[2]]), positive)
+  check_positive(prevalence, outcome, positive)
   x <- feature_matrix(terms, frame, contrasts)
   aliased <- aliased_columns(x, given)
   weights <- check_weights(stats::model.weights(frame), rownames(frame))
@@ -38,7 +40,6 @@ prevail <- function(formula, data, prevalence = NULL, weights, subset, na.action
   fit$positive <- if (length(fit$labels) == 2) fit$labels[2] else NULL
   fit$weights <- weights
   fit$n <- nrow(x)
-  if (is.null(positive)) warn_of_positive(fit, stats::model.response(frame))
   if (keep_frame) fit$model <- frame
   warn_of(fit)
   warn_of_strata(fit, data)
@@ -244,20 +245,30 @@ coefficient_parts <- function(fit, facts, covariance, x) {
   fit
 }
 
-# A prevalence that was meant for the other label: small, where most rows have the label that came last by its spelling.
-warn_of_positive <- function(fit, response) {
-  labels <- fit$labels
-  if (length(labels) != 2 || is.null(fit$prevalence) || !(is.factor(response) || is.character(response))) return(invisible())
-  if (!identical(labels, sort_labels(labels)) || .Call(call_positive, labels) > 0) return(invisible())
-  if (fit$design[[2]] <= 0.6 || fit$prevalence[[2]] >= 0.2) return(invisible())
-  warn(paste0("the prevalence ", share_text(fit$prevalence), " is that of ", labels[2], ", which ", round(100 * fit$design[[2]]),
-    " % of the rows are, by the order of the labels: say positive = \"", labels[1], "\" if it is that of ", labels[1], ", or \"",
-    labels[2], "\" if it is right"))
+# One number is the prevalence of the positive label, and the labels must say which that is.
+check_positive <- function(prevalence, outcome, positive) {
+  if (!is.numeric(prevalence) || length(prevalence) != 1 || !is.null(names(prevalence)) || !is.null(positive)) return(invisible())
+  labels <- outcome$labels
+  if (length(labels) != 2 || !is.null(outcome$counts) || .Call(call_positive, labels) > 0) return(invisible())
+  refuse("`prevalence` = ", prevalence, ": of which label, ", labels[1], " or ", labels[2], "? Name it with `positive = \"", labels[2],
+    "\"`, say")
 }
 
 warn_of <- function(fit) {
-  checks <- with_session(function(session) .Call(call_model_checks, session, model_handle(fit)))
+  checks <- model_checks(fit)
   for (text in unique(checks$warning[nzchar(checks$warning)])) warn(text)
+}
+
+# The library's, without terms of a column that is a factor's or a term's: it has the matrix alone.
+model_checks <- function(fit) {
+  made <- with_session(function(session) .Call(call_model_checks, session, model_handle(fit)))
+  measured <- names(which(attr(fit$terms, "dataClasses") == "numeric"))
+  fitting <- function(text) {
+    name <- sub("^.*coefficient of '(.*)' \\(.*$", "\\1", text)
+    ifelse(name %in% measured, text, sub(" If the column is a measurement, .*$", " More rows, or fewer terms, may help.", text))
+  }
+  made[c("text", "warning")] <- lapply(made[c("text", "warning")], fitting)
+  made
 }
 
 # The formula lists the features, as `--features` does. Stated strata that it does not mention may matter: the likelihood takes the

@@ -123,6 +123,7 @@ numbers_as_categories <- function(column) {
 make_outcome <- function(response, name, positive) {
   if (is.null(response)) refuse("`formula` has no outcome on its left side")
   if (NROW(response) == 0) refuse("no row is left: each lacks the outcome or a column, or is outside `subset`")
+  if (inherits(response, "Surv")) refuse("the outcome ", name, " is a survival time, and labels are needed: ill or not by a given time, say")
   if (is.matrix(response)) return(counts_outcome(response, name))
   if (is.factor(response)) {
     column <- as_factor(as.integer(response), levels(response))
@@ -146,9 +147,6 @@ make_outcome <- function(response, name, positive) {
   }
   if (length(labels) < 2) refuse("the outcome ", name, " is ", labels, " in every row: two labels are needed")
   if (length(labels) > 50) refuse("the outcome ", name, " has ", length(labels), " values: is it a category?")
-  if (is.numeric(response) && is.null(positive) && length(labels) == 2 && .Call(call_positive, labels) == 0) {
-    refuse("the outcome ", name, " is ", labels[1], " and ", labels[2], ": name the label of interest, `positive = ", labels[2], "`")
-  }
   list(column = column, labels = labels, positive = positive_label(labels, positive), counts = NULL)
 }
 

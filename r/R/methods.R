@@ -211,7 +211,7 @@ p_text <- function(p) ifelse(is.na(p), "", format.pval(p, digits = 2, eps = 1e-1
 
 diagnose <- function(object) {
   if (!inherits(object, "prevail")) refuse("`object` is not a fit of prevail()")
-  found <- with_session(function(session) .Call(call_model_checks, session, model_handle(object)))
+  found <- model_checks(object)
   data.frame(check = found$check, ok = found$ok, value = found$value, text = in_r(found$text), remedy = in_r(found$remedy))
 }
 

@@ -105,7 +105,9 @@ test_that("outcomes of several kinds are the same fit", {
   other <- prevail(level ~ age, d, prevalence = 0.05, positive = "control")
   expect_lt(coef(other)[["age"]] * coef(fits[[3]])[["age"]], 0)
   free <- factor(ifelse(d$case == 1, "b", "a"), levels = c("b", "a"))
-  expect_identical(prevail(free ~ age, d, prevalence = 0.05)$positive, "a") # the second level, as for glm
+  expect_identical(prevail(free ~ age, d)$positive, "a") # the second level, as for glm
+  expect_input_error(prevail(free ~ age, d, prevalence = 0.05), "of which label, b or a")
+  expect_identical(prevail(free ~ age, d, prevalence = c(b = 0.05, a = 0.95))$positive, "a")
 })
 
 test_that("an ordinal model takes levels in their order, and is polr's", {

@@ -138,17 +138,21 @@ test_that("messages speak of what was written", {
   expect_output(print(summary(prevail(low ~ age, d, prevalence = "0.05-0.1"))), "(stated: 0.05-0.1)", fixed = TRUE)
 })
 
-test_that("a prevalence that seems to be the other label's is asked about", {
+test_that("a prevalence is of a label that is known", {
   skip_if_not_installed("MASS")
   d <- births()
   d$weight <- ifelse(d$low == 1, "light", "normal")
-  expect_warning(prevail(weight ~ age, d, prevalence = 0.07), "positive = \"light\"", class = "prevail_warning")
-  not_asked <- function(fit) expect_no_warning(fit, message = "positive = ")
-  not_asked(prevail(weight ~ age, d, prevalence = 0.07, positive = "normal"))
-  not_asked(prevail(weight ~ age, d, prevalence = 0.07, positive = "light"))
-  not_asked(prevail(weight ~ age, d, prevalence = 0.93))
-  not_asked(prevail(low ~ age, d, prevalence = 0.07))
+  expect_input_error(prevail(weight ~ age, d, prevalence = 0.07), "of which label, light or normal")
+  expect_identical(prevail(weight ~ age, d, prevalence = 0.07, positive = "light")$positive, "light")
+  expect_equal(coef(prevail(weight ~ age, d, prevalence = c(light = 0.07, normal = 0.93))),
+    coef(prevail(weight ~ age, d, prevalence = 0.93, positive = "normal")))
+  expect_identical(prevail(weight ~ age, d, prevalence = c(light = 0.07))$positive, "light")
+  expect_no_warning(prevail(low ~ age, d, prevalence = 0.07))
   # The controls are the old, so that few of them decide the weighted estimate, which is warned of.
   older <- subset(d, low == 1 | age > 27)
-  expect_warning(not_asked(prevail(factor(low) ~ age, older, prevalence = 0.07)), "Few rows decide", class = "prevail_warning")
+  expect_warning(prevail(factor(low) ~ age, older, prevalence = 0.07), "Few rows decide", class = "prevail_warning")
+  rare <- c(d$race == "other" & d$low == 1)
+  said <- tryCatch(prevail(low ~ factor(rare) + age, transform(d, rare), prevalence = 0.07), prevail_warning = conditionMessage)
+  expect_no_match(said, "log(factor", fixed = TRUE) # no term of a factor's column
+  expect_input_error(prevail(survival::Surv(age, low) ~ lwt, d), "is a survival time")
 })

@@ -50,6 +50,9 @@ test_that("an evaluation is weighted to the population", {
   expect_equal(ev$metrics["auc", "value"], mean(outer(p[d$case == 1], p[d$case == 0], ">")), tolerance = 1e-9)
   expect_true(ev$metrics["auc", "lower"] < ev$metrics["auc", "value"])
   expect_output(print(ev), "reported for a prevalence of 0.01")
+  expect_output(print(ev), "fitted on these rows.*cv\\(fit\\)")
+  expect_output(print(evaluate(fit, d)), "600 training rows")
+  expect_no_match(capture.output(print(evaluate(fit, d[1:500, ]))), "training|fitted on")
   curve <- net_benefit(ev)
   i <- which.min(abs(curve$threshold - 0.01))
   t <- curve$threshold[i]

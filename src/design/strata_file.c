@@ -222,7 +222,9 @@ static pv_status use_people(pv_ctx *ctx, const pv_schema *schema, const char *so
                             const double *mass, pv_stratified *to) {
     size_t k = (size_t)to->classes;
     double all = 0;
+    bool same = true;
     for (size_t i = 0; i < (size_t)to->strata * k; i++) {
+        same = same && fabs(people[i] - mass[i]) <= mass[i] * 1e-9;
         if (people[i] < mass[i] * (1 - 1e-9))
             return pv__fail_at(ctx, PV_ERR_INPUT, source, 0, 0,
                                "counts %.10g people of stratum '%s' with label '%s', and the data have %.10g rows of "
@@ -234,6 +236,11 @@ static pv_status use_people(pv_ctx *ctx, const pv_schema *schema, const char *so
     }
     if (!(all <= 1e15))
         return pv__fail_at(ctx, PV_ERR_INPUT, source, 0, 0, "counts more people than 1e15;\ncorrect the counts");
+    if (same)
+        pv__log(ctx, PV_LOG_WARNING,
+                "%s: counts the rows of the data and no one else, so that nothing is corrected: give the counts of the "
+                "whole cohort",
+                pv__show(source).text);
     for (size_t i = 0; i < (size_t)to->strata * k; i++) {
         to->prevalence[i] = people[i] / to->n[i / k];
         to->share[i / k] = to->n[i / k] / all;

@@ -151,8 +151,13 @@ test_that("a prevalence is of a label that is known", {
   # The controls are the old, so that few of them decide the weighted estimate, which is warned of.
   older <- subset(d, low == 1 | age > 27)
   expect_warning(prevail(factor(low) ~ age, older, prevalence = 0.07), "Few rows decide", class = "prevail_warning")
-  rare <- c(d$race == "other" & d$low == 1)
-  said <- tryCatch(prevail(low ~ factor(rare) + age, transform(d, rare), prevalence = 0.07), prevail_warning = conditionMessage)
-  expect_no_match(said, "log(factor", fixed = TRUE) # no term of a factor's column
   expect_input_error(prevail(survival::Surv(age, low) ~ lwt, d), "is a survival time")
+})
+
+test_that("advice names terms of numbers alone", {
+  d <- study(300)
+  d$mark <- factor(ifelse(d$case == 1 & seq_len(300) %% 3 > 0 | seq_len(300) %in% c(1, 3, 5), "yes", "no")) # three controls have it
+  expect_warning(prevail(case ~ mark + dose, d, prevalence = 0.02), "coefficient of 'markyes'.*too short. More rows, or fewer terms, may help.$")
+  d$mark <- as.numeric(d$mark == "yes")
+  expect_warning(prevail(case ~ mark + dose, d, prevalence = 0.02), "the term log\\(mark\\)")
 })

@@ -61,7 +61,9 @@ fi
 R_LIBS=$folder/prevail.Rcheck Rscript -e 'library(testthat); library(prevail); test_file(commandArgs(TRUE), reporter = "summary", stop_on_failure = TRUE)' \
     "$source/r/tests/testthat/test-others.R" >others.log 2>&1 || { tail -n 60 others.log; echo "other packages do not work with this one"; exit 1; }
 sed -n 's/^.*Reason: \(.*\) cannot be loaded.*/not installed, so not tested with: \1/p' others.log | sort -u
-R_LIBS=$folder/prevail.Rcheck Rscript "$here/readme.R" "$source/README.md" || { echo "README's lines print something else"; exit 1; }
+for page in README.md docs/r.md; do
+    R_LIBS=$folder/prevail.Rcheck Rscript "$here/readme.R" "$source/$page" >page.log 2>&1 || { tail -n 60 page.log; echo "the lines of R in $page do not run, or print something else"; exit 1; }
+done
 if [ "${PREVAIL_VALGRIND-}" = yes ]; then
     runs=$(grep -h 'ERROR SUMMARY' -r prevail.Rcheck --include='*.Rout*' | wc -l)
     errors=$(grep -h 'ERROR SUMMARY' -r prevail.Rcheck --include='*.Rout*' | grep -vc ' 0 errors' || true)

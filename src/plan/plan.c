@@ -304,6 +304,35 @@ static pv_status check_posterior(pv_ctx *ctx, const pv__plan_rows *rows, const p
     return PV_OK;
 }
 
+/* ---- products of columns ----------------------------------------------------------------------------------------- */
+
+static const pv_source_column *number_of(const pv_schema *schema, const char *name) {
+    for (size_t s = 0; name && s < schema->sources; s++)
+        if (schema->source[s].type == PV_COLUMN_NUMBER && strcmp(schema->source[s].name, name) == 0)
+            return &schema->source[s];
+    return NULL;
+}
+
+/* Beside a product of columns that are far from 0, slopes are those at values that nobody has, and large: a prior on
+ * them draws the product to 0. */
+static void warn_of_products(pv_ctx *ctx, const pv_schema *schema, const pv__plan *plan) {
+    const double far = 2; /* standard deviations */
+    for (size_t t = 0; plan->map && plan->prior.kind != PV_PRIOR_NONE && !plan->options.bare && t < schema->terms; t++)
+        for (size_t c = 0; schema->term[t].kind == PV_TERM_PRODUCT && c < 2; c++) {
+            const pv_source_column *column = number_of(schema, schema->term[t].column[c]);
+            if (!column || !(fabs(column->mean) > far * column->sd))
+                continue;
+            pv__log(
+                ctx, PV_LOG_WARNING,
+                "the product %s:%s is of columns as they stand, and '%s' is far from 0 (mean %.4g, standard deviation "
+                "%.4g): the prior draws slopes towards 0 that are those at %s = 0. Subtract its mean in the data, "
+                "or fit with `prior=none`",
+                schema->term[t].column[0], schema->term[t].column[1], column->name, column->mean, column->sd,
+                column->name);
+            break;
+        }
+}
+
 /* ---- the last step ----------------------------------------------------------------------------------------------- */
 
 static pv__fact_set facts_of_population(const pv__plan *plan, const pv__plan_rows *rows) {
@@ -323,6 +352,7 @@ pv_status pv__plan_settle(pv_ctx *ctx, const pv__plan_rows *rows, pv__plan *plan
     PV_TRY(pv__rules_check(ctx, &plan->options, plan->facts));
     PV_TRY(pv__plan_population(ctx, rows, plan));
     pv__warn_of_idle(ctx, plan);
+    warn_of_products(ctx, rows->schema, plan);
     plan->facts |= facts_of_population(plan, rows);
     PV_TRY(pv__rules_check(ctx, &plan->options, plan->facts));
     if (plan->batch > 0 && plan->map && plan->prior.kind == PV_PRIOR_LAPLACE)

@@ -36,6 +36,7 @@ typedef struct pv_column {
  * unless their reader says otherwise. */
 typedef struct pv_written {
     char *separator, *decimal, *na; /* as in pv_csv_options; NULL: as usual */
+    char *names, *quote;            /* the same */
     bool no_header;
 } pv_written;
 
@@ -144,6 +145,9 @@ typedef struct pv_csv_options {
                               the usual ones */
     bool no_header;        /* the first row is data; columns are x1, x2, ...; so it is where the schema's was, and the
                               first row does not name its columns */
+    const char *names;     /* "a,b,c": the names of the columns of a file without a header; NULL: the schema's, else x1,
+                              x2, ... */
+    const char *quote;     /* "double", "single", "none", or "auto" (as NULL): the schema's, else double */
     const char *const *text; /* columns to read as text whatever they hold */
     size_t n_text;
     const char *const *keep; /* NULL: every column. Else the others are read over: text columns, all missing */
@@ -154,7 +158,8 @@ typedef struct pv_csv_options {
     bool spelling; /* columns of numbers keep the texts of their cells where they are not the shortest form (00012) */
 } pv_csv_options;
 
-extern const pv_option pv_csv_option_table[]; /* separator, decimal, no_header and na; ends with a NULL name */
+extern const pv_option
+    pv_csv_option_table[]; /* separator, decimal, no_header, names, quote and na; ends with a NULL name */
 /* Those of settings that have that table, borrowed from them; NULL: they have not. */
 const pv_csv_options *pv_csv_options_of(const pv_settings *settings);
 

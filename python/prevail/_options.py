@@ -14,7 +14,7 @@ from ._labels import prevalence_text
 # Parameters that are no options of a fit.
 _OWN = ("threads", "verbose")
 # Options of the command that are not parameters: what they name are X, y and sample_weight; and reading files.
-NOT_PARAMETERS = {"target", "weights", "images", "votes", "separator", "decimal", "no-header", "na"}
+NOT_PARAMETERS = {"target", "weights", "images", "votes", "separator", "decimal", "no-header", "names", "quote", "na"}
 # Defaults that differ from the command's: scikit-learn's estimators accept columns of one value.
 OTHER_DEFAULTS = {"constant": "drop"}
 

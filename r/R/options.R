@@ -5,7 +5,7 @@ instead <- c(
   target = "the left side of the formula", features = "the right side of the formula",
   exclude = "the right side of the formula", terms = "the formula: log(x), ns(x, 3), a:b",
   categorical = "factor(x) in the formula", reference = "relevel(x, ref) or contrasts",
-  separator = "a data frame", decimal = "a data frame", `no-header` = "a data frame", na = "a data frame",
+  separator = "a data frame", decimal = "a data frame", `no-header` = "a data frame", names = "a data frame", quote = "a data frame", na = "a data frame",
   images = "the command or the Python package, for images", votes = "the command or the Python package",
   `population-sample` = "population_sample"
 )

@@ -61,7 +61,7 @@ typedef struct pv__field {
 typedef struct pv__scanner {
     pv_ctx *ctx;
     pv__input *input;
-    char delimiter;
+    char delimiter, quote;   /* quote 0: none */
     size_t line;             /* where the next field begins; the scanner counts line breaks inside quotes */
     size_t column;           /* of the next field, from 1, for messages */
     unsigned char stop[256]; /* bytes that end an unquoted field */
@@ -84,7 +84,11 @@ typedef struct pv__csv_form {
     char delimiter; /* 0: to be found out */
     char likely;    /* then, where the first line has it; 0: none */
     char decimal;   /* '.' or ',' */
+    char quote;     /* 0: none */
+    bool bare;      /* nothing was said of quotes: single ones around every text of a column go */
     bool header;
+    char **name; /* [n_names], of the columns where there is no header; NULL: x1, x2, ... */
+    size_t n_names;
     const char *column; /* not NULL: there is a header where the first line has this name */
     bool usual;         /* the usual texts mean missing; else those of the list, and empty fields */
     char **na;          /* [n_na] */
@@ -126,6 +130,9 @@ uint64_t pv__input_place(const pv__input *input);
 /* Where ranks read together, and the file is one that they can share: all rows, of which each parses some. *shared:
  * that was done. The input is at the first row. */
 PV_MUST_USE pv_status pv__csv_share(pv__reader *r, bool *shared);
+
+/* Takes single quotes off texts [n], where all have them, with something between. */
+bool pv__csv_bare(char **text, size_t n);
 
 /* ---- the header (csv_header.c) ----------------------------------------------------------------------------------- */
 

@@ -9,20 +9,20 @@ enum { HEADER_MAX = 16 << 20 }; /* bytes */
 
 /* The delimiter by the header line, quoted names not counted: a comma, else a tab, a semicolon or a bar; 0 where the
  * window ends before the line does. Where the comma is the decimal mark it comes last. */
-static char detect_delimiter(const char *text, char decimal) {
+static char detect_delimiter(const char *text, char decimal, char quote) {
     static const char marks[] = ",\t;|,";
     bool quoted = false, begins = true, seen[sizeof marks] = {false};
     for (; *text != '\0' && (quoted || *text != '\n'); text++) {
         if (quoted) {
-            if (*text == '"' && text[1] == '"')
+            if (*text == quote && text[1] == quote)
                 text++;
             else
-                quoted = *text != '"';
+                quoted = *text != quote;
             continue;
         }
         if (*text == ',' && decimal != ',')
             return ',';
-        quoted = begins && *text == '"';
+        quoted = begins && *text == quote;
         const char *mark = strchr(marks, *text);
         if (mark)
             seen[mark - marks] = true;
@@ -34,6 +34,21 @@ static char detect_delimiter(const char *text, char decimal) {
         if (seen[i])
             return marks[i];
     return ',';
+}
+
+bool pv__csv_bare(char **text, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strlen(text[i]);
+        if (length < 3 || text[i][0] != '\'' || text[i][length - 1] != '\'' ||
+            memchr(text[i] + 1, '\'', length - 2)) /* d'accord and the like are left alone */
+            return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strlen(text[i]);
+        memmove(text[i], text[i] + 1, length - 2);
+        text[i][length - 2] = '\0';
+    }
+    return n > 0;
 }
 
 /* 0, 1, 2, ..., or years: names that are numbers, and yet names. */
@@ -84,8 +99,18 @@ static pv_status check_names(pv__reader *r, char *const *names, size_t n) {
 
 /* x1, x2, ... in the place of what the first row holds. */
 static pv_status number_names(pv__reader *r, char **names, size_t n) {
+    if (r->form.name && r->form.n_names != n)
+        return pv__fail_at(r->ctx, PV_ERR_USAGE, r->input.name, r->header, 0,
+                           "`names` has %zu names, and the first row %zu fields;\ngive one for each", r->form.n_names,
+                           n);
     for (size_t c = 0; c < n; c++) {
         enum { SIZE = 24 };
+        if (r->form.name) {
+            pv__free(r->ctx, names[c]);
+            names[c] = r->form.name[c];
+            r->form.name[c] = NULL;
+            continue;
+        }
         PV_TRY(pv__resize(r->ctx, SIZE, 1, &names[c]));
         pv__format(names[c], SIZE, "x%zu", c + 1);
     }
@@ -121,7 +146,7 @@ static pv_status header_line(pv__reader *r, const char *text, char ***names, siz
     if (!delimiter && found && found < text + strcspn(text, "\n"))
         delimiter = likely;
     if (!delimiter)
-        delimiter = detect_delimiter(text, r->form.decimal);
+        delimiter = detect_delimiter(text, r->form.decimal, r->form.quote);
     *next = NULL;
     /* At the end of the file the scanner has the message for what the detection could not see the end of. */
     pv__scanner_delimiter(&r->scanner, delimiter ? delimiter : ',');
@@ -179,6 +204,8 @@ pv_status pv__csv_header(pv__reader *r, char ***names, size_t *n) {
     PV_TRY(read_header(r, names, n));
     if (!r->form.header)
         return number_names(r, *names, *n);
+    if (r->form.bare)
+        pv__csv_bare(*names, *n);
     PV_TRY(check_names(r, *names, *n));
     r->input.line = r->scanner.line + 1;
     return PV_OK;

@@ -12,10 +12,15 @@ const pv_option pv_csv_option_table[] = {
      "What separates the fields of CSV files: a character, or tab. auto: a comma, or the one of tab, semicolon and bar "
      "that the header has."},
     {"decimal", PV_OPTION_TEXT, AT(decimal), "auto", 0, 0, NULL, ".|,",
-     "The decimal mark of their numbers. auto: a point. (What fit was told of these four, predict and eval take for "
+     "The decimal mark of their numbers. auto: a point. (What fit was told of these, predict and eval take for "
      "granted, unless they are told otherwise.)"},
     {"no-header", PV_OPTION_FLAG, AT(no_header), NULL, 0, 0, NULL, NULL,
-     "Their first row is data; the columns are x1, x2, ..."},
+     "Their first row is data; the columns are x1, x2, ..., or those of `names`."},
+    {"names", PV_OPTION_TEXT, AT(names), NULL, 0, 0, NULL, "NAMES",
+     "The names of their columns, comma-separated, where the first row is data, as in age,smoker,cancer."},
+    {"quote", PV_OPTION_TEXT, AT(quote), "auto", 0, 0, NULL, "double|single|none",
+     "What encloses texts that may hold a separator: double quotes, single quotes, or nothing, where quotes are part "
+     "of the text. auto: double; single quotes that enclose every text of a column are taken off."},
     {"na", PV_OPTION_TEXT, AT(na), "auto", 0, 0, NULL, "TEXTS",
      "Texts that mean missing, comma-separated, as in \"?,NA,-9\"; an empty cell is always. auto: NA, N/A, NaN, null, "
      "a "
@@ -66,13 +71,31 @@ static pv_status parse_decimal(pv_ctx *ctx, const char *text, char *decimal) {
     return pv__fail(ctx, PV_ERR_USAGE, "`decimal`: '%s' is no decimal mark;\nuse . or ,", pv__show(text).text);
 }
 
+static pv_status parse_quote(pv_ctx *ctx, const char *text, pv__csv_form *form) {
+    static const struct {
+        const char *word;
+        char mark;
+    } words[] = {{"double", '"'}, {"\"", '"'}, {"single", '\''}, {"'", '\''}, {"none", 0}};
+    form->quote = '"';
+    form->bare = is_usual(text);
+    for (size_t i = 0; !form->bare && i < sizeof words / sizeof *words; i++)
+        if (strcmp(text, words[i].word) == 0) {
+            form->quote = words[i].mark;
+            return PV_OK;
+        }
+    return form->bare ? PV_OK
+                      : pv__fail(ctx, PV_ERR_USAGE, "`quote`: '%s' is not a quote;\nuse double, single or none",
+                                 pv__show(text).text);
+}
+
 pv_status pv__csv_form_parse(pv_ctx *ctx, const pv_csv_options *options, pv__csv_form *form) {
     static const pv_csv_options none = {0};
     static const pv_written usual = {0};
     options = options ? options : &none;
     const pv_written *kept = options->schema ? &options->schema->written : &usual;
     const char *na = is_usual(options->na) ? kept->na : options->na;
-    *form = (pv__csv_form){.header = !options->no_header, .usual = !na};
+    *form = (pv__csv_form){.header = !options->no_header && !options->names, .usual = !na};
+    PV_TRY(parse_quote(ctx, is_usual(options->quote) ? kept->quote : options->quote, form));
     PV_TRY(parse_separator(ctx, options->separator, &form->delimiter));
     if (!form->delimiter)
         PV_TRY(parse_separator(ctx, kept->separator, &form->likely));
@@ -81,6 +104,9 @@ pv_status pv__csv_form_parse(pv_ctx *ctx, const pv_csv_options *options, pv__csv
         form->header = false;
         form->column = pv_schema_column(options->schema, 0, NULL);
     }
+    const char *names = options->names ? options->names : form->header ? NULL : kept->names;
+    if (names)
+        PV_TRY(pv__names_split(ctx, "`names`", names, &form->name, &form->n_names));
     if (form->usual)
         return PV_OK;
     PV_TRY(pv__names_split(ctx, "`na`", na, &form->na, &form->n_na));
@@ -101,13 +127,19 @@ pv_status pv__written_of(pv_ctx *ctx, const pv_csv_options *options, pv_written 
     PV_TRY(keep_text(ctx, options->separator, &written->separator));
     PV_TRY(keep_text(ctx, options->decimal, &written->decimal));
     PV_TRY(keep_text(ctx, options->na, &written->na));
-    written->no_header = options->no_header;
+    PV_TRY(keep_text(ctx, options->names, &written->names));
+    PV_TRY(keep_text(ctx, options->quote, &written->quote));
+    written->no_header = options->no_header || options->names;
     return PV_OK;
 }
 
 pv_status pv__written_copy(pv_ctx *ctx, const pv_written *from, pv_written *to) {
-    const pv_csv_options as = {
-        .separator = from->separator, .decimal = from->decimal, .na = from->na, .no_header = from->no_header};
+    const pv_csv_options as = {.separator = from->separator,
+                               .decimal = from->decimal,
+                               .na = from->na,
+                               .names = from->names,
+                               .quote = from->quote,
+                               .no_header = from->no_header};
     return pv__written_of(ctx, &as, to);
 }
 
@@ -115,11 +147,14 @@ void pv__written_free(pv_ctx *ctx, pv_written *written) {
     pv__free(ctx, written->separator);
     pv__free(ctx, written->decimal);
     pv__free(ctx, written->na);
+    pv__free(ctx, written->names);
+    pv__free(ctx, written->quote);
     *written = (pv_written){0};
 }
 
 void pv__csv_form_free(pv_ctx *ctx, pv__csv_form *form) {
     pv_string_list_free(ctx, form->na, form->n_na);
+    pv_string_list_free(ctx, form->name, form->n_names);
     pv__free(ctx, form->number);
     *form = (pv__csv_form){0};
 }

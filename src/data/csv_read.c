@@ -335,6 +335,8 @@ static pv_status finish_table(pv__reader *r) {
         if (r->kind[c] == PV__TEXT) {
             PV_TRY(pv__resize(r->ctx, table->rows, sizeof *column->code, &column->code));
             PV_TRY(pv__resize(r->ctx, (size_t)column->levels, sizeof *column->level, &column->level));
+            if (r->form.bare)
+                pv__csv_bare(column->level, (size_t)column->levels);
         } else {
             PV_TRY(pv__resize(r->ctx, table->rows, sizeof *column->number, &column->number));
             drop_numbers(&r->form, table->rows, column->number);
@@ -365,6 +367,7 @@ static pv_status read_csv(pv_ctx *ctx, const char *path, const pv_csv_options *o
     r.scanner = (pv__scanner){.ctx = ctx, .input = &r.input};
     pv_status status;
     PV_GOTO(done, pv__csv_form_parse(ctx, options, &r.form));
+    r.scanner.quote = r.form.quote;
     PV_GOTO(done, pv__input_open(ctx, path, &r.input));
     PV_GOTO(done, skip_mark(&r));
     PV_GOTO(done, begin_table(&r));

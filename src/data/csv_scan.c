@@ -153,7 +153,7 @@ bool pv__scan_blank(const pv__scanner *scanner, const char *text, const char **n
 static pv_status too_long(const pv__scanner *scanner, bool quoted) {
     return pv__fail_at(scanner->ctx, PV_ERR_INPUT, scanner->input->name, scanner->line, scanner->column,
                        "a field of more than 1 MiB%s",
-                       quoted ? "; it begins with a double quote that may lack its partner"
+                       quoted ? "; it begins with a quote that may lack its partner"
                               : ";\nlook for a missing delimiter or line end");
 }
 
@@ -185,7 +185,7 @@ static pv_status unescape(pv__scanner *scanner, const char *text, size_t n, pv__
     size_t used = 0;
     for (size_t i = 0; i < n; i++) {
         scanner->scratch[used++] = text[i];
-        i += text[i] == '"';
+        i += text[i] == scanner->quote;
     }
     scanner->scratch[used] = '\0';
     field->text = scanner->scratch;
@@ -196,11 +196,12 @@ static pv_status unescape(pv__scanner *scanner, const char *text, size_t n, pv__
 /* text is behind the opening quote. */
 static pv_status scan_quoted(pv__scanner *scanner, const char *text, pv__field *field) {
     const char *at = text;
+    const char quote = scanner->quote;
     size_t breaks = 0;
     bool escaped = false;
-    for (; *at != '\0' && (*at != '"' || at[1] == '"'); at++) {
+    for (; *at != '\0' && (*at != quote || at[1] == quote); at++) {
         breaks += *at == '\n';
-        if (*at == '"') {
+        if (*at == quote) {
             escaped = true;
             at++;
         }
@@ -210,7 +211,8 @@ static pv_status scan_quoted(pv__scanner *scanner, const char *text, pv__field *
         return too_long(scanner, true);
     if (*at == '\0' && scanner->input->final)
         return pv__fail_at(scanner->ctx, PV_ERR_INPUT, scanner->input->name, scanner->line, scanner->column,
-                           "the quoted field that begins here is never closed;\nadd the missing double quote");
+                           "the quoted field that begins here is never closed;\nadd the missing %s quote",
+                           quote == '"' ? "double" : "single");
     if (*at == '\0')
         return PV_OK;
     const char *after = skip_blanks(scanner, at + 1);
@@ -222,8 +224,8 @@ static pv_status scan_quoted(pv__scanner *scanner, const char *text, pv__field *
         if (after[rest] == '\0' && !scanner->input->final && rest < sizeof(pv__shown))
             return PV_OK; /* the message shows the text, wherever blocks end */
         return pv__fail_at(scanner->ctx, PV_ERR_INPUT, scanner->input->name, scanner->line + breaks, scanner->column,
-                           "text after a closing double quote: '%s'; a quote inside a quoted field is written twice",
-                           pv__show_n(after, rest).text);
+                           "text after a closing %s quote: '%s'; a quote inside a quoted field is written twice",
+                           quote == '"' ? "double" : "single", pv__show_n(after, rest).text);
     }
     field->next = after;
     scanner->line += breaks;
@@ -236,5 +238,5 @@ static pv_status scan_quoted(pv__scanner *scanner, const char *text, pv__field *
 
 pv_status pv__scan_field(pv__scanner *scanner, const char *text, pv__field *field) {
     text = skip_blanks(scanner, text);
-    return *text == '"' ? scan_quoted(scanner, text + 1, field) : scan_plain(scanner, text, field);
+    return *text == scanner->quote && *text ? scan_quoted(scanner, text + 1, field) : scan_plain(scanner, text, field);
 }

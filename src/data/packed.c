@@ -100,10 +100,10 @@ static json_t *column_header(const pv_column *column, kind k) {
 
 /* How the source was said to be written: what is learned keeps it. */
 static json_t *written_header(const pv_written *w) {
-    const char *const text[] = {w->separator, w->decimal, w->na};
-    static const char *const key[] = {"separator", "decimal", "na"};
+    const char *const text[] = {w->separator, w->decimal, w->na, w->names, w->quote};
+    static const char *const key[] = {"separator", "decimal", "na", "names", "quote"};
     json_t *made = json_pack("{s:b}", "no_header", w->no_header);
-    for (size_t i = 0; made && i < 3; i++)
+    for (size_t i = 0; made && i < sizeof key / sizeof *key; i++)
         if (text[i] && json_object_set_new(made, key[i], pv__json_text(text[i])) != 0) {
             json_decref(made);
             made = NULL;
@@ -505,9 +505,9 @@ static pv_status read_lines(reader *r) {
 
 static pv_status read_written(reader *r, json_t *from) {
     pv_written *w = &r->table->written;
-    char **const text[] = {&w->separator, &w->decimal, &w->na};
-    static const char *const key[] = {"separator", "decimal", "na"};
-    for (size_t i = 0; i < 3; i++) {
+    char **const text[] = {&w->separator, &w->decimal, &w->na, &w->names, &w->quote};
+    static const char *const key[] = {"separator", "decimal", "na", "names", "quote"};
+    for (size_t i = 0; i < sizeof key / sizeof *key; i++) {
         json_t *value = json_object_get(from, key[i]);
         if (value && !json_is_string(value))
             return damaged(r->ctx, r->source->path, "how it was written is no text");

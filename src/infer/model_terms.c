@@ -99,9 +99,12 @@ pv_status pv__terms_from_json(pv_ctx *ctx, json_t *list, pv_schema *schema, cons
 /* ---- how the file was written ------------------------------------------------------------------------------------ */
 
 json_t *pv__written_to_json(const pv_written *written, bool *failed) {
-    const char *const names[] = {"separator", "decimal", "na"}, *const texts[] = {written->separator, written->decimal,
-                                                                                  written->na};
-    if (!written->separator && !written->decimal && !written->na && !written->no_header)
+    const char *const names[] = {"separator", "decimal", "na", "names", "quote"};
+    const char *const texts[] = {written->separator, written->decimal, written->na, written->names, written->quote};
+    bool usual = !written->no_header;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        usual = usual && !texts[i];
+    if (usual)
         return NULL;
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -117,6 +120,8 @@ pv_status pv__written_from_json(pv_ctx *ctx, json_t *object, pv_written *written
     const pv_csv_options as = {.separator = json_string_value(json_object_get(object, "separator")),
                                .decimal = json_string_value(json_object_get(object, "decimal")),
                                .na = json_string_value(json_object_get(object, "na")),
+                               .names = json_string_value(json_object_get(object, "names")),
+                               .quote = json_string_value(json_object_get(object, "quote")),
                                .no_header = json_is_true(json_object_get(object, "no_header"))};
     *wrong = object && !json_is_object(object) ? "how its file was written is damaged" : NULL;
     return *wrong ? PV_OK : pv__written_of(ctx, &as, written);

@@ -202,11 +202,17 @@ interval_level <- function(interval, level) {
   interval
 }
 
-# Standard errors of the log odds of each label: half the library's interval by its quantile. Draws have the quantiles that a normal
-# distribution has at one standard deviation.
+# Standard errors of the log odds of each label: half the library's interval by its quantile. Draws of a linear model have their
+# covariance; those of others the quantiles that a normal distribution has at one standard deviation.
 logit_errors <- function(object, newdata, population) {
   if (substr(population_text(object, population), 1, 6) %in% c("unknow", "counts")) {
     refuse("`se.fit` is for a known population: `interval` has the uncertainty here")
+  }
+  if (is.na(object$risk_df) && length(object$labels) == 2 && !is.null(object$covariance) && !isTRUE(object$loaded)) {
+    used <- !is.na(object$coefficients)
+    x <- model.matrix.prevail(object, newdata)[, used, drop = FALSE]
+    errors <- sqrt(rowSums((x %*% object$covariance[used, used]) * x))
+    return(cbind(errors, errors, deparse.level = 0))
   }
   level <- if (is.na(object$risk_df)) stats::pnorm(1) - stats::pnorm(-1) else 0.999
   said <- risk_matrix(object, newdata, population, level)

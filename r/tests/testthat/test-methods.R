@@ -58,6 +58,17 @@ test_that("one row is as good as many", {
   expect_identical(dimnames(predict(fit, new, interval = 0.9)), list("ann", c("fit", "lwr", "upr")))
 })
 
+test_that("estimates do not depend on the seed", {
+  d <- study()
+  for (infer in c("map", "robust", "laplace")) {
+    fit <- suppressWarnings(prevail(case ~ age + dose, d, prevalence = 0.02, infer = infer, seed = 1))
+    other <- suppressWarnings(update(fit, seed = 2))
+    expect_identical(coef(fit), coef(other))
+    expect_identical(vcov(fit), vcov(other))
+    expect_identical(predict(fit, d, type = "link", se.fit = TRUE)$se.fit, predict(other, d, type = "link", se.fit = TRUE)$se.fit)
+  }
+})
+
 test_that("vcov of a posterior is that of its draws", {
   d <- study()
   fit <- prevail(case ~ age + dose, d, prevalence = 0.01, infer = "laplace")

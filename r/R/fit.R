@@ -247,7 +247,7 @@ coefficient_parts <- function(fit, facts, covariance, x) {
 
 # One number is the prevalence of the positive label, and the labels must say which that is.
 check_positive <- function(prevalence, outcome, positive) {
-  if (!is.numeric(prevalence) || length(prevalence) != 1 || !is.null(names(prevalence)) || !is.null(positive)) return(invisible())
+  if (length(prevalence) != 1 || grepl("=", prevalence, fixed = TRUE) || !is.null(names(prevalence)) || !is.null(positive)) return(invisible())
   labels <- outcome$labels
   if (length(labels) != 2 || !is.null(outcome$counts) || .Call(call_positive, labels) > 0) return(invisible())
   refuse("`prevalence` = ", prevalence, ": of which label, ", labels[1], " or ", labels[2], "? Name it with `positive = \"", labels[2],

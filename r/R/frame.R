@@ -53,6 +53,7 @@ make_frame <- function(call, env, missing = NULL) {
   at <- if (is.null(environment(formula))) env else environment(formula)
   designs <- lapply(stats::setNames(nm = design_arguments), function(name) design_terms(name, call[[name]], data, at))
   designs <- designs[!vapply(designs, is.null, NA)]
+  formula <- without_designs(formula, designs, call[["weights"]], data)
   check_variables(call, data)
   keep <- match(c("subset", "weights", "offset"), names(call), 0L)
   # Names in the place of values, so that an error of model.frame() does not print the data.
@@ -72,6 +73,13 @@ make_frame <- function(call, env, missing = NULL) {
   columns <- lapply(seq_along(extra), function(i) frame[[paste0("(design", i, ")")]])
   roles <- rep(names(designs), lengths(designs))
   list(frame = frame, columns = stats::setNames(columns, names(extra)), roles = roles, formula = formula)
+}
+
+# In `y ~ .` the dot leaves out what names rows, sets, clusters and weights, as the command does. Strata are features.
+without_designs <- function(formula, designs, weights, data) {
+  if (is.null(data) || !"." %in% all.vars(formula)) return(formula)
+  roles <- unlist(lapply(c(designs[setdiff(names(designs), "strata")], list(list(weights))), function(terms) lapply(terms, all.vars)))
+  stats::formula(stats::terms(formula, data = data[setdiff(names(data), roles)]))
 }
 
 # What R says of a formula, as an error of ours: a variable that is not there with the one that may be meant.

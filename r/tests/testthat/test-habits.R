@@ -143,6 +143,8 @@ test_that("a prevalence is of a label that is known", {
   d <- births()
   d$weight <- ifelse(d$low == 1, "light", "normal")
   expect_input_error(prevail(weight ~ age, d, prevalence = 0.07), "of which label, light or normal")
+  expect_input_error(prevail(weight ~ age, d, prevalence = "0.05-0.1"), "of which label, light or normal")
+  expect_identical(prevail(weight ~ age, d, prevalence = "light=0.07")$prevalence[["light"]], 0.07)
   expect_identical(prevail(weight ~ age, d, prevalence = 0.07, positive = "light")$positive, "light")
   expect_equal(coef(prevail(weight ~ age, d, prevalence = c(light = 0.07, normal = 0.93))),
     coef(prevail(weight ~ age, d, prevalence = 0.93, positive = "normal")))
@@ -160,4 +162,14 @@ test_that("advice names terms of numbers alone", {
   expect_warning(prevail(case ~ mark + dose, d, prevalence = 0.02), "coefficient of 'markyes'.*too short. More rows, or fewer terms, may help.$")
   d$mark <- as.numeric(d$mark == "yes")
   expect_warning(prevail(case ~ mark + dose, d, prevalence = 0.02), "the term log\\(mark\\)")
+})
+
+test_that("a dot leaves out what is no feature", {
+  d <- infert[c("case", "spontaneous", "induced", "stratum")]
+  fit <- prevail(case ~ ., d, matched = stratum, infer = "ml")
+  expect_identical(coef(fit), coef(prevail(case ~ spontaneous + induced, d, matched = stratum, infer = "ml")))
+  d$person <- seq_len(nrow(d))
+  d$w <- rep(1:2, length.out = nrow(d))
+  expect_named(coef(prevail(case ~ . - stratum, d, prevalence = 0.05, id = person, weights = w)), c("(Intercept)", "spontaneous", "induced"))
+  expect_named(coef(prevail(case ~ . - stratum, d, prevalence = 0.05, cluster = "person")), c("(Intercept)", "spontaneous", "induced", "w"))
 })

@@ -124,6 +124,7 @@ risk_matrix <- function(fit, newdata, population, level = 0, unknown = list()) {
   where <- population_text(fit, population)
   rows <- prediction_rows(fit, newdata)
   options <- option_texts(unknown)
+  if (!any(rows$keep)) return(no_risks(fit, rows, level))
   said <- with_session(function(session) {
     table <- new_table(session, rows$source, rows$x, rows$columns)
     .Call(call_predict, session, model_handle(fit), table, where, level, options$names, options$texts)
@@ -140,6 +141,12 @@ risk_matrix <- function(fit, newdata, population, level = 0, unknown = list()) {
   }
   list(p = spread(said$p), log_p = spread(said$log_p), lo = spread(said$lo), hi = spread(said$hi),
     inferred = new_inferred(said$inferred, fit$labels), prevalence = named(said$prevalence, fit$labels))
+}
+
+# Of rows of which none can be predicted.
+no_risks <- function(fit, rows, level) {
+  none <- matrix(NA_real_, length(rows$keep), length(fit$labels), dimnames = list(rows$names, fit$labels))
+  list(p = none, log_p = none, lo = if (level > 0) none, hi = if (level > 0) none, inferred = NULL, prevalence = NULL)
 }
 
 prediction_types <- c("risk", "response", "probs", "link", "lp", "decision", "class", "terms")

@@ -101,7 +101,8 @@ pv_unknown_options unknown_of(SEXP session, SEXP names, SEXP texts, double level
     handle_set(*handle, settings);
     set_options(session, settings, names, texts);
     pv_unknown_options options = *pv_unknown_options_of(settings);
-    options.level = level > 0 ? level : 0.9;
+    if (level > 0) /* otherwise the library's */
+        options.level = level;
     UNPROTECT(1);
     return options;
 }

@@ -58,6 +58,17 @@ test_that("one row is as good as many", {
   expect_identical(dimnames(predict(fit, new, interval = 0.9)), list("ann", c("fit", "lwr", "upr")))
 })
 
+test_that("rows that cannot be predicted are NA, and none are none", {
+  d <- study()
+  fit <- prevail(case ~ age + smoker, d, prevalence = 0.02)
+  gone <- transform(d[1:2, ], age = NA_real_)
+  expect_identical(predict(fit, gone), c(`1` = NA_real_, `2` = NA_real_))
+  expect_identical(dim(predict(fit, gone, interval = TRUE)), c(2L, 3L))
+  expect_length(predict(fit, d[0, ]), 0)
+  expect_identical(predict(fit, gone, type = "class"), factor(c(NA, NA), levels = c("0", "1")))
+  expect_equal(attr(predict(fit, d, population = "unknown"), "inferred")$level, 0.95)
+})
+
 test_that("estimates do not depend on the seed", {
   d <- study()
   for (infer in c("map", "robust", "laplace")) {

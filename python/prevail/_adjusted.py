@@ -1,9 +1,13 @@
 """Any classifier of scikit-learn's kind, with probabilities for the population instead of the training rows."""
 
+from __future__ import annotations
+
 import copy
 import warnings
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -15,7 +19,8 @@ from ._errors import InputError, PrevailWarning
 from ._frames import label_texts, positive_index
 from ._labels import classes_and_codes, missing_prevalence, shares
 from ._output import FrameOutput
-from ._population import InferredPrevalence, Probabilities, decide, unknown_options
+from ._population import Decisions, InferredPrevalence, Probabilities, decide, unknown_options
+from ._types import Costs, Doubles, Label, Prevalence, Rows
 
 
 def _own_population(fitted):
@@ -96,7 +101,15 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
     (1, 2)
     """
 
-    def __init__(self, estimator=None, prevalence=None, design=None, *, positive=None, threads=None):
+    def __init__(
+        self,
+        estimator: Any = None,
+        prevalence: Prevalence | None = None,
+        design: Prevalence | None = None,
+        *,
+        positive: Label | None = None,
+        threads: int | None = None,
+    ) -> None:
         self.estimator = estimator
         self.prevalence = prevalence
         self.design = design
@@ -105,7 +118,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
 
     # ---- fitting ----------------------------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None, **fit_params):
+    def fit(self, X: Rows, y: Rows, sample_weight: Rows | None = None, **fit_params: Any) -> PrevalenceAdjusted:
         """Fits a clone of the estimator and learns the design.
 
         Parameters
@@ -202,7 +215,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
 
     # ---- what is known ----------------------------------------------------------------------------------------------
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_") or (self._knows_design() and _is_fitted(self.estimator))
 
     def _knows_design(self):
@@ -223,16 +236,16 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
 
     @property
-    def classes_(self):
+    def classes_(self) -> NDArray[Any]:
         return self._fitted().classes_
 
     @property
-    def positive_(self):
+    def positive_(self) -> Label:
         classes = self.classes_
         return classes[positive_index(classes, self.positive)]
 
     @property
-    def design_(self):
+    def design_(self) -> Doubles:
         fitted = self._fitted()
         if self.design is None or _is_word(self.design, "estimate"):
             return self._known_design(fitted).shares
@@ -244,7 +257,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
         return _design.Design(_own_population(fitted)) if found is None else found
 
     @property
-    def design_se_(self):
+    def design_se_(self) -> Doubles:
         """Standard errors of the logarithms of design_ over its first entry; 0 where the design is known."""
         fitted = self._fitted()
         if self.design is None or _is_word(self.design, "estimate"):
@@ -262,7 +275,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
             )
 
     @property
-    def prevalence_(self):
+    def prevalence_(self) -> Doubles:
         self._stated()
         if _is_word(self.prevalence, "design"):
             return self.design_
@@ -273,7 +286,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
         with Context() as ctx:
             return shares(ctx, "prevalence", self.prevalence, self.classes_, self.positive)
 
-    def for_population(self, prevalence, X=None):
+    def for_population(self, prevalence: Prevalence | None, X: Rows | None = None) -> PrevalenceAdjusted:
         """The same classifier for another population, without fitting anew.
 
         Parameters
@@ -301,7 +314,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
 
     # ---- predicting -------------------------------------------------------------------------------------------------
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Rows) -> Any:
         """Probabilities in the population, of shape (n, n_classes)."""
         return self._framed(self._proba(X), X)
 
@@ -321,23 +334,23 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
             self.inferred_.warn_if_weak()
             return given.matrix(moved.p)
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Rows) -> Any:
         """Logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return self._framed(np.log(self._proba(X)), X)
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> NDArray[Any]:
         """The most probable label in the population. Where cases are rare that is seldom them: see `decide`."""
         return self.classes_[self._proba(X).argmax(axis=1)]
 
-    def decide(self, X, costs):
+    def decide(self, X: Rows, costs: Costs) -> Decisions:
         """The action of least expected cost for each row; `prevail.decide` says how costs are given."""
         return decide(self._proba(X), costs, classes=self.classes_)
 
     def _more_tags(self):
         return _inner_tags(self.estimator)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = getattr(self.estimator, "__sklearn_tags__", None)
         if inner is not None:

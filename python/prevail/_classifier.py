@@ -1,9 +1,13 @@
 """The library's own fit as an estimator of scikit-learn's kind."""
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import inspect
 import os
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +20,9 @@ from ._labels import classes_and_codes, prevalence_text
 from ._model import Model
 from ._options import TARGET, WEIGHT, settings_of, source_settings_of
 from ._predicting import Predicting
+from ._ranks import Ranks
 from ._training import Archive, Files, arrays_of, check_classes, place_of, plain_label, table_of
+from ._types import Label, Prevalence, Rows
 
 
 class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
@@ -105,79 +111,79 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        prevalence=None,
+        prevalence: Prevalence | None = None,
         *,
-        positive=None,
-        order=None,
-        model="linear",
-        loss="ig",
-        iw_total=0.0,
-        infer="map",
-        prior="usual",
-        prevalence_n="auto",
-        missing="refuse",
-        terms=None,
-        features=None,
-        exclude=None,
-        categorical=None,
-        reference=None,
-        collinear="warn",
-        constant="drop",
-        weights_are="auto",
-        offset=None,
-        cluster=None,
-        id=None,
-        group=None,
-        matched=None,
-        strata=None,
-        prevalence_by=None,
-        prevalence_odds=1.0,
-        phase_one=None,
-        subcohort=0.0,
-        marginal="profile",
-        match="none",
-        weighting="auto",
-        errors="auto",
-        intercept_prior="auto",
-        batch="auto",
-        design="balanced",
-        population_weight="counted",
-        epoch_weight="counted",
-        direct=False,
-        implementation="2",
-        start="prevalence",
-        max_iter=1000,
-        tolerance=1e-8,
-        epochs=50,
-        rate=0.0,
-        schedule="cosine",
-        validation=0.0,
-        patience=0,
-        auxiliary_rate=0.0,
-        auxiliary_sparsity=1e-3,
-        draws=2000,
-        components=8,
-        samples=8,
-        steps=500,
-        vi_rate=0.0,
-        chains=4,
-        warmup=1000,
-        votes_min=1,
-        binarise=0.0,
-        spacing=None,
-        ready_views=False,
-        window=None,
-        field=0.0,
-        rotate=180.0,
-        no_flip=False,
-        shift=0.05,
-        scale=0.1,
-        pretrained=None,
-        freeze_low=False,
-        seed=1,
-        threads=None,
-        verbose=False,
-    ):
+        positive: Label | None = None,
+        order: Sequence[Label] | str | None = None,
+        model: str = "linear",
+        loss: str = "ig",
+        iw_total: float = 0.0,
+        infer: str = "map",
+        prior: str = "usual",
+        prevalence_n: str | float = "auto",
+        missing: str = "refuse",
+        terms: str | Sequence[str] | None = None,
+        features: str | Sequence[str] | None = None,
+        exclude: str | Sequence[str] | None = None,
+        categorical: str | Sequence[str] | None = None,
+        reference: str | Mapping[str, str] | None = None,
+        collinear: str = "warn",
+        constant: str = "drop",
+        weights_are: str = "auto",
+        offset: str | None = None,
+        cluster: str | None = None,
+        id: str | None = None,
+        group: str | None = None,
+        matched: str | None = None,
+        strata: str | Sequence[str] | None = None,
+        prevalence_by: Any = None,
+        prevalence_odds: float = 1.0,
+        phase_one: Any = None,
+        subcohort: float = 0.0,
+        marginal: str = "profile",
+        match: str = "none",
+        weighting: str | int | float = "auto",
+        errors: str = "auto",
+        intercept_prior: str = "auto",
+        batch: str | int = "auto",
+        design: str = "balanced",
+        population_weight: str = "counted",
+        epoch_weight: str = "counted",
+        direct: bool = False,
+        implementation: str = "2",
+        start: str = "prevalence",
+        max_iter: int = 1000,
+        tolerance: float = 1e-8,
+        epochs: int = 50,
+        rate: float = 0.0,
+        schedule: str = "cosine",
+        validation: float = 0.0,
+        patience: int = 0,
+        auxiliary_rate: float = 0.0,
+        auxiliary_sparsity: float = 1e-3,
+        draws: int = 2000,
+        components: int = 8,
+        samples: int = 8,
+        steps: int = 500,
+        vi_rate: float = 0.0,
+        chains: int = 4,
+        warmup: int = 1000,
+        votes_min: int = 1,
+        binarise: float = 0.0,
+        spacing: Any = None,
+        ready_views: bool = False,
+        window: Any = None,
+        field: float = 0.0,
+        rotate: float = 180.0,
+        no_flip: bool = False,
+        shift: float = 0.05,
+        scale: float = 0.1,
+        pretrained: Any = None,
+        freeze_low: bool = False,
+        seed: int = 1,
+        threads: int | None = None,
+        verbose: bool | int = False,
+    ) -> None:
         self.prevalence = prevalence
         self.positive = positive
         self.order = order
@@ -263,7 +269,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
 
     # ---- fitting ----------------------------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None, *, population_sample=None):
+    def fit(self, X: Rows, y: Rows, sample_weight: Rows | None = None, *, population_sample: Rows | None = None) -> PrevalenceClassifier:
         """Fits.
 
         Parameters
@@ -300,7 +306,15 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
             self._learn(ctx, "pv_learn_sampled", [table.handle, sample, settings], classes)
         return self
 
-    def fit_source(self, source, target, *, weights=None, memory=None, ranks=None):
+    def fit_source(
+        self,
+        source: str | os.PathLike[str],
+        target: str,
+        *,
+        weights: str | None = None,
+        memory: int | None = None,
+        ranks: Ranks | None = None,
+    ) -> PrevalenceClassifier:
         """Fits a table where it lies, as the command does: nothing of it passes through Python.
 
         Parameters
@@ -420,7 +434,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
     def _more_tags(self):
         return {"allow_nan": self.missing != "refuse", "X_types": ["2darray", "sparse"]}
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "refuse"
         tags.input_tags.sparse = True

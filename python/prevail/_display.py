@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ._frames import one_positive
-from ._judge import evaluate
+from ._judge import Evaluation, evaluate
+from ._types import Label, Rows
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _LINE = "_prevail_curve"  # how the curves of several models in one axes are told from other lines
 
@@ -39,11 +45,23 @@ class _CurveDisplay:
     metric = None
     labels = ("", "")
 
-    def __init__(self, evaluation, name=None):
+    def __init__(self, evaluation: Evaluation, name: str | None = None) -> None:
         self.evaluation, self.name = evaluation, name
 
     @classmethod
-    def from_predictions(cls, y, proba, *, name=None, ax=None, level=0.95, pos_label=None, line_kw=None, evaluate_kw=None, **kwargs):
+    def from_predictions(
+        cls,
+        y: Rows,
+        proba: Rows,
+        *,
+        name: str | None = None,
+        ax: Any = None,
+        level: float = 0.95,
+        pos_label: Label | None = None,
+        line_kw: dict[str, Any] | None = None,
+        evaluate_kw: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draws the curve of labels and probabilities.
 
         Parameters
@@ -69,7 +87,20 @@ class _CurveDisplay:
         return cls(made, name).plot(ax=ax, **line)
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, name=None, ax=None, level=0.95, pos_label=None, line_kw=None, evaluate_kw=None, **kwargs):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Rows,
+        y: Rows,
+        *,
+        name: str | None = None,
+        ax: Any = None,
+        level: float = 0.95,
+        pos_label: Label | None = None,
+        line_kw: dict[str, Any] | None = None,
+        evaluate_kw: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draws the curve of a fitted classifier; an estimator of this package knows its own prevalence. Arguments are those of
         `from_predictions`."""
         given, line = _split(kwargs, line_kw, evaluate_kw)
@@ -83,7 +114,7 @@ class _CurveDisplay:
         made = evaluate(y, proba, level=level, **{"bootstrap": 0, **given, "positive": positive})
         return cls(made, name or type(estimator).__name__).plot(ax=ax, **line)
 
-    def plot(self, ax=None, *, name=None, **kwargs):
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draws into ax, or into axes of its own. Further arguments are the curve's."""
         try:
             from matplotlib import pyplot

@@ -1,5 +1,7 @@
 """Exceptions and warnings, and the logger."""
 
+from __future__ import annotations
+
 import keyword
 import logging
 import re
@@ -41,8 +43,17 @@ class PrevailError(Exception):
     """
 
     def __init__(
-        self, message, status="internal", file=None, row=None, column=None, option=None, value=None, problem=None, remedy=None
-    ):
+        self,
+        message: str,
+        status: str = "internal",
+        file: str | None = None,
+        row: int | None = None,
+        column: str | None = None,
+        option: str | None = None,
+        value: str | None = None,
+        problem: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
         super().__init__(message)
         self.status, self.file, self.row, self.column = status, file, row, column
         self.option, self.value, self.problem, self.remedy = option, value, problem or message, remedy

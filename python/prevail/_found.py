@@ -1,5 +1,10 @@
 """What a fit found: coefficients, odds ratios, draws, the summary, the diagnosis, model files."""
 
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ._c import lib
@@ -10,12 +15,16 @@ from ._html import table
 from ._judge import frame
 from ._model import Model
 from ._training import plain_label
+from ._types import Doubles
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Found:
     """The part of an estimator that says what was found."""
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
 
     def _fitted(self):
@@ -37,13 +46,13 @@ class Found:
         return made
 
     @property
-    def prevalence_(self):
+    def prevalence_(self) -> Doubles:
         """Of the population, by class; that of the design where none was stated."""
         found = self._shares("prevalence")
         return self._shares("design") if found is None else found
 
     @property
-    def design_(self):
+    def design_(self) -> Doubles:
         """The label shares of the rows learned from, by class."""
         return self._shares("design")
 
@@ -70,11 +79,11 @@ class Found:
         return made
 
     @property
-    def coef_(self):
+    def coef_(self) -> Doubles:
         return self._by_feature(self._linear()[1])
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> Doubles:
         return self._linear()[0]
 
     def _linear(self):
@@ -88,7 +97,7 @@ class Found:
         found = self._coefficients()
         return found[:, 0], found[:, 1:]
 
-    def coefficients(self, level=0.95):
+    def coefficients(self, level: float = 0.95) -> Any:
         """Coefficients with standard errors and intervals: a data frame.
 
         With a stated prevalence these hold whatever the shape of the risk; ``linear``, ``linear_lo`` and ``linear_hi``
@@ -106,10 +115,10 @@ class Found:
         return frame(columns, index=[row["term"] for row in rows])
 
     @property
-    def odds_ratios_(self):
+    def odds_ratios_(self) -> Any:
         return self.odds_ratios()
 
-    def odds_ratios(self, level=0.95):
+    def odds_ratios(self, level: float = 0.95) -> Any:
         """Odds ratios per unit of each feature, with intervals: a data frame."""
         self._linear()
         rows = [row for row in self._model.summary(level)[0] if not np.isnan(row["odds_ratio"])]
@@ -123,18 +132,18 @@ class Found:
         return frame(columns, index=[row["term"] for row in rows])
 
     @property
-    def posterior_(self):
+    def posterior_(self) -> Doubles | None:
         draws = self._fitted().draws()
         if draws is None:
             return None
         draws = draws.reshape(len(draws), -1)
         return draws[:, 1:] if self._model.relative else draws
 
-    def summary(self, level=0.95):
+    def summary(self, level: float = 0.95) -> Summary:
         """Coefficients with their spread, and the prevalences: a text that prints well."""
         return Summary(self, level)
 
-    def diagnose(self):
+    def diagnose(self) -> list[dict[str, Any]]:
         """Whether the fit is to be trusted, and what to do if not: a list of mappings with the keys check, ok, value,
         text and remedy."""
         with Context(self.threads) as ctx:
@@ -147,12 +156,12 @@ class Found:
 
     # ---- files ------------------------------------------------------------------------------------------------------
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a model file, as the command's."""
         self._fitted().save(path)
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """A model file, of the command or of `save`, as a fitted estimator."""
         made = cls()
         made._take(Model.load(path))
@@ -203,7 +212,7 @@ class Summary:
         The p-value of Hausman's test that the efficient and the weighted estimate agree; NaN where there is none.
     """
 
-    def __init__(self, classifier, level):
+    def __init__(self, classifier: Any, level: float) -> None:
         model = classifier._fitted()
         rows, marginal = model.summary(level)
         self.level = level
@@ -250,7 +259,7 @@ class Summary:
             return []
         return ["reference levels: " + ", ".join(f"{column} {level}" for column, level in self.references.items())]
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines, cells = self._head(), list(self._cells())
         width = max([len(row[0]) for row in cells], default=0) + 2
         if cells:
@@ -261,7 +270,7 @@ class Summary:
 
     __repr__ = __str__
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         head, *notes = self._head()
         heads = ["", "coefficient", "odds ratio", f"{100 * self.level:g} % interval"]
         return table(head, heads, self._cells(), notes + self._foot())

@@ -1,12 +1,15 @@
 """What predictions are worth: evaluate, net_benefit, scorers."""
 
+from __future__ import annotations
+
 import ctypes
 import math
 import os
 import tempfile
+import textwrap
 import weakref
-from collections import namedtuple
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +22,7 @@ from ._html import table
 from ._labels import classes_and_codes, prevalence_text
 from ._model import array
 from ._population import Probabilities
+from ._types import Label, Prevalence, Rows
 from ._version import __version__
 
 _ROWS = _c.metric_table()
@@ -35,8 +39,12 @@ CURVES = {
     "predictive_values": "ppv and npv against the prevalence",
 }
 
-Metric = namedtuple("Metric", ["value", "lo", "hi"])
-Metric.__doc__ = """A metric with its interval; lo and hi are NaN where there is none."""
+class Metric(NamedTuple):
+    """A metric with its interval; lo and hi are NaN where there is none."""
+
+    value: float
+    lo: float
+    hi: float
 
 
 def frame(columns, index=None):
@@ -53,7 +61,7 @@ def _free_judgement(address):
         lib.pv_judgement_free(ctx, address)
 
 
-class Evaluation(Mapping):
+class Evaluation(Mapping[str, Metric]):
     """What predictions are worth in a population: metrics with intervals, and curves.
 
     A mapping from the names of metrics to `Metric(value, lo, hi)`; `ev["auc"]` and `ev.auc` are the same.
@@ -74,7 +82,7 @@ class Evaluation(Mapping):
         The metrics are of the rows as they are, whose label shares are far from the population's.
     """
 
-    def __init__(self, judgement, given, level):
+    def __init__(self, judgement: Any, given: Any, level: float) -> None:
         found = judgement.contents
         back = np.argsort(given.order)
         self.classes = given.classes
@@ -97,31 +105,31 @@ class Evaluation(Mapping):
 
     # ---- metrics ----------------------------------------------------------------------------------------------------
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Metric:
         return self._metrics[name]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._metrics)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._metrics)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Metric:
         try:
             return self.__dict__["_metrics"][name]
         except KeyError:
             raise AttributeError(f"an Evaluation has no metric {name!r}; it has {', '.join(METRICS)}") from None
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._metrics]
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return id(self)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self is other
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """The metrics as a data frame with the columns value, lo, hi and what each is."""
         return frame(
             {
@@ -135,7 +143,16 @@ class Evaluation(Mapping):
 
     # ---- curves -----------------------------------------------------------------------------------------------------
 
-    def curve(self, kind, *, points=500, bins=10, level=None, threshold=0.5, prevalences=None):
+    def curve(
+        self,
+        kind: str,
+        *,
+        points: int = 500,
+        bins: int = 10,
+        level: float | None = None,
+        threshold: float = 0.5,
+        prevalences: Sequence[float] | None = None,
+    ) -> Any:
         """A curve as a data frame.
 
         Parameters
@@ -179,20 +196,27 @@ class Evaluation(Mapping):
             names = [made.column[c].decode() for c in range(made.columns)]
         return {name: values[:, c] for c, name in enumerate(names)}
 
-    def report(self, path=None, *, title=None, target=None, figures=None):
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        target: str | None = None,
+        figures: str | os.PathLike[str] | None = None,
+    ) -> Report:
         """The page of `report` for what was judged."""
         if self._judgement is None:
             raise InputError("a report cannot be made of an evaluation that was pickled; make it before", "usage")
         return Report(self, path, title, target, figures)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         for kind in CURVES:
             self.curve(kind)
         state = dict(self.__dict__)
         state["_judgement"] = state["_address"] = None
         return state
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
     # ---- as text ----------------------------------------------------------------------------------------------------
@@ -201,7 +225,7 @@ class Evaluation(Mapping):
         stated = self.stated[list(self.classes).index(self.positive)]
         return f"{self.rows} rows, stated for a prevalence of {stated:.4g} of {self.positive!s}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lines = [f"Evaluation: {self._lead()}"]
         if any(not math.isnan(metric.lo) for metric in self.values()):
             lines.append(f"  {'':<30}   {100 * self.level:g} % interval")
@@ -212,7 +236,7 @@ class Evaluation(Mapping):
             lines.append(f"  {name:<20}{metric.value:>10.4g}{interval}".rstrip())
         return "\n".join(lines)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         rows = [(name, f"{m.value:.4g}", f"{m.lo:.4g}", f"{m.hi:.4g}", METRICS[name]) for name, m in self.items() if not math.isnan(m.value)]
         return table(self._lead(), ["metric", "value", f"{100 * self.level:g} % interval from", "to", "what it is"], rows)
 
@@ -230,7 +254,7 @@ class Report:
         What it is about.
     """
 
-    def __init__(self, evaluation, path, title, target, figures):
+    def __init__(self, evaluation: Evaluation, path: Any, title: str | None, target: str | None, figures: Any) -> None:
         self.evaluation, self.path = evaluation, None if path is None else os.fspath(path)
         with tempfile.TemporaryDirectory(prefix="prevail-") as folder:
             page = self.path or os.path.join(folder, "report.html")
@@ -251,17 +275,26 @@ class Report:
             with open(page, encoding="utf-8") as file:
                 self.html = file.read()
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         """In a frame of its own: its style is not the notebook's, and its script runs for it alone."""
         from html import escape
 
         return f'<iframe srcdoc="{escape(self.html)}" width="100%" height="640" style="border:0"></iframe>'
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Report({self.path!r}, {len(self.html)} characters)"
 
 
-def report(y, proba, path=None, *, title=None, target=None, figures=None, **options):
+def report(
+    y: Rows,
+    proba: Rows,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    target: str | None = None,
+    figures: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Report:
     """Writes a page about probabilities: the answer in three sentences, metrics with intervals, an explorer of
     prevalences and costs, and charts. A notebook shows it.
 
@@ -302,20 +335,20 @@ def stated_text(stated_for, classes, positive):
 
 
 def evaluate(
-    y,
-    proba,
+    y: Rows,
+    proba: Rows,
     *,
-    prevalence=None,
-    stated_for=None,
-    classes=None,
-    positive=None,
-    pos_label=None,
-    sample_weight=None,
-    level=0.95,
-    bootstrap=-1,
-    seed=1,
-    threads=None,
-):
+    prevalence: Prevalence | None = None,
+    stated_for: Prevalence | None = None,
+    classes: Rows | None = None,
+    positive: Label | None = None,
+    pos_label: Label | None = None,
+    sample_weight: Rows | None = None,
+    level: float = 0.95,
+    bootstrap: int = -1,
+    seed: int = 1,
+    threads: int | None = None,
+) -> Evaluation:
     """Judges probabilities by labels: metrics with intervals, and curves.
 
     Parameters
@@ -423,7 +456,16 @@ def _classes_of(y, proba):
     return classes
 
 
-def net_benefit(y, proba, thresholds=None, *, prevalence=None, stated_for=None, level=0.95, **more):
+def net_benefit(
+    y: Rows,
+    proba: Rows,
+    thresholds: Rows | None = None,
+    *,
+    prevalence: Prevalence | None = None,
+    stated_for: Prevalence | None = None,
+    level: float = 0.95,
+    **more: Any,
+) -> Any:
     """The decision curve: true positives, less the false ones at the odds of the threshold, per row.
 
     Parameters
@@ -506,12 +548,19 @@ class Scorer:
     True
     """
 
-    def __init__(self, metric="nell", prevalence=None, stated_for=None, positive=None, pos_label=None):
+    def __init__(
+        self,
+        metric: str = "nell",
+        prevalence: Prevalence | None = None,
+        stated_for: Prevalence | None = None,
+        positive: Label | None = None,
+        pos_label: Label | None = None,
+    ) -> None:
         if metric not in METRICS:
             raise InputError(f"there is no metric {metric!r}; choose one of {', '.join(METRICS)}", "usage")
         self.metric, self.prevalence, self.stated_for, self.positive = metric, prevalence, stated_for, one_positive(positive, pos_label)
 
-    def __call__(self, estimator, X, y, sample_weight=None):
+    def __call__(self, estimator: Any, X: Rows, y: Rows, sample_weight: Rows | None = None) -> float:
         prevalence = self.prevalence
         if prevalence is None:
             prevalence = getattr(estimator, "prevalence_", None)
@@ -531,14 +580,14 @@ class Scorer:
         value = made[self.metric].value
         return -value if self.metric in _LOSSES else value
 
-    _weighted = None
+    _weighted: bool | str | None = None
 
-    def set_score_request(self, *, sample_weight=None):
+    def set_score_request(self, *, sample_weight: bool | str | None = None) -> Scorer:
         """For metadata routing (scikit-learn from 1.4 on): whether it is given `sample_weight`, or the name that they have."""
         self._weighted = sample_weight
         return self
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> Any:
         """What metadata routing is to pass."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
@@ -546,5 +595,19 @@ class Scorer:
         request.score.add_request(param="sample_weight", alias=self._weighted)
         return request
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Scorer({self.metric!r}, prevalence={self.prevalence!r}, stated_for={self.stated_for!r})"
+
+
+def _with_metrics(text):
+    """A docstring with the table of metrics, which the library has, before its examples."""
+    width = max(map(len, METRICS)) + 2
+    rule = "=" * (width - 1) + " " + "=" * max(map(len, METRICS.values()))
+    rows = "\n".join(f"{name:{width}}{what}" for name, what in METRICS.items())
+    at = text.index("    Examples\n")
+    return text[:at] + textwrap.indent(f"Metrics\n-------\n{rule}\n{rows}\n{rule}\n\n", "    ") + text[at:]
+
+
+for _documented in (evaluate, Scorer):
+    if _documented.__doc__:  # python -OO has none
+        _documented.__doc__ = _with_metrics(_documented.__doc__)

@@ -1,5 +1,7 @@
 """The options of a fit: what they are called, their texts, and an estimator's parameters as the library's settings."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 
@@ -29,7 +31,7 @@ def option_rows():
         return {row.name.decode(): (row.fallback and row.fallback.decode(), row.help.decode()) for row in rows}
 
 
-def options():
+def options() -> dict[str, str]:
     """What each parameter of `PrevalenceClassifier` that is an option of the command means: name to text."""
     return {
         name.replace("-", "_"): in_python(text)

@@ -1,11 +1,15 @@
 """Probabilities in another population: adjust, infer_prevalence, decide."""
 
+from __future__ import annotations
+
 import ctypes
 import warnings
-from collections import Counter, namedtuple
+from collections import Counter
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _c
 from ._c import lib
@@ -15,6 +19,7 @@ from ._frames import encode, label_text, label_texts, listed, positive_index, te
 from ._html import table
 from ._labels import classes_and_codes, missing_prevalence, prevalence_text, shares
 from ._model import array
+from ._types import Costs, Doubles, Label, Prevalence, PrevalenceByStratum, Rows
 
 _doubles = ctypes.POINTER(ctypes.c_double)
 _codes = ctypes.POINTER(ctypes.c_int32)
@@ -39,7 +44,7 @@ class InferredPrevalence:
         Another prior would have moved the value noticeably.
     """
 
-    def __init__(self, found, classes, positive, order):
+    def __init__(self, found: Any, classes: Any, positive: int, order: Any) -> None:
         at = np.argsort(order)  # the library's order to that of the classes
         self.classes = np.asarray(classes)
         self.positive = self.classes[positive]
@@ -49,7 +54,7 @@ class InferredPrevalence:
         self.worth, self.movement = found.worth, found.movement
         self._at = positive
 
-    def warn_if_weak(self):
+    def warn_if_weak(self) -> None:
         if not self.weak:
             return
         found = ""
@@ -64,20 +69,20 @@ class InferredPrevalence:
         )
 
     @property
-    def prevalence(self):
+    def prevalence(self) -> float:
         return float(self.value[self._at])
 
     @property
-    def interval(self):
+    def interval(self) -> tuple[float, float]:
         return float(self.lo[self._at]), float(self.hi[self._at])
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         rows = [(label, *(f"{x:.4g}" for x in cells)) for label, *cells in zip(self.classes, self.value, self.lo, self.hi, self.sd)]
         notes = ["The rows hardly tell their prevalence: they carry less information than ten labelled ones."] if self.weak else []
         heads = ["", "prevalence", f"{100 * self.level:g} % interval from", "to", "sd"]
         return table("Inferred prevalence", heads, rows, notes)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lo, hi = self.interval
         weak = "; the rows hardly tell" if self.weak else ""
         interval = f"{100 * self.level:g} % interval {lo:.4g} to {hi:.4g}"
@@ -287,7 +292,16 @@ def unknown_options(ctx, level, reference=None, confusion=None, **options):
     return made
 
 
-def adjust(proba, *, from_, to, strata=None, classes=None, positive=None, threads=None):
+def adjust(
+    proba: Rows,
+    *,
+    from_: PrevalenceByStratum | None,
+    to: PrevalenceByStratum | None,
+    strata: Rows | None = None,
+    classes: Rows | None = None,
+    positive: Label | None = None,
+    threads: int | None = None,
+) -> Doubles:
     """Moves probabilities from the population they were made for to another one.
 
     Parameters
@@ -340,21 +354,21 @@ def adjust(proba, *, from_, to, strata=None, classes=None, positive=None, thread
 
 
 def infer_prevalence(
-    proba,
+    proba: Rows,
     *,
-    from_,
-    classes=None,
-    positive=None,
-    labels=None,
-    reference=None,
-    sample_weight=None,
-    level=0.95,
-    method="exact",
-    dirichlet="flat",
-    max_iter=None,
-    seed=None,
-    threads=None,
-):
+    from_: Prevalence | None,
+    classes: Rows | None = None,
+    positive: Label | None = None,
+    labels: Rows | None = None,
+    reference: tuple[Rows, Rows] | None = None,
+    sample_weight: Rows | None = None,
+    level: float = 0.95,
+    method: str = "exact",
+    dirichlet: str = "flat",
+    max_iter: int | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+) -> InferredPrevalence:
     """Infers how common the classes are among rows without labels, from a model's probabilities for them.
 
     Parameters
@@ -448,23 +462,28 @@ def _known_codes(given, labels):
 
 # ---- decisions ------------------------------------------------------------------------------------------------------
 
-class Decisions(namedtuple("Decisions", ["action", "cost"])):
+class _Decisions(NamedTuple):
+    action: NDArray[Any]
+    cost: Doubles
+
+
+class Decisions(_Decisions):
     """The action of least expected cost for each row, and that cost."""
 
     __slots__ = ()
 
     @property
-    def counts(self):
+    def counts(self) -> dict[Any, int]:
         """How many rows each action was chosen for: action to number."""
         return dict(Counter(self.action.tolist()))
 
     def _lead(self):
         return f"{len(self.cost)} rows, expected cost {self.cost.sum():.6g} in all, {self.cost.mean():.4g} per row"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Decisions({', '.join(f'{action}: {n}' for action, n in self.counts.items())}; {self._lead()})"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         rows = [(action, n, f"{self.cost[[a == action for a in self.action]].sum():.6g}") for action, n in self.counts.items()]
         return table(self._lead(), ["action", "rows", "expected cost"], rows)
 
@@ -497,7 +516,7 @@ def _costs(costs, classes):
     return actions, matrix
 
 
-def decide(proba, costs, *, classes=None):
+def decide(proba: Rows, costs: Costs, *, classes: Rows | None = None) -> Decisions:
     """The action of least expected cost for each row.
 
     Parameters

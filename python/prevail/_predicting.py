@@ -1,9 +1,13 @@
 """Predictions of a classifier of the library's own."""
 
+from __future__ import annotations
+
 import copy
 import ctypes
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _c
 from ._c import lib
@@ -12,8 +16,12 @@ from ._frames import encode, label_texts
 from ._labels import prevalence_text, shares
 from ._model import array
 from ._output import FrameOutput
-from ._population import InferredPrevalence, decide, unknown_options
+from ._population import Decisions, InferredPrevalence, decide, unknown_options
 from ._training import Archive, arrays_of, table_of
+from ._types import Costs, Doubles, Prevalence, Rows
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Predicting(FrameOutput):
@@ -97,7 +105,7 @@ class Predicting(FrameOutput):
                 self.inferred_.warn_if_weak()
             return [self._matrix(said, getattr(said, part)) for part in parts]
 
-    def predict_proba(self, X, population=None):
+    def predict_proba(self, X: Rows, population: Prevalence | None = None) -> Any:
         """Probabilities in the population, of shape (n, n_classes).
 
         Parameters
@@ -108,48 +116,36 @@ class Predicting(FrameOutput):
         """
         return self._framed(self._said(X, population, "p")[0], X)
 
-    def predict_log_proba(self, X, population=None):
+    def predict_log_proba(self, X: Rows, population: Prevalence | None = None) -> Any:
         """Logarithms of `predict_proba`, without underflow."""
         return self._framed(self._said(X, population, "log_p")[0], X)
 
-    def predict_interval(self, X, level=0.95, population=None):
+    def predict_interval(self, X: Rows, level: float = 0.95, population: Prevalence | None = None) -> tuple[Any, Any]:
         """(lo, hi) of the probabilities, each of shape (n, n_classes). Networks need a posterior, unless for an unknown population."""
         lo, hi = self._said(X, population, "lo", "hi", level=level)
         return self._framed(lo, X), self._framed(hi, X)
 
-    def decision_function(self, X):
-        """Log odds of the second class; of more than two the logarithms of the probabilities.
-
-        Matched sets have no intercept: log odds ratios against a row of zeros and reference levels.
-        """
-        if self._fitted().relative:
-            return self._linear_predictor(X)
+    def decision_function(self, X: Rows) -> Doubles:
+        """Log odds of the second class; of more than two the logarithms of the probabilities."""
         log_p = self._said(X, None, "log_p")[0]
         return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
 
-    def _linear_predictor(self, X):
-        with Context(self.threads) as ctx:
-            made = np.empty(len(X))
-            dataset = self._dataset(ctx, X)
-            ctx.call("pv_linear_predictor", self._model.handle, dataset, made.ctypes.data_as(ctypes.POINTER(ctypes.c_double)))
-        return made if self._order[1] == 1 else -made
-
-    def predict(self, X):
+    def predict(self, X: Rows) -> NDArray[Any]:
         """The most probable label in the population. Where cases are rare that is seldom them: see `decide`."""
         best = self._said(X, None, "log_p")[0].argmax(axis=1)
         return self.classes_[best]
 
-    def decide(self, X, costs, population=None):
+    def decide(self, X: Rows, costs: Costs, population: Prevalence | None = None) -> Decisions:
         """The action of least expected cost for each row; `prevail.decide` says how costs are given."""
         return decide(self._said(X, population, "p")[0], costs, classes=self.classes_)
 
-    def infer_prevalence(self, X, level=0.95):
+    def infer_prevalence(self, X: Rows, level: float = 0.95) -> InferredPrevalence:
         """How common the classes are among rows without labels: an `InferredPrevalence`."""
         self._fitted()
         with Context(self.threads) as ctx:
             return self._inferred(self._predict(ctx, X, "unknown", level))
 
-    def for_population(self, population):
+    def for_population(self, population: Prevalence) -> Self:
         """The same classifier, whose predictions are for another population by default; see `predict_proba`."""
         self._fitted()
         made = copy.copy(self)

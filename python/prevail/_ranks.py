@@ -1,6 +1,9 @@
 """Processes that share a fit."""
 
+from __future__ import annotations
+
 import ctypes
+from collections.abc import Callable
 from contextlib import contextmanager
 
 from . import _c
@@ -19,7 +22,7 @@ class Ranks:
         often. With mpi4py it is ``comm.allgather``; `prevail.dask` has one for Dask.
     """
 
-    def __init__(self, rank, size, gather):
+    def __init__(self, rank: int, size: int, gather: Callable[[bytes], list[bytes]]) -> None:
         if not 0 <= rank < size:
             raise ValueError(f"rank={rank} of size={size}: ranks are 0 to size - 1")
         self.rank, self.size, self.gather = rank, size, gather

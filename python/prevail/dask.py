@@ -12,11 +12,15 @@ coefficients are those of one process, to the last bit. What the ranks exchange 
 actor on one of them.
 """
 
+from __future__ import annotations
+
 import asyncio
 import itertools
+from typing import Any
 
 from distributed import default_client, wait
 
+from ._classifier import PrevalenceClassifier
 from ._ranks import Ranks
 
 
@@ -57,7 +61,15 @@ def _lost(client, workers):
     return next((worker for worker in workers if worker not in there), None)
 
 
-def fit(estimator, source, target, *, client=None, workers=None, **arguments):
+def fit(
+    estimator: PrevalenceClassifier,
+    source: str,
+    target: str,
+    *,
+    client: Any = None,
+    workers: list[str] | None = None,
+    **arguments: Any,
+) -> PrevalenceClassifier:
     """Fits, and returns the estimator as fitted.
 
     Parameters

@@ -34,11 +34,17 @@ Examples
 True
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
+
+Numbers = Any  # a tensor, or a sequence of numbers
 
 __all__ = [
     "BalancedBatchSampler",
@@ -93,7 +99,21 @@ class _BatchLoss(nn.Module):
 
     reductions = ("mean", "sum", "none")
 
-    def __init__(self, prevalence=None, counts=None, expected=None, *, log_rate=None, reduction="mean", ignore_index=-100):
+    prevalence: torch.Tensor | None
+    counts: torch.Tensor | None
+    expected: torch.Tensor | None
+    log_rate: torch.Tensor | None
+
+    def __init__(
+        self,
+        prevalence: Numbers | float | None = None,
+        counts: Numbers | None = None,
+        expected: Numbers | None = None,
+        *,
+        log_rate: Numbers | None = None,
+        reduction: str = "mean",
+        ignore_index: int = -100,
+    ) -> None:
         super().__init__()
         if reduction not in self.reductions:
             raise ValueError(f"reduction={reduction!r}: choose {', '.join(self.reductions)}")
@@ -179,7 +199,7 @@ class _BatchLoss(nn.Module):
         made[counts] = losses * losses.numel()
         return made.reshape(shape)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         named = {"prevalence": self.prevalence, "counts": self.counts, "log_rate": self.log_rate}
         said = [f"{name}={[round(v, 6) for v in value.tolist()]}" for name, value in named.items() if value is not None]
         return ", ".join(said + ([] if self.reduction == "mean" else [f"reduction={self.reduction!r}"]))
@@ -215,7 +235,9 @@ class SelectionLoss(_BatchLoss):
     shape (n, n_classes, ...), where the rate depends on more than the label; it replaces that of the design.
     """
 
-    def forward(self, logits, target, weight=None, log_rate=None):
+    def forward(
+        self, logits: torch.Tensor, target: torch.Tensor, weight: Numbers | None = None, log_rate: Numbers | None = None
+    ) -> torch.Tensor:
         outputs, labels, weights, shape, counts = self._counted(logits, target, weight)
         f = _log_likelihood(outputs)
         if log_rate is not None:
@@ -250,7 +272,9 @@ class ImportanceWeightedLoss(_BatchLoss):
     contain it.
     """
 
-    def forward(self, logits, target, weight=None, log_rate=None):
+    def forward(
+        self, logits: torch.Tensor, target: torch.Tensor, weight: Numbers | None = None, log_rate: Numbers | None = None
+    ) -> torch.Tensor:
         outputs, labels, weights, shape, counts = self._counted(logits, target, weight)
         f = _log_likelihood(outputs)
         shares = self._shares(labels, f.shape[1], weights) if log_rate is None else weights / weights.sum()
@@ -299,17 +323,17 @@ class InformationGainLoss(_BatchLoss):
 
     def __init__(
         self,
-        prevalence,
-        counts,
-        expected=None,
+        prevalence: Numbers | float,
+        counts: Numbers,
+        expected: Numbers | None = None,
         *,
-        auxiliary="constant",
-        parameters=None,
-        prevalence_n=None,
-        sparsity=1e-3,
-        reduction="mean",
-        ignore_index=-100,
-    ):
+        auxiliary: str = "constant",
+        parameters: Iterable[torch.Tensor] | None = None,
+        prevalence_n: float | None = None,
+        sparsity: float = 1e-3,
+        reduction: str = "mean",
+        ignore_index: int = -100,
+    ) -> None:
         super().__init__(prevalence, counts, expected, reduction=reduction, ignore_index=ignore_index)
         if self.counts is None:
             raise ValueError("give both prevalence and counts")
@@ -331,21 +355,21 @@ class InformationGainLoss(_BatchLoss):
     def _flat(self):
         return torch.cat([w.detach().reshape(-1) for w in self._watched])
 
-    def groups(self, lr):
+    def groups(self, lr: float) -> list[dict[str, Any]]:
         """The auxiliary network's parameters for an optimiser, at the paper's rates."""
         made = [{"params": [self.bias], "lr": 10 * lr}]
         if self.matrix is not None:
             made += [{"params": [self.offset], "lr": lr}, {"params": [self.matrix], "lr": 0.1 * lr}]
         return made
 
-    def log_q(self):
+    def log_q(self) -> torch.Tensor:
         """The auxiliary network's log p(y)."""
         logits = self.bias
         if self.matrix is not None:
             logits = logits + (self._flat() - self.offset) @ self.matrix
         return functional.log_softmax(logits, dim=0)
 
-    def forward(self, logits, target, weight=None):
+    def forward(self, logits: torch.Tensor, target: torch.Tensor, weight: Numbers | None = None) -> torch.Tensor:
         logits, labels, weights, _, _ = self._counted(logits, target, weight)
         f = _log_likelihood(logits)
         per_label = self._per_label(labels, f.shape[1], weights)
@@ -368,7 +392,7 @@ class InformationGainLoss(_BatchLoss):
         return loss * labels.numel() if self.reduction == "sum" else loss
 
 
-def start_at_prevalence(layer, prevalence):
+def start_at_prevalence(layer: Any, prevalence: Numbers | float) -> None:
     """Sets the bias of an output layer to the log prevalence: networks for rare classes had better start there.
 
     Parameters
@@ -406,17 +430,17 @@ class BalancedBatchSampler(torch.utils.data.Sampler):
         Of the order; each epoch has another.
     """
 
-    def __init__(self, labels, batch_size, seed=0):
+    def __init__(self, labels: Numbers, batch_size: int, seed: int = 0) -> None:
         labels = torch.as_tensor(labels).reshape(-1)
         self.rows = [torch.nonzero(labels == label)[:, 0] for label in torch.unique(labels)]
         if batch_size < len(self.rows) or len(self.rows) < 2:
             raise ValueError(f"batches of {batch_size} rows of {len(self.rows)} classes: give at least one of each of two")
         self.batch_size, self.seed, self.epoch, self._all = batch_size, seed, 0, labels.numel()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return max(1, round(self._all / self.batch_size))
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[list[int]]:
         random = torch.Generator().manual_seed(self.seed * 1_000_003 + self.epoch)
         self.epoch += 1
         each, rest = divmod(self.batch_size, len(self.rows))

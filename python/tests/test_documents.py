@@ -26,6 +26,14 @@ def test_public_names_have_texts():
         assert isinstance(value, str) or value.__doc__, name
 
 
+def test_metrics_are_documented():
+    from prevail._judge import METRICS
+
+    for documented in (prevail.evaluate, prevail.Scorer):
+        for name, text in METRICS.items():
+            assert re.search(rf"^ +{name} +{re.escape(text)}$", documented.__doc__, re.M), name
+
+
 def test_tutorial(capsys):
     """Cell by cell, as a notebook would run it."""
     with open(os.path.join(os.path.dirname(__file__), "tutorial.py")) as file:

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from . import _design
 from ._classifier import PrevalenceClassifier
-from ._compat import BaseEstimator, ClassifierMixin, check_is_fitted, check_weights, checked_labels
+from ._compat import BaseEstimator, ClassifierMixin, check_is_fitted, check_order, check_weights, checked_labels
 from ._context import Context
 from ._errors import InputError, PrevailWarning
 from ._frames import label_texts, positive_index
@@ -140,6 +140,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
             )
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        check_order(X, y=y, sample_weight=sample_weight)
         labels = checked_labels(y, None, type(self).__name__)
         weights = check_weights(sample_weight, len(labels))
         self._check(np.unique(labels))

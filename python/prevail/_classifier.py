@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ._compat import BaseEstimator, ClassifierMixin, check_features, check_numeric, check_weights, checked_labels
+from ._compat import BaseEstimator, ClassifierMixin, check_features, check_numeric, check_order, check_weights, checked_labels
 from ._context import Context
 from ._errors import ConvergenceWarning, InputError, PrevailWarning
 from ._found import Found
@@ -286,6 +286,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         """
         if self._of_images:
             return self._fit_images(X, y)
+        check_order(X, y=y, sample_weight=sample_weight)
         rows, names, X = self._checked(X, reset=True)
         y = checked_labels(y, rows, type(self).__name__)
         weights = check_weights(sample_weight, rows)
@@ -353,7 +354,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         self.__dict__.pop("_model", None)
         model = Model(ctx.new(function, *arguments))
         ctx.resume()
-        self._model, self.classes_, self._learned_prevalence = model, np.asarray(classes), self.prevalence
+        self._model, self.classes_, self._learned_prevalence, self._loaded = model, np.asarray(classes), self.prevalence, False
         self._describe()
         self._warn(ctx)
 

@@ -102,6 +102,22 @@ def _compare_names(estimator, names):
     raise ValueError(message)
 
 
+def check_order(X, **others):
+    """Warns where others have the rows of X by their index, in another order: rows are matched by place."""
+    index = getattr(X, "index", None)
+    for name, other in others.items():
+        there = getattr(other, "index", None)
+        if not hasattr(index, "equals") or not hasattr(there, "equals") or len(index) != len(there) or index.equals(there):
+            continue
+        if index.is_unique and there.is_unique and index.difference(there).empty:
+            warnings.warn(
+                f"{name} has the index of X in another order, and rows are matched by their place: give {name}.loc[X.index] if the "
+                "index names the rows",
+                PrevailWarning,
+                stacklevel=_outside(),
+            )
+
+
 def check_weights(sample_weight, rows):
     """Weights of the rows as doubles; None stays."""
     if sample_weight is None:
@@ -137,6 +153,7 @@ __all__ = [
     "check_features",
     "check_is_fitted",
     "check_numeric",
+    "check_order",
     "check_weights",
     "checked_labels",
 ]

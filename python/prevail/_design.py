@@ -303,9 +303,8 @@ def miscalibrated(fitted, X, codes, weights):
     codes = codes[rows]
     if np.bincount(codes, weights, minlength=p.shape[1]).min() == 0:
         return None
-    found = estimate(p, codes, weights)
-    if found is None:
+    mean, there = np.average(p, axis=0, weights=weights), by_rows(codes, range(p.shape[1]), weights)
+    if (mean <= 0).any():
         return None
-    there = by_rows(codes, range(p.shape[1]), weights)
-    gap = apart(found.shares, there)
-    return (np.average(p, axis=0, weights=weights), there) if ((gap > 3 * found.se[1:]) & (gap > 0.5)).any() else None
+    chance = 3 * np.sqrt((1 / there[1:] + 1 / there[0]) / len(codes))
+    return (mean, there) if (apart(mean, there) > np.maximum(chance, 0.4)).any() else None

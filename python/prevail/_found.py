@@ -182,7 +182,7 @@ class Found:
         self._columns = [f"x{i}" for i in range(len(names))]
         if set(names) != set(self._columns):  # those of an array, of which an offset comes first
             self.feature_names_in_, self._columns = np.asarray(names, dtype=object), names
-        self._learned_prevalence = self.prevalence
+        self._learned_prevalence, self._loaded = self.prevalence, True
         self._describe()
 
 

@@ -81,6 +81,11 @@ def positive_index(classes, positive=None):
     return guess if guess >= 0 else 1
 
 
+def is_guess(classes, positive=None):
+    """Whether of two classes spelling alone makes the last one the positive."""
+    return positive is None and len(classes) == 2 and lib.pv_labels_positive(texts(label_texts(classes))) < 0
+
+
 def one_positive(positive, pos_label):
     """The positive class by its name here or by scikit-learn's, `pos_label`."""
     if pos_label is None or positive is None or label_text(positive) == label_text(pos_label):

@@ -15,9 +15,10 @@ import numpy as np
 
 from . import _c
 from ._c import lib
+from ._compat import check_order
 from ._context import Context, brief
 from ._errors import InputError
-from ._frames import encode, label_text, label_texts, listed, one_positive
+from ._frames import encode, is_guess, label_text, label_texts, listed, one_positive
 from ._html import table
 from ._labels import classes_and_codes, prevalence_text
 from ._model import array
@@ -393,16 +394,19 @@ def evaluate(
     (0.9375, 0.0294)
     """
     positive = one_positive(positive, pos_label)
+    check_order(proba, y=y, sample_weight=sample_weight)
     if classes is None:
         classes = _classes_of(y, proba)
     with Context(threads) as ctx:
         given = Probabilities(ctx, proba, classes, positive, y=y, sample_weight=sample_weight)
-        chosen = given.classes[given.positive]
+        if given.width == 1 and is_guess(given.classes, positive):
+            one, other = label_texts(given.classes)
+            raise InputError(f"the probabilities are one a row: of which label, {one!r} or {other!r}? Name it with `positive`", "usage")
         settings = ctx.new("pv_judge_settings_new", free="pv_settings_free")
         if stated_for is None:
             stated_for = "rows" if prevalence is None else "population"
         asked = {
-            "stated-for": stated_text(stated_for, given.classes, chosen if len(given.classes) == 2 else None),
+            "stated-for": stated_text(stated_for, given.classes, positive),
             "bootstrap": str(bootstrap),
             "interval": repr(float(level)),
             "seed": str(seed),

@@ -3,13 +3,14 @@
 import ctypes
 import math
 import numbers
+import re
 import warnings
 from collections.abc import Mapping
 
 import numpy as np
 
 from ._errors import InputError, PrevailWarning
-from ._frames import encode, label_text, label_texts, listed, positive_index, texts
+from ._frames import encode, is_guess, label_text, label_texts, listed, positive_index, texts
 
 
 def classes_and_codes(y, classes=None):
@@ -66,7 +67,11 @@ def prevalence_text(prevalence, classes, positive=None, option="prevalence"):
     A number is that of the positive class of two; a sequence has one number for each of the classes, in their order; a
     mapping has them by label; a text is the library's own form, an interval such as "0.005-0.02" among others.
     """
-    if prevalence is None or isinstance(prevalence, str):
+    if prevalence is None:
+        return None
+    if isinstance(prevalence, str):
+        if _STARTS_AS_NUMBER.match(prevalence):
+            _of_which(option, prevalence, classes, positive)
         return prevalence
     labels = label_texts(classes)
     if isinstance(prevalence, Mapping):
@@ -89,6 +94,8 @@ def prevalence_text(prevalence, classes, positive=None, option="prevalence"):
             raise InputError(
                 f"`{option}={prevalence!r}`: a prevalence lies between 0 and 1" + _percent(share), "usage"
             )
+        if share != 0.5:
+            _of_which(option, share, classes, positive)
         return f"{labels[positive_index(classes, positive)]}={share!r}"
     shares = np.asarray(prevalence, dtype=np.float64)
     if shares.shape != (len(labels),):
@@ -106,6 +113,19 @@ def prevalence_text(prevalence, classes, positive=None, option="prevalence"):
                 stacklevel=4,
             )
     return ",".join(f"{label}={float(share)!r}" for label, share in zip(labels, shares))
+
+
+def _of_which(option, share, classes, positive):
+    """Raises an error where nothing says which label one number is of: spelling would decide."""
+    if not is_guess(classes, positive):
+        return
+    one, other = (_shown(label) for label in classes)
+    by_label = f"{option}={share!r}" if isinstance(share, str) else f"{option}={{{one}: {share!r}, {other}: {1 - share:.6g}}}"
+    by_label = f"say positive={one} or positive={other}" if isinstance(share, str) else f"say {by_label} if it is that of {one}, or name it with `positive`"
+    raise InputError(f"`{option}={share!r}`: of which label, {one} or {other}? {by_label[0].upper()}{by_label[1:]}", "usage")
+
+
+_STARTS_AS_NUMBER = re.compile(r"\s*[0-9.][^=,]*$")
 
 
 # What is said of a population, where the positive class is seldom the more common one; designs are any way round.

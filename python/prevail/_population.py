@@ -129,6 +129,9 @@ class Probabilities:
                 "input",
             )
         self.positive = positive_index(self.classes, positive)
+        self._named = positive
+        if width == 1 and self._named is None and y is None:  # a number is then of the class that the column is of
+            self._named = self.classes[self.positive]
         self.order = np.arange(count)
         if count == 2 and self.positive == 0:
             self.order = np.array([1, 0])
@@ -212,7 +215,7 @@ class Probabilities:
         """A prevalence in the library's order; None stays."""
         if prevalence is None:
             return None
-        found = shares(self.ctx, option, prevalence, self.classes, self.classes[self.positive] if len(self.classes) == 2 else None)
+        found = shares(self.ctx, option, prevalence, self.classes, self._named if len(self.classes) == 2 else None)
         return np.ascontiguousarray(found[self.order])
 
     def required(self, option, prevalence):

@@ -45,13 +45,19 @@ class Predicting(FrameOutput):
             return population
         if self._of_images and not isinstance(population, str):
             places = dict(enumerate(self.classes_))
-            texts = prevalence_text(population, self.classes_, self.positive_ if len(places) == 2 else None, "population")
+            texts = prevalence_text(population, self.classes_, self._named_positive(), "population")
             parts = dict(part.rsplit("=", 1) for part in texts.split(","))
             labels = label_texts(self.classes_)
             return "known:" + ",".join(f"{self._model.labels[list(self._order).index(labels.index(k))]}={p}" for k, p in parts.items())
-        positive = self.positive_ if len(self.classes_) == 2 else None
-        text = prevalence_text(population, self.classes_, positive, "population")
+        text = prevalence_text(population, self.classes_, self._named_positive(), "population")
         return text if text.startswith("known:") else "known:" + text
+
+    def _named_positive(self):
+        """The positive class where something else than its spelling says that it is."""
+        if len(self.classes_) != 2:
+            return None
+        named = self.positive is not None or self.order is not None or getattr(self, "_loaded", False)
+        return self.positive_ if named else None
 
     def _population_shares(self):
         """The label proportions for which it predicts by default; None: inferred from the rows of each prediction."""
@@ -64,7 +70,7 @@ class Predicting(FrameOutput):
         if isinstance(population, str):
             population = population.removeprefix("known:")
         with Context(self.threads) as ctx:
-            return shares(ctx, "population", population, self.classes_, self.positive_ if len(self.classes_) == 2 else None)
+            return shares(ctx, "population", population, self.classes_, self._named_positive())
 
     def _predict(self, ctx, X, population, level=0.0):
         text = self._population_text(population)

@@ -265,3 +265,50 @@ def test_an_interruption_after_the_last_look():
     with pytest.raises(KeyboardInterrupt):
         with Context():
             os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_one_number_needs_a_label():
+    """Labels whose spelling alone would make one of them the positive: a number could be of either."""
+    words = np.where(y == 1, "low", "normal")  # the last by spelling is not the one of interest
+    proba = LogisticRegression().fit(X, words).predict_proba(X)
+    match = r"of which label, 'low' or 'normal'\? "
+    for use in (
+        lambda: prevail.PrevalenceClassifier(0.07).fit(X, words),
+        lambda: prevail.PrevalenceClassifier("0.05-0.1").fit(X, words),
+        lambda: prevail.PrevalenceClassifier({"low": 0.07, "normal": 0.93}).fit(X, words).predict_proba(X, population=0.2),
+        lambda: prevail.PrevalenceClassifier({"low": 0.07, "normal": 0.93}).fit(X, words).for_population(0.2),
+        lambda: prevail.PrevalenceAdjusted(LogisticRegression(), 0.07).fit(X, words),
+        lambda: prevail.adjust(proba, from_=0.5, to=0.07, classes=["low", "normal"]),
+        lambda: prevail.evaluate(words, proba, prevalence=0.07),
+        lambda: prevail.evaluate(words, proba, stated_for=0.07),
+        lambda: prevail.evaluate(words, proba[:, 0]),
+    ):
+        with pytest.raises(prevail.InputError, match=match):
+            use()
+    with pytest.raises(prevail.InputError, match=r"Say prevalence=\{'low': 0.07, 'normal': 0.93\} if it is that of 'low'"):
+        prevail.PrevalenceAdjusted(LogisticRegression(), 0.07).fit(X, words)
+    wanted = prevail.PrevalenceClassifier(0.07).fit(X, y).predict_proba(X)[:, 1]
+    for model in (prevail.PrevalenceClassifier(0.07, positive="low"), prevail.PrevalenceClassifier({"low": 0.07, "normal": 0.93})):
+        np.testing.assert_allclose(model.fit(X, words).predict_proba(X)[:, 0], wanted, rtol=1e-6)
+    model = prevail.PrevalenceClassifier(0.07, positive="low").fit(X, words)
+    np.testing.assert_allclose(model.for_population(0.2).prevalence_, model.prevalence_)
+    assert model.predict_proba(X, population=0.2)[:, 0].mean() > model.predict_proba(X)[:, 0].mean()
+    assert prevail.evaluate(words, proba[:, 0], positive="low", bootstrap=0).auc.value > 0.5
+    assert prevail.adjust(proba[:, 0], from_=0.5, to=0.07, classes=["low", "normal"])[0] < proba[0, 0]  # both of the column's label
+    assert prevail.adjust(proba, from_=0.5, to={"low": 0.07, "normal": 0.93}, classes=["low", "normal"])[0, 0] < proba[0, 0]
+
+
+def test_rows_in_another_order():
+    frame = pandas.DataFrame(X, columns=["a", "b"][: X.shape[1]] if X.shape[1] == 2 else [f"c{i}" for i in range(X.shape[1])])
+    labels = pandas.Series(y)
+    shuffled = frame.sample(frac=1, random_state=0)
+    for model in (prevail.PrevalenceClassifier(0.1), prevail.PrevalenceAdjusted(LogisticRegression(), 0.1)):
+        with pytest.warns(prevail.PrevailWarning, match=r"y has the index of X in another order.*y\.loc\[X\.index\]"):
+            model.fit(shuffled, labels)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message=".*in another order")
+            model.fit(shuffled, labels.loc[shuffled.index])
+            model.fit(shuffled, labels.loc[shuffled.index].to_numpy())
+            model.fit(shuffled, labels.loc[shuffled.index].set_axis(range(1000, 1000 + len(y))))  # names of its own
+    with pytest.warns(prevail.PrevailWarning, match="y has the index"):
+        prevail.evaluate(labels, pandas.Series(np.linspace(0.1, 0.9, len(y))).iloc[::-1], bootstrap=0)

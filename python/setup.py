@@ -1,8 +1,12 @@
-"""Builds the C library by CMake and puts it into the package, with the libraries that it needs beside it.
+"""Builds the C library by CMake and puts it into the package, with the libraries that it needs and their licences.
 
-Environment: PREVAIL_BUILD_DIR, a CMake build folder to use and keep; PREVAIL_CMAKE_FLAGS, further flags for it.
+A source distribution carries the C sources (libprevail/) and is built without networks of images, which need oneDNN.
+
+Environment: PREVAIL_BUILD_DIR, a CMake build folder to use and keep; PREVAIL_CMAKE_FLAGS, further flags for it;
+PREVAIL_LICENCES, a folder with a file for each library that is bundled, where the system does not have them.
 """
 
+import glob
 import os
 import re
 import shlex
@@ -12,6 +16,7 @@ from pathlib import Path
 
 from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 try:
     from setuptools.command.bdist_wheel import bdist_wheel
@@ -19,20 +24,40 @@ except ImportError:
     from wheel.bdist_wheel import bdist_wheel
 
 HERE = Path(__file__).resolve().parent
-SOURCE = HERE.parent
+CARRIED = HERE / "libprevail"
+SOURCE = CARRIED if CARRIED.exists() else HERE.parent
 # What every Linux has, and must be the only one of its kind in a process.
 SYSTEM = re.compile(r"^(linux-vdso|ld-linux.*|libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)\.so")
+WANTED = """It needs a C17 compiler with OpenMP, CMake 3.22, pkg-config, and jansson, xxHash, zlib, SLEEF, libLBFGS and Random123:
+  Debian: apt-get install gcc cmake pkg-config libjansson-dev libxxhash-dev zlib1g-dev libzstd-dev libsleef-dev liblbfgs-dev librandom123-dev
+  Fedora: dnf install gcc cmake pkgconf jansson-devel xxhash-devel zlib-devel libzstd-devel sleef-devel liblbfgs-devel random123-devel
+  conda:  conda install -c conda-forge c-compiler cmake pkg-config jansson xxhash zlib zstd sleef liblbfgs random123"""
+
+
+def configured(folder):
+    """The CMake build folder, configured."""
+    if not (SOURCE / "CMakeLists.txt").exists():
+        raise SystemExit(f"the C library's sources are not in {SOURCE}; build from the whole repository, or from a source distribution")
+    if not (folder / "CMakeCache.txt").exists():
+        flags = ["-DPV_TESTS=OFF"]
+        if SOURCE == CARRIED:
+            flags += ["-DPV_IMAGES=OFF", "-DPV_MPI=OFF", f"-DPV_GLYPHS={CARRIED / 'glyphs.h'}"]
+        flags += shlex.split(os.environ.get("PREVAIL_CMAKE_FLAGS", ""))
+        try:
+            subprocess.run(["cmake", "-S", SOURCE, "-B", folder, *flags], check=True)
+        except (OSError, subprocess.CalledProcessError) as problem:
+            raise SystemExit(f"the C library could not be configured: {problem}.\n{WANTED}") from None
+    return folder
+
+
+def made(folder, target):
+    jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(os.cpu_count() or 1)
+    subprocess.run(["cmake", "--build", configured(folder), "--target", target, "-j", jobs], check=True)
 
 
 def build_library(folder):
     """The path of the library, built in folder."""
-    if not (SOURCE / "CMakeLists.txt").exists():
-        raise SystemExit(f"the C library's sources are not in {SOURCE}; build from the whole repository")
-    flags = shlex.split(os.environ.get("PREVAIL_CMAKE_FLAGS", ""))
-    jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(os.cpu_count() or 1)
-    if not (folder / "CMakeCache.txt").exists():
-        subprocess.run(["cmake", "-S", SOURCE, "-B", folder, "-DPV_TESTS=OFF", *flags], check=True)
-    subprocess.run(["cmake", "--build", folder, "--target", "prevail_bundled", "-j", jobs], check=True)
+    made(folder, "prevail_bundled")
     return folder / "python" / "libprevail.so"
 
 
@@ -56,17 +81,61 @@ def bundle(library, folder):
         subprocess.run(["strip", "--strip-debug", folder / "libprevail.so"], check=True)
     for name, place in needed(library).items():
         shutil.copy(os.path.realpath(place), folder / name)
+        licence = licence_of(name, place)
+        if licence is None:
+            print(f"no licence of {name} was found: put it into a folder and name that in PREVAIL_LICENCES before publishing the wheel")
+        else:
+            (folder / "licences").mkdir(exist_ok=True)
+            shutil.copy(licence, folder / "licences" / f"{name.partition('.so')[0]}.txt")
+
+
+def licence_of(name, place):
+    """The file with a library's licence: from PREVAIL_LICENCES, or as Debian's, Fedora's or conda's packages have it."""
+    given = os.environ.get("PREVAIL_LICENCES")
+    if given:
+        found = sorted(Path(given).glob(f"{name.partition('.so')[0]}*"))
+        return found[0] if found else None
+    for asked, pattern in ((["dpkg", "-S"], "/usr/share/doc/{}/copyright"), (["rpm", "-qf", "--qf", "%{NAME}"], "/usr/share/licenses/{}/*")):
+        if not shutil.which(asked[0]):
+            continue
+        for path in (place, os.path.realpath(place), os.path.realpath(place).replace("/usr/lib", "/lib", 1)):
+            said = subprocess.run([*asked, path], capture_output=True, text=True)
+            if said.returncode == 0:
+                found = sorted(glob.glob(pattern.format(said.stdout.partition(":")[0].strip())))
+                return found[0] if found else None
+    return None
+
+
+def folder_of(command):
+    return Path(os.environ.get("PREVAIL_BUILD_DIR") or Path(command.get_finalized_command("build").build_temp) / "cmake").resolve()
+
+
+class SourceWithLibrary(sdist):
+    """The package, and the C sources that it is built from: tables alone, the report's font as outlines."""
+
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        carried = Path(base_dir) / "libprevail"
+        if SOURCE == CARRIED:
+            shutil.copytree(CARRIED, carried, dirs_exist_ok=True)
+            return
+        built = folder_of(self)
+        made(built, "pv_generated")
+        for name in ("include", "src"):
+            shutil.copytree(SOURCE / name, carried / name, ignore=shutil.ignore_patterns("onednn_*"))
+        (carried / "cmake").mkdir()
+        for name in ("CMakeLists.txt", "prevail.pc.in", "exports.map", "cmake/embed.cmake", "LICENSE"):
+            shutil.copy(SOURCE / name, carried / name)
+        shutil.copy(built / "generated" / "report" / "glyphs.h", carried)
 
 
 class BuildWithLibrary(build_py):
     def run(self):
         super().run()
-        built = os.environ.get("PREVAIL_BUILD_DIR")
-        if not built:
-            built = Path(self.get_finalized_command("build").build_temp) / "cmake"
+        built = folder_of(self)
         editable = getattr(self, "editable_mode", False)
         place = HERE / "prevail" if editable else Path(self.build_lib) / "prevail"
-        bundle(build_library(Path(built).resolve()), place / "lib")
+        bundle(build_library(built), place / "lib")
 
 
 class WithBinaries(Distribution):
@@ -81,4 +150,10 @@ class PlatformWheel(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
-setup(distclass=WithBinaries, cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel})
+if not (HERE / "LICENSE").exists():
+    shutil.copy(SOURCE / "LICENSE", HERE)
+setup(
+    distclass=WithBinaries,
+    cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel, "sdist": SourceWithLibrary},
+    setup_requires=[] if shutil.which("cmake") else ["cmake>=3.22"],
+)

@@ -132,9 +132,21 @@ class Predicting(FrameOutput):
         return self._framed(lo, X), self._framed(hi, X)
 
     def decision_function(self, X: Rows) -> Doubles:
-        """Log odds of the second class; of more than two the logarithms of the probabilities."""
+        """Log odds of the second class; of more than two the logarithms of the probabilities.
+
+        Matched sets have no intercept: log odds ratios against a row of zeros and reference levels.
+        """
+        if self._fitted().relative:
+            return self._linear_predictor(X)
         log_p = self._said(X, None, "log_p")[0]
         return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
+
+    def _linear_predictor(self, X):
+        with Context(self.threads) as ctx:
+            made = np.empty(X.shape[0] if hasattr(X, "shape") else len(X))
+            dataset = self._dataset(ctx, X)
+            ctx.call("pv_linear_predictor", self._model.handle, dataset, made.ctypes.data_as(ctypes.POINTER(ctypes.c_double)))
+        return made if self._order[1] == 1 else -made
 
     def predict(self, X: Rows) -> NDArray[Any]:
         """The most probable label in the population. Where cases are rare that is seldom them: see `decide`."""

@@ -312,3 +312,11 @@ def test_rows_in_another_order():
             model.fit(shuffled, labels.loc[shuffled.index].set_axis(range(1000, 1000 + len(y))))  # names of its own
     with pytest.warns(prevail.PrevailWarning, match="y has the index"):
         prevail.evaluate(labels, pandas.Series(np.linspace(0.1, 0.9, len(y))).iloc[::-1], bootstrap=0)
+
+
+def test_levels_that_training_did_not_have():
+    """They are predicted as rare levels are, which is reported where everyone sees it."""
+    known = frame()
+    model = fit(known)
+    with pytest.warns(prevail.PrevailWarning, match="a level that training did not have.*'x' in column 'sex'.*`unseen`"):
+        model.predict_proba(known.assign(sex="x"))

@@ -47,7 +47,7 @@ static int put_provenance(cli_call *call, pv_report *report, const eval_options 
     json_t *record = c ? cli_json_record(c) : NULL;
     const char *fitted = json_string_value(json_object_get(record, "command"));
     char hash[2][24], seed[2][24];
-    snprintf(hash[0], sizeof hash[0], "%016" PRIx64, table->hash);
+    snprintf(hash[0], sizeof hash[0], "%016" PRIx64, c ? eval_data(inputs)->hash : table->hash);
     snprintf(hash[1], sizeof hash[1], "%016" PRIx64, c ? c->data_hash : 0);
     snprintf(seed[0], sizeof seed[0], "%lld", (long long)options->seed);
     snprintf(seed[1], sizeof seed[1], "%lld", c ? (long long)c->seed : 0LL);

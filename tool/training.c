@@ -133,7 +133,7 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
     if (status != PV_OK)
         return cli_fail(call, status);
     cli_note_dropped(call, from->path, (*sample)->image, (*sample)->dropped);
-    if ((*sample)->hash == training->data->hash)
+    if ((*sample)->features_hash == training->data->features_hash)
         cli_warn(call, "the population sample is the training table itself, whose people were chosen by their labels");
     return CLI_OK;
 }

@@ -416,11 +416,13 @@ typedef struct pv_dataset {
     size_t *image_row;    /* [rows], the row of images */
     const pv_image_encoding *image; /* borrowed from the schema */
     char *source;                   /* name of the table, for messages and models; NULL: none */
-    uint64_t hash;                  /* of the table */
+    uint64_t hash;                  /* of what the model reads (content.c): features, labels, weights; of images, of
+                                       the file. Of a piece of a table, the table's */
     size_t voteless;            /* of rows, those that pv_dataset_votes found without votes: they count for nothing */
     struct pv_columns *columns; /* of a packed table: what pv_dataset_rows makes rows of, where their matrix would not
                                    fit the memory the context is allowed; NULL: there is x */
     size_t before;              /* rows of the table before this piece of it; 0 where it is whole */
+    uint64_t features_hash;     /* of the features alone */
 } pv_dataset;
 
 void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset);

@@ -100,7 +100,7 @@ static arrow_type type_of(const char *format) {
 typedef struct making {
     arrow_type type, values; /* values: of a dictionary's entries */
     bool coded;              /* it has a dictionary */
-    bool over;               /* nobody asked for it: all missing */
+    bool over;               /* nobody asked for it: all missing, in one array for all such columns */
     bool parsed;             /* texts that are numbers */
     bool spelled;            /* numbers that keep the texts of their cells */
     pv__dictionary dictionary;
@@ -115,7 +115,8 @@ struct pv__arrow {
     pv_table *table; /* the piece that is being made */
     making *making;  /* [columns] */
     size_t batches, room;
-    size_t before; /* rows of the pieces that were handed out */
+    int64_t wanted; /* columns that somebody asked for */
+    size_t before;  /* rows of the pieces that were handed out */
     bool ended;
 };
 typedef struct pv__arrow reader;
@@ -489,12 +490,14 @@ static pv_status begin_column(reader *r, const struct ArrowSchema *schema) {
     m->over = name && options && options->keep && !pv__listed(options->keep, options->n_keep, name);
     m->parsed = is_text(m->type.kind) && !m->coded && (schema->flags & PV__ARROW_NUMBERS);
     m->spelled = m->parsed || (!m->coded && keeps_text(&m->type, options));
-    bool text = m->over || m->coded || (is_text(m->type.kind) && !m->parsed) ||
+    bool text = m->coded || (is_text(m->type.kind) && !m->parsed) ||
                 (name && pv__wants_text(options, name) &&
                  (has_digits(&m->type) || m->parsed || pv__listed(options->text, options->n_text, name)));
     pv_column column;
-    PV_TRY(pv__table_begin(r->ctx, r->table, name, text ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER, &column));
+    PV_TRY(pv__table_begin(r->ctx, r->table, name, text && !m->over ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER, &column));
+    column.borrowed = m->over;
     PV_TRY(pv__table_append(r->ctx, r->table, &column));
+    r->wanted += !m->over;
     if (m->over ||
         (m->type.kind != ARROW_OTHER && m->values.kind != ARROW_OTHER && !(m->coded && m->type.kind != ARROW_NUMBER)))
         return PV_OK;
@@ -529,6 +532,7 @@ static pv_status begin_table(reader *r) {
     PV_TRY(pv__table_new(r->ctx, r->source, NULL, 0, 0, &r->table));
     PV_TRY(pv__alloc(r->ctx, (size_t)r->schema.n_children, sizeof *r->making, &r->making));
     r->room = 0;
+    r->wanted = 0;
     r->table->before = r->before;
     for (int64_t c = 0; c < r->schema.n_children; c++)
         PV_TRY(begin_column(r, r->schema.children[c]));
@@ -545,8 +549,17 @@ static void end_table(reader *r) {
 }
 
 static pv_status resize(reader *r, size_t rows) {
+    const pv_column *owner = NULL; /* of what all columns that nobody asked for have */
     for (size_t c = 0; c < r->table->columns; c++) {
         pv_column *column = &r->table->column[c];
+        if (r->making[c].over) {
+            if (!owner)
+                PV_TRY(pv__resize(r->ctx, rows, sizeof *column->number, &column->number));
+            owner = owner ? owner : column;
+            column->borrowed = owner != column;
+            column->number = owner->number;
+            continue;
+        }
         if (column->type == PV_COLUMN_NUMBER)
             PV_TRY(pv__resize(r->ctx, rows, sizeof *column->number, &column->number));
         if (column->type == PV_COLUMN_TEXT || column->code)
@@ -600,17 +613,19 @@ static pv_status parse_numbers(reader *r, size_t c, const piece *p) {
     return PV_OK;
 }
 
-static pv_status put_piece(reader *r, size_t c, const struct ArrowArray *batch) {
+/* child: of the batch, what the column is made of. */
+static pv_status put_piece(reader *r, size_t c, const struct ArrowArray *batch, size_t child) {
     const making *m = &r->making[c];
     pv_column *column = &r->table->column[c];
     size_t row = r->table->rows;
     piece p;
     if (m->over) {
-        for (size_t i = 0; i < (size_t)batch->length; i++)
-            column->code[row + i] = -1;
+        for (size_t i = 0; !column->borrowed && i < (size_t)batch->length; i++)
+            column->number[row + i] = (double)NAN;
         return PV_OK;
     }
-    const char *wrong = take_piece(batch->children[c], m->type.kind, (size_t)batch->offset, (size_t)batch->length, &p);
+    const char *wrong =
+        take_piece(batch->children[child], m->type.kind, (size_t)batch->offset, (size_t)batch->length, &p);
     if (wrong)
         return fail_column(r, c, wrong);
     if (m->coded)
@@ -630,7 +645,8 @@ static pv_status put_batch(reader *r, const struct ArrowArray *batch) {
     r->batches++;
     if (batch->length < 0 || (uint64_t)batch->length > PTRDIFF_MAX / 64 - r->table->rows)
         return FAIL(r, "a batch of the stream has %lld rows", (long long)batch->length);
-    if (batch->n_children != r->schema.n_children || !batch->children || batch->offset < 0 ||
+    bool all = batch->n_children == r->schema.n_children; /* else those alone that somebody asked for */
+    if ((!all && batch->n_children != r->wanted) || !batch->children || batch->offset < 0 ||
         batch->offset > PTRDIFF_MAX / 64)
         return FAIL(r, "batch %zu of the stream has %lld columns, not %lld", r->batches, (long long)batch->n_children,
                     (long long)r->schema.n_children);
@@ -641,8 +657,10 @@ static pv_status put_batch(reader *r, const struct ArrowArray *batch) {
     size_t rows = r->table->rows + (size_t)batch->length;
     if (rows > r->room)
         PV_TRY(resize(r, rows + r->room / 2));
-    for (size_t c = 0; c < r->table->columns; c++)
-        PV_TRY(put_piece(r, c, batch));
+    for (size_t c = 0, child = 0; c < r->table->columns; c++) {
+        PV_TRY(put_piece(r, c, batch, child));
+        child += all || !r->making[c].over;
+    }
     r->table->rows = rows;
     if (pv__interrupted(r->ctx))
         return pv__fail(r->ctx, PV_ERR_INTERRUPTED, "stopped while reading %s", r->source);

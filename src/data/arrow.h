@@ -9,7 +9,7 @@
 #define PV__ARROW_NUMBERS ((int64_t)1 << 40)
 
 /* As pv_table_of_arrow. options (NULL: none): columns in text become texts whatever they hold; those that are not in
- * keep are read over. */
+ * keep are read over, and a stream's batches may leave them out (all of them). */
 PV_MUST_USE pv_status pv__table_of_stream(pv_ctx *ctx, const char *source, const pv_csv_options *options,
                                           struct ArrowArrayStream *stream, pv_table **table);
 

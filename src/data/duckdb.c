@@ -21,6 +21,8 @@ void pv__duckdb_end(pv__duckdb *q) {
     q->f.disconnect(&q->connection);
     q->f.close(&q->database);
     pv_string_list_free(q->ctx, q->spelled, q->n_spelled);
+    pv_string_list_free(q->ctx, q->name, q->names);
+    pv__free(q->ctx, q->read);
     pv__free(q->ctx, q->text);
     pv__free(q->ctx, q);
 }
@@ -37,21 +39,14 @@ static int note(pv__duckdb *q, pv__handle error) {
     return EIO;
 }
 
-static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
-    pv__duckdb *q = stream->private_data;
-    pv__idx n = q->f.column_count(&q->result);
-    pv__handle *types;
-    const char **names;
-    *out = (struct ArrowSchema){0};
-    if (pv__alloc(q->ctx, (size_t)n, sizeof *types, &types) != PV_OK)
-        return ENOMEM;
-    if (pv__alloc(q->ctx, (size_t)n, sizeof *names, &names) != PV_OK) {
-        pv__free(q->ctx, types);
-        return ENOMEM;
-    }
+/* Columns that are not read have a type of no consequence. */
+static int make_schema(pv__duckdb *q, pv__idx n, pv__handle *types, const char **names, struct ArrowSchema *out) {
+    pv__idx of = 0; /* the result */
     for (pv__idx c = 0; c < n; c++) {
-        types[c] = q->f.column_logical_type(&q->result, c);
-        names[c] = q->f.column_name(&q->result, c);
+        bool read = !q->read || q->read[c];
+        types[c] = read ? q->f.column_logical_type(&q->result, of) : q->f.create_logical_type(PV__DUCKDB_TINYINT);
+        names[c] = read ? q->f.column_name(&q->result, of) : q->name[c];
+        of += read;
     }
     int code = note(q, q->f.to_arrow_schema(q->options, types, names, n, out));
     for (pv__idx c = 0; code == 0 && c < n; c++)
@@ -59,6 +54,19 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) 
             out->children[c]->flags |= PV__ARROW_NUMBERS;
     for (pv__idx c = 0; c < n; c++)
         q->f.destroy_logical_type(&types[c]);
+    return code;
+}
+
+static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
+    pv__duckdb *q = stream->private_data;
+    pv__idx n = q->read ? q->names : q->f.column_count(&q->result);
+    pv__handle *types = NULL;
+    const char **names = NULL;
+    *out = (struct ArrowSchema){0};
+    int code = ENOMEM;
+    if (pv__alloc(q->ctx, (size_t)n, sizeof *types, &types) == PV_OK &&
+        pv__alloc(q->ctx, (size_t)n, sizeof *names, &names) == PV_OK)
+        code = make_schema(q, n, types, names, out);
     pv__free(q->ctx, types);
     pv__free(q->ctx, names);
     return code;
@@ -172,32 +180,47 @@ static pv_status spell(pv__duckdb *q, const pv__query *query) {
     return pv__duckdb_prepare(q, query, q->text);
 }
 
-/* Of the columns that the query has, those that are wanted: what is not, a file of columns need not read. */
+/* The query's columns, and which of them are wanted; how many are. */
+static pv_status list_columns(pv__duckdb *q, const pv_csv_options *options, size_t *wanted) {
+    size_t columns = (size_t)q->f.prepared_statement_column_count(q->statement);
+    *wanted = 0;
+    PV_TRY(pv__alloc(q->ctx, columns, sizeof *q->name, &q->name));
+    PV_TRY(pv__alloc(q->ctx, columns, sizeof *q->read, &q->read));
+    for (; q->names < columns; q->names++) {
+        char *name = q->f.prepared_statement_column_name(q->statement, q->names);
+        pv_status status = pv__strdup(q->ctx, name ? name : "", &q->name[q->names]);
+        q->read[q->names] = name && pv__listed(options->keep, options->n_keep, name);
+        *wanted += q->read[q->names];
+        q->f.free(name);
+        PV_TRY(status);
+    }
+    return PV_OK;
+}
+
+/* Of the columns that the query has, those that are wanted: what is not, a file of columns need not read. The schema
+ * has all, for messages. */
 static pv_status project(pv__duckdb *q, const pv__query *query, const pv_csv_options *options) {
     static const char head[] = "SELECT ", tail[] = " FROM (";
-    pv__idx columns = q->f.prepared_statement_column_count(q->statement);
-    const char *all = q->text ? q->text : query->text;
-    size_t room = sizeof head + sizeof tail + strlen(all) + 3, found = 0;
-    for (pv__idx c = 0; c < columns; c++) {
-        char *name = q->f.prepared_statement_column_name(q->statement, c);
-        room += name ? 2 * strlen(name) + 4 : 0;
-        q->f.free(name);
+    size_t wanted;
+    PV_TRY(list_columns(q, options, &wanted));
+    if (wanted == 0 || wanted == q->names) {
+        pv__free(q->ctx, q->read);
+        q->read = NULL;
+        return PV_OK;
     }
+    const char *all = q->text ? q->text : query->text;
+    size_t room = sizeof head + sizeof tail + strlen(all) + 3;
+    for (size_t c = 0; c < q->names; c++)
+        room += q->read[c] ? 2 * strlen(q->name[c]) + 4 : 0;
     char *text;
     PV_TRY(pv__alloc(q->ctx, room, 1, &text));
     char *at = stpcpy(text, head);
-    for (pv__idx c = 0; c < columns; c++) {
-        char *name = q->f.prepared_statement_column_name(q->statement, c);
-        if (name && pv__listed(options->keep, options->n_keep, name)) {
-            if (found++)
-                at = stpcpy(at, ", ");
-            at = pv__sql_quote(at, name, strlen(name), '"');
-        }
-        q->f.free(name);
-    }
+    for (size_t c = 0, found = 0; c < q->names; c++)
+        if (q->read[c])
+            at = pv__sql_quote(found++ ? stpcpy(at, ", ") : at, q->name[c], strlen(q->name[c]), '"');
     at = stpcpy(stpcpy(stpcpy(at, tail), all), "\n)"); /* it may end with a comment */
     (void)at;
-    pv_status status = found > 0 && found < columns ? pv__duckdb_prepare(q, query, text) : PV_OK;
+    pv_status status = pv__duckdb_prepare(q, query, text);
     pv__free(q->ctx, text);
     return status;
 }

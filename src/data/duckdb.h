@@ -102,7 +102,10 @@ typedef struct pv__duckdb {
     pv__duckdb_result result;
     char **spelled; /* [n_spelled] columns of numbers that arrive as texts */
     size_t n_spelled;
-    char *text; /* the query with these types; NULL: as it was given */
+    char *text;  /* the query with these types; NULL: as it was given */
+    char **name; /* [names] of all its columns, where not all are read */
+    bool *read;  /* [names] */
+    size_t names;
     char error[512];
 } pv__duckdb;
 

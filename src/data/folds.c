@@ -268,6 +268,7 @@ pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const s
     made->features = data->features;
     made->classes = data->classes;
     made->hash = data->hash;
+    made->features_hash = data->features_hash;
     made->matched = data->matched;
     made->clustered = data->clustered;
     made->sampling = data->sampling;

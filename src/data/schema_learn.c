@@ -330,7 +330,6 @@ static pv_status read_whole(pv_ctx *ctx, const pv_table *table, pv_status status
 /* A dataset without rows that says what it is made of. */
 static pv_status dataset_of(pv_ctx *ctx, const pv_table *table, pv_dataset **dataset) {
     PV_TRY(pv__alloc(ctx, 1, sizeof **dataset, dataset));
-    (*dataset)->hash = table->hash;
     return pv__strdup(ctx, table->source, &(*dataset)->source);
 }
 
@@ -364,6 +363,7 @@ pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *ro
     PV_GOTO(done, pv__groups_learn(ctx, table, roles, data));
     PV_GOTO(done, pv__strata_learn(ctx, table, roles, made, data));
     PV_GOTO(done, pv__suspect_sets(ctx, table, data, made));
+    PV_GOTO(done, pv__content_hash(ctx, made, table, roles, pv__shares(ctx), data));
 done:
     status = read_whole(ctx, table, status);
     if (status == PV_OK) {
@@ -490,11 +490,13 @@ pv_status pv_schema_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *
     const pv_roles features_alone = {0};
     pv_dataset *data = NULL;
     *dataset = NULL;
+    if (!roles)
+        roles = &features_alone;
     pv_status status;
     PV_GOTO(done, dataset_of(ctx, table, &data));
-    PV_GOTO(done, (schema->image ? pv__images_apply : apply_columns)(ctx, schema, table,
-                                                                     roles ? roles : &features_alone, data));
+    PV_GOTO(done, (schema->image ? pv__images_apply : apply_columns)(ctx, schema, table, roles, data));
     PV_GOTO(done, pv__strata_apply(ctx, schema, table, data));
+    PV_GOTO(done, pv__content_hash(ctx, schema, table, roles, false, data));
 done:
     status = read_whole(ctx, table, status);
     if (status == PV_OK)

@@ -60,6 +60,13 @@ PV_MUST_USE pv_status pv__encoding_training(pv_ctx *ctx, const pv_table *table, 
  * lines NAME=VALUE before, the roles (NULL: none), and the lines after. */
 PV_MUST_USE pv_status pv__roles_compare(pv_ctx *ctx, const pv_roles *roles, const char *before, const char *after);
 
+/* ---- content.c --------------------------------------------------------------------------------------------------- */
+
+/* Hashes of the data's content, into data. shared: ranks do so together, of the same table. A table of images, or a
+ * piece of a table, has the hash of its source. */
+PV_MUST_USE pv_status pv__content_hash(pv_ctx *ctx, const pv_schema *schema, const pv_table *table,
+                                       const pv_roles *roles, bool shared, pv_dataset *data);
+
 /* ---- counts.c ---------------------------------------------------------------------------------------------------- */
 
 /* Where the text of a target names two columns of counts, CASES/CONTROLS: the slash. NULL: it does not. */

@@ -111,7 +111,7 @@ for CONFIGURATION in $names; do
     for case in ${chosen[$CONFIGURATION]}; do
         : >"$CONFIGURED_FOLDER/names"
         mask=$here/configurations-${CONFIGURATION%[0-9]}.sed
-        [ -e "$mask" ] || mask=$here/configurations-sources.sed
+        [ -e "$mask" ] || mask=/dev/null
         "$here/run.sh" --names "$CONFIGURED_FOLDER/names" --mask "$mask" "$work/bin/prevail" "$case" >"$CONFIGURED_FOLDER/log" 2>&1
         differs=$? defect=$(excluded "$CONFIGURATION" "$case")
         if [ ! -e "$CONFIGURED_FOLDER/changed/$case" ]; then

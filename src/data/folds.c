@@ -1,12 +1,16 @@
 /* Splits of rows into folds, and rows of a dataset taken out of it.
  *
- * Without groups: the rows of each class are shuffled and dealt to the folds in turn, one class after the other, so
- * that neither the folds' sizes nor their counts of any class differ by more than one. With strata a class is a label
- * in a stratum, and their counts do not differ by more than one. With groups: groups are taken in order of falling
- * size, in random order among equals, each into the fold f in which sum_y ((c_fy + g_y)/n_y)^2 - (c_fy/n_y)^2 is least;
- * c_fy counts the fold's rows of class y, g_y the group's, n_y all. That is the greedy descent of the sum over folds
- * and classes of squared class shares, least where all are equal. Of folds that are as good the one with the fewest
- * rows takes the group, so that none stays empty while there are groups: the empty ones are always among the best.
+ * Rows are dealt in the random order of their keys (row_keys.c), so that folds do not depend on the order of rows.
+ *
+ * Without groups: the rows of each class are dealt to the folds in turn, one class after the other, so that neither the
+ * folds' sizes nor their counts of any class differ by more than one. With strata a class is a label in a stratum, and
+ * their counts do not differ by more than one. With groups: groups are taken in order of falling size, in random order
+ * among equals, each into the fold f in which sum_y ((c_fy + g_y)/n_y)^2 - (c_fy/n_y)^2 is least; c_fy counts the
+ * fold's rows of class y, g_y the group's, n_y all. That is the greedy descent of the sum over folds and classes of
+ * squared class shares, least where all are equal. Of folds that are as good the one with the fewest rows takes the
+ * group, so that none stays empty while there are groups: the empty ones are always among the best.
+ *
+ * A row of counts that was split into a piece for each fold is dealt as the people it counts (pv__counts_split).
  */
 #include <math.h>
 #include <stdio.h>
@@ -30,8 +34,12 @@ static pv_status check_folds(pv_ctx *ctx, const pv_dataset *data, int64_t folds,
     return PV_OK;
 }
 
-static pv_rng stream(uint64_t seed, uint64_t repeat, int which) {
-    return pv_rng_stream(seed, PV_STREAM_FOLDS, (uint64_t)which << 40 | repeat);
+/* Keys of the rows; the caller frees them. */
+static pv_status make_keys(pv_ctx *ctx, const pv_dataset *data, uint64_t seed, uint64_t repeat, uint64_t **key) {
+    pv_rng rng = pv_rng_stream(seed, PV_STREAM_FOLDS, repeat);
+    PV_TRY(pv__alloc(ctx, data->rows, sizeof **key, key));
+    const pv__key_rows rows = {data->rows, (size_t)data->features, data->x, data};
+    return pv__row_keys(ctx, &rows, pv_rng_bits(&rng), *key);
 }
 
 /* A label as messages have it: 'benign', or by its number from 1 where it has no name. */
@@ -83,39 +91,70 @@ static pv_status check_strata(pv_ctx *ctx, const pv_schema *schema, const pv_dat
     return status;
 }
 
-static pv_status deal_rows(pv_ctx *ctx, const pv_dataset *data, char *const *labels, int64_t folds, uint64_t seed,
-                           uint64_t repeat, int32_t *fold) {
-    size_t *rows, next = 0;
-    PV_TRY(pv__alloc(ctx, data->rows, sizeof *rows, &rows));
-    pv_status status = PV_OK;
-    int32_t strata = strata_of(data);
-    for (int y = 0; y < data->classes && status == PV_OK; y++) {
+static pv_status check_labels(pv_ctx *ctx, const pv_dataset *data, char *const *labels, int64_t folds) {
+    for (int y = 0; y < data->classes; y++) {
         size_t count = 0;
         for (size_t n = 0; n < data->rows; n++)
             count += data->label[n] == y;
         if (count > 0 && count < (size_t)folds)
-            status = pv__fail(ctx, PV_ERR_INPUT, "label %s has %zu row%s, fewer than the %lld folds;\nuse fewer folds",
-                              label_name(labels, (size_t)y).text, count, count == 1 ? "" : "s", (long long)folds);
+            return pv__fail(ctx, PV_ERR_INPUT, "label %s has %zu row%s, fewer than the %lld folds;\nuse fewer folds",
+                            label_name(labels, (size_t)y).text, count, count == 1 ? "" : "s", (long long)folds);
     }
-    for (int cell = 0; cell < strata * data->classes && status == PV_OK; cell++) {
-        int y = cell % data->classes;
+    return PV_OK;
+}
+
+/* Pieces of one row that follow each other. */
+static size_t pieces_at(const pv_dataset *data, const pv__keyed *row, size_t n) {
+    size_t pieces = 1;
+    while (data->table_row && pieces < n && data->table_row[row[pieces].row] == data->table_row[row[0].row])
+        pieces++;
+    return pieces;
+}
+
+/* Rows of one class, in order; next: the fold of the next one. */
+static void deal_class(const pv_dataset *data, size_t n, const pv__keyed *row, size_t folds, size_t *next,
+                       int32_t *fold) {
+    for (size_t i = 0, pieces; i < n; i += pieces) {
+        double people = 0;
+        pieces = pieces_at(data, row + i, n - i);
+        for (size_t k = 0; k < pieces; k++) {
+            fold[row[i + k].row] = (int32_t)((*next + k) % folds);
+            people += data->weight ? data->weight[row[i + k].row] : 1;
+        }
+        *next += pieces < folds ? pieces : (size_t)fmod(people, (double)folds);
+        *next %= folds;
+    }
+}
+
+static pv_status deal_rows(pv_ctx *ctx, const pv_dataset *data, char *const *labels, int64_t folds, uint64_t seed,
+                           uint64_t repeat, int32_t *fold) {
+    pv__keyed *row = NULL;
+    uint64_t *key = NULL;
+    size_t next = 0;
+    pv_status status;
+    PV_GOTO(done, check_labels(ctx, data, labels, folds));
+    PV_GOTO(done, make_keys(ctx, data, seed, repeat, &key));
+    PV_GOTO(done, pv__alloc(ctx, data->rows, sizeof *row, &row));
+    int32_t strata = strata_of(data);
+    for (int cell = 0; cell < strata * data->classes; cell++) {
         size_t count = 0;
         for (size_t n = 0; n < data->rows; n++)
-            if (data->label[n] == y && (!data->stratum || data->stratum[n] == cell / data->classes))
-                rows[count++] = n;
-        pv_rng rng = stream(seed, repeat, cell);
-        pv_rng_shuffle(&rng, count, rows);
-        for (size_t i = 0; i < count; i++)
-            fold[rows[i]] = (int32_t)(next++ % (size_t)folds);
+            if (data->label[n] == cell % data->classes && (!data->stratum || data->stratum[n] == cell / data->classes))
+                row[count++] = (pv__keyed){key[n], n};
+        pv__keyed_sort(count, row);
+        deal_class(data, count, row, (size_t)folds, &next, fold);
     }
-    pv__free(ctx, rows);
+done:
+    pv__free(ctx, row);
+    pv__free(ctx, key);
     return status;
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 typedef struct cluster {
-    size_t size, place; /* rows, place in the random order */
+    double size; /* people */
+    uint64_t key;
     int32_t group;
 } cluster;
 
@@ -123,7 +162,9 @@ static int larger_first(const void *left, const void *right) {
     const cluster *a = left, *b = right;
     if (a->size != b->size)
         return a->size > b->size ? -1 : 1;
-    return (a->place > b->place) - (a->place < b->place);
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return (a->group > b->group) - (a->group < b->group);
 }
 
 /* What groups are dealt from and into. */
@@ -132,17 +173,17 @@ typedef struct table {
     double *count, *held, *total; /* [groups][classes], [folds][classes], [classes]; one block */
     cluster *order;               /* [groups] */
     int32_t *fold;                /* [groups] */
-    size_t *shuffled;             /* [groups] */
 } table;
 
 static void table_free(pv_ctx *ctx, table *t) {
     pv__free(ctx, t->count);
     pv__free(ctx, t->order);
     pv__free(ctx, t->fold);
-    pv__free(ctx, t->shuffled);
 }
 
-static pv_status table_new(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group, table *t) {
+/* A group's key is the sum of its people's. */
+static pv_status table_new(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group,
+                           const uint64_t *key, table *t) {
     for (size_t n = 0; n < data->rows; n++)
         if ((size_t)group[n] >= t->groups)
             t->groups = (size_t)group[n] + 1;
@@ -153,13 +194,15 @@ static pv_status table_new(pv_ctx *ctx, const pv_dataset *data, int64_t folds, c
     t->total = t->held + t->folds * t->classes;
     PV_TRY(pv__alloc(ctx, t->groups, sizeof *t->order, &t->order));
     PV_TRY(pv__alloc(ctx, t->groups, sizeof *t->fold, &t->fold));
-    PV_TRY(pv__alloc(ctx, t->groups, sizeof *t->shuffled, &t->shuffled));
     for (size_t g = 0; g < t->groups; g++)
-        t->shuffled[g] = g;
+        t->order[g].group = (int32_t)g;
     for (size_t n = 0; n < data->rows; n++) {
-        t->count[(size_t)group[n] * t->classes + (size_t)data->label[n]]++;
-        t->total[data->label[n]]++;
-        t->order[group[n]].size++;
+        double people = data->weight && !data->sampling ? data->weight[n] : 1;
+        bool whole = people == floor(people) && people < 9e15;
+        t->count[(size_t)group[n] * t->classes + (size_t)data->label[n]] += people;
+        t->total[data->label[n]] += people;
+        t->order[group[n]].size += people;
+        t->order[group[n]].key += (whole ? (uint64_t)people : 1) * (key[n] ^ (uint64_t)data->label[n] << 32);
     }
     return PV_OK;
 }
@@ -221,14 +264,10 @@ static pv_status check_dealt(pv_ctx *ctx, const table *t, char *const *labels) {
 static pv_status deal_groups(pv_ctx *ctx, const pv_dataset *data, char *const *labels, int64_t folds,
                              const int32_t *group, uint64_t seed, uint64_t repeat, int32_t *fold) {
     table t = {0};
+    uint64_t *key = NULL;
     pv_status status;
-    PV_GOTO(done, table_new(ctx, data, folds, group, &t));
-    pv_rng rng = stream(seed, repeat, 0);
-    pv_rng_shuffle(&rng, t.groups, t.shuffled);
-    for (size_t i = 0; i < t.groups; i++) {
-        t.order[t.shuffled[i]].place = i;
-        t.order[i].group = (int32_t)i;
-    }
+    PV_GOTO(done, make_keys(ctx, data, seed, repeat, &key));
+    PV_GOTO(done, table_new(ctx, data, folds, group, key, &t));
     qsort(t.order, t.groups, sizeof *t.order, larger_first);
     for (size_t i = 0; i < t.groups && t.order[i].size > 0; i++)
         deal_group(&t, (size_t)t.order[i].group);
@@ -236,6 +275,7 @@ static pv_status deal_groups(pv_ctx *ctx, const pv_dataset *data, char *const *l
         fold[n] = t.fold[group[n]];
     PV_GOTO(done, check_dealt(ctx, &t, labels));
 done:
+    pv__free(ctx, key);
     table_free(ctx, &t);
     return status;
 }

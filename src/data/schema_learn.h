@@ -67,6 +67,30 @@ PV_MUST_USE pv_status pv__roles_compare(pv_ctx *ctx, const pv_roles *roles, cons
 PV_MUST_USE pv_status pv__content_hash(pv_ctx *ctx, const pv_schema *schema, const pv_table *table,
                                        const pv_roles *roles, bool shared, pv_dataset *data);
 
+/* ---- row_keys.c -------------------------------------------------------------------------------------------------- */
+
+typedef struct pv__key_rows {
+    size_t n, features;
+    const double *x;        /* [n][features]; NULL: the data's */
+    const pv_dataset *data; /* NULL: there is x */
+} pv__key_rows;
+/* Random keys [n] of rows, by their features: rows that are alike have one key, whatever their place in the table. Of
+ * images: by their place. */
+PV_MUST_USE pv_status pv__row_keys(pv_ctx *ctx, const pv__key_rows *rows, uint64_t seed, uint64_t *key);
+typedef struct pv__keyed {
+    uint64_t key;
+    size_t row;
+} pv__keyed;
+void pv__keyed_sort(size_t n, pv__keyed *rows); /* by key, then row */
+
+/* ---- weights.c --------------------------------------------------------------------------------------------------- */
+
+/* Sampling weights are known up to a factor: of rows to learn from they have a mean of 1. Counts stay as they are. */
+void pv__weights_scale(pv_dataset *data);
+/* Rows of counts as `most` rows, or as many as they count, that share the count; others as they are. The caller frees
+ * *split; NULL: there are none to split. */
+PV_MUST_USE pv_status pv__counts_split(pv_ctx *ctx, const pv_dataset *data, size_t most, pv_dataset **split);
+
 /* ---- counts.c ---------------------------------------------------------------------------------------------------- */
 
 /* Where the text of a target names two columns of counts, CASES/CONTROLS: the slash. NULL: it does not. */

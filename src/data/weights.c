@@ -95,7 +95,44 @@ pv_status pv__weights_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *
                 "%zu row%s of sampling weight 0 left out: who was sampled stands for somebody; correct the weights, or "
                 "say `weights-are=counts`",
                 data->zero_weight, data->zero_weight == 1 ? "" : "s");
+    pv__weights_scale(data);
+    return PV_OK;
+}
+
+void pv__weights_scale(pv_dataset *data) {
+    double sum = 0;
+    for (size_t i = 0; data->sampling && i < data->rows; i++)
+        sum += data->weight[i];
     for (size_t i = 0; data->sampling && i < data->rows; i++)
         data->weight[i] *= (double)data->rows / sum;
-    return PV_OK;
+}
+
+static size_t pieces_of(const pv_dataset *data, size_t row, size_t most) {
+    double v = data->weight[row];
+    return v != floor(v) || v <= 1 ? 1 : v < (double)most ? (size_t)v : most;
+}
+
+pv_status pv__counts_split(pv_ctx *ctx, const pv_dataset *data, size_t most, pv_dataset **split) {
+    size_t total = 0, at = 0, *row;
+    *split = NULL;
+    if (!data->weight || data->sampling)
+        return PV_OK;
+    for (size_t i = 0; i < data->rows; i++)
+        total += pieces_of(data, i, most);
+    if (total == data->rows)
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, total, sizeof *row, &row));
+    for (size_t i = 0; i < data->rows; i++)
+        for (size_t k = pieces_of(data, i, most); k > 0; k--)
+            row[at++] = i;
+    pv_status status = pv_dataset_take(ctx, data, total, row, split);
+    for (size_t i = 0, from = 0; status == PV_OK && i < data->rows; i++) {
+        size_t n = pieces_of(data, i, most);
+        double each = floor(data->weight[i] / (double)n), rest = data->weight[i] - (double)n * each;
+        for (size_t k = 0; n > 1 && k < n; k++)
+            (*split)->weight[from + k] = each + ((double)k < rest);
+        from += n;
+    }
+    pv__free(ctx, row);
+    return status;
 }

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "data/schema_learn.h"
 #include "infer/infer.h"
 
 struct pv__holdout {
@@ -76,6 +77,7 @@ pv_status pv__holdout_split(pv_ctx *ctx, const pv_schema *schema, const pv_datas
         if (fold[n] >= first)
             row[kept++] = n;
     PV_GOTO(done, pv_dataset_take(ctx, data, kept, row, learn));
+    pv__weights_scale(*learn);
     PV_GOTO(done, pv_dataset_take(ctx, data, data->rows - out, row + out, held));
 done:
     pv__free(ctx, fold);

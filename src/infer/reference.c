@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/core.h"
+#include "data/schema_learn.h"
 #include "infer/combined.h"
 
 enum { FOLDS = 10, FEWEST = 20, MOST = 10000, MANY = 200, FEW = 30, INFORMED = 40, ENOUGH = 1000000, PARAMS_MAX = 500 };
@@ -217,24 +218,36 @@ static bool leave_out(const cross *c, const double *w, size_t fold) {
     return good;
 }
 
-/* Rows of each label are dealt to the folds in random order. A row of weight v is v rows, dealt one after the other. */
+/* Rows of each label are dealt to the folds in the order of their keys, as pv_folds_make does: a row of weight v is v
+ * people, dealt one after the other. */
 static pv_status deal(pv_ctx *ctx, const cross *c) {
-    const pv_targets *t = &c->problem->targets;
-    size_t *order, next[2] = {0, 0};
-    PV_TRY(pv__alloc(ctx, c->n, sizeof *order, &order));
+    const pv__problem *problem = c->problem;
+    const pv_targets *t = &problem->targets;
+    const pv__key_rows rows = {c->n, (size_t)pv_model_inputs(problem->model), problem->x, problem->columns};
+    pv_rng rng = pv_rng_stream((uint64_t)problem->options->seed, PV_STREAM_REFERENCE, 0);
+    pv__keyed *order = NULL;
+    uint64_t *key = NULL;
+    size_t next[2] = {0, 0};
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, c->n, sizeof *order, &order));
+    PV_GOTO(done, pv__alloc(ctx, c->n, sizeof *key, &key));
+    PV_GOTO(done, pv__row_keys(ctx, &rows, pv_rng_bits(&rng), key));
     for (size_t i = 0; i < c->n; i++)
-        order[i] = i;
-    pv_rng rng = pv_rng_stream((uint64_t)c->problem->options->seed, PV_STREAM_REFERENCE, 0);
-    pv_rng_shuffle(&rng, c->n, order);
+        order[i] = (pv__keyed){key[i], i};
+    pv__keyed_sort(c->n, order);
     for (size_t i = 0; i < c->n; i++) {
-        size_t row = order[i], *at = &next[t->label[row]];
-        double v = pv__weight(t, row);
-        size_t pieces = v >= FOLDS ? FOLDS : v > 1 ? (size_t)v : 1;
+        size_t row = order[i].row, *at = &next[t->label[row]];
+        double v = pv__weight(t, row), whole = floor(v);
+        size_t pieces = whole >= FOLDS ? FOLDS : whole > 1 ? (size_t)whole : 1;
         for (size_t k = 0; k < pieces; k++)
-            c->share[row * FOLDS + (*at)++ % FOLDS] += v / (double)pieces;
+            c->share[row * FOLDS + (*at + k) % FOLDS] +=
+                whole == v ? floor(v / FOLDS) + ((double)k < fmod(v, FOLDS)) : v / (double)pieces;
+        *at = (*at + (pieces < FOLDS ? pieces : (size_t)fmod(whole, FOLDS))) % FOLDS;
     }
+done:
+    pv__free(ctx, key);
     pv__free(ctx, order);
-    return PV_OK;
+    return status;
 }
 
 /* How the sample's likelihood weighs and corrects; weighted: rows stand for the population by their weights alone. */

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "data/schema_learn.h"
 #include "infer/infer.h"
 
 static const double scales[] = {0.1, 0.25, 0.35, 0.5, 1, 2.5, 10};
@@ -45,6 +46,8 @@ static pv_status take(pv_ctx *ctx, const choice *c, size_t fold, bool inside, pv
         if (((size_t)c->fold[i] == fold) == inside)
             row[count++] = i;
     pv_status status = pv_dataset_take(ctx, c->data, count, row, part);
+    if (status == PV_OK)
+        pv__weights_scale(*part);
     pv__free(ctx, row);
     return status;
 }
@@ -154,11 +157,12 @@ static size_t choose(const choice *c, size_t from) {
 /* How many folds there can be; fewer than two: none. */
 static size_t folds_of(const pv_dataset *data, size_t most) {
     size_t folds = most;
+    bool counts = data->weight && !data->sampling && !data->group; /* whose people are dealt one by one */
     for (int y = 0; y < data->classes; y++) {
-        size_t rows = 0;
+        double people = 0;
         for (size_t i = 0; i < data->rows; i++)
-            rows += data->label[i] == y;
-        folds = rows < folds ? rows : folds;
+            people += data->label[i] == y ? fmax(1, counts ? floor(data->weight[i]) : 1) : 0;
+        folds = people < (double)folds ? (size_t)people : folds;
     }
     return folds;
 }
@@ -215,7 +219,12 @@ static pv_status close_prior(pv_ctx *ctx, pv__plan *plan, size_t scale) {
 
 static pv_status compare(pv_ctx *ctx, choice *c, size_t *chosen) {
     size_t finished = 0;
+    pv_dataset *split = NULL;
     pv_status status;
+    if (!c->data->group)
+        PV_TRY(pv__counts_split(ctx, c->data, c->folds, &split));
+    if (split)
+        c->data = split;
     PV_GOTO(done, pv__alloc(ctx, c->data->rows, sizeof *c->fold, &c->fold));
     PV_GOTO(done, pv__alloc(ctx, c->judged * c->tried, sizeof *c->score, &c->score));
     status =
@@ -236,6 +245,7 @@ static pv_status compare(pv_ctx *ctx, choice *c, size_t *chosen) {
 done:
     pv__free(ctx, c->fold);
     pv__free(ctx, c->score);
+    pv_dataset_free(ctx, split);
     return status;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/reduce.h"
 #include "base/text.h"
+#include "data/schema_learn.h"
 #include "infer/infer.h"
 
 /* What all fits share; each writes to the rows and the slots of its own fold. */
@@ -37,7 +38,10 @@ static pv_status take_fold(pv_ctx *ctx, const work *w, size_t at, bool inside, s
     for (size_t i = 0; i < data->rows; i++)
         if (((size_t)fold[i] == at % w->v->folds) == inside)
             rows[count++] = i;
-    return pv_dataset_take(ctx, data, count, rows, part);
+    PV_TRY(pv_dataset_take(ctx, data, count, rows, part));
+    if (!inside) /* as in a fit of these rows */
+        pv__weights_scale(*part);
+    return PV_OK;
 }
 
 /* Mean over all fits; those that were told it have the same. */

@@ -23,6 +23,14 @@ def prevalence(random, classes):
     return tables.prevalence_text(random, classes)
 
 
+def bent(random, rows):
+    """A table on which no linear model is adequate, so that several priors are chosen."""
+    x = random.normal(size=(rows, 2))
+    risks = 1 / (1 + np.exp(1 - 1.2 * x[:, 0] ** 2 - 0.8 * x[:, 0] * x[:, 1]))
+    y = [int(v) for v in random.random(rows) < risks]
+    return Table({"x0": [float(v) for v in x[:, 0]], "x1": [float(v) for v in x[:, 1]], "y": y})
+
+
 class Evaluation:
     def __init__(self, battery, seed):
         self.battery, self.seed = battery, seed
@@ -130,7 +138,54 @@ class Evaluation:
         other = self.ask("cv", self.place("b", table.ordered(reversed(list(table.columns)))), "--target", "y", "--prevalence", "0.1", *words)
         self.same("columns reordered", "cv", one, other, 1e-8, lambda path, values: None if path[0] == "metrics" else "skip")
 
+    def folds(self):
+        """Folds are a property of the rows: of neither their order, nor the columns', nor how people are counted."""
+        words = ["--target", "y", "--prevalence", "0.02"]
+        for title, more, make in (("fit --prior auto", ["--prior", "auto"], bent), ("fit of a network", ["--model", "mlp:2", "--max-iter", "3"], bent)):
+            table = make(self.random, 80)
+            one = self.ask("fit", self.place("a", table), *words, *more)
+            chosen = self.but() if "auto" in more else lambda path, values: None if path[0] == "prior" else "skip"
+            for _ in range(3):
+                other = self.ask("fit", self.place("b", table.take(self.random.permutation(len(table)))), *words, *more)
+                self.same("rows permuted", title, one, other, 1e-8, chosen)
+            if "auto" not in more:
+                continue
+            other = self.ask("fit", self.place("b", table.ordered(["y", "x1", "x0"])), *words, *more)
+            self.same("columns reordered", title, one, other, 1e-8)
+            counts = table.adding("w", [int(w) for w in self.random.choice([1, 2, 3, 7, 12], len(table))])
+            one = self.ask("fit", self.place("a", counts), *words, *more, "--weights", "w")
+            rows = [i for i, w in enumerate(counts.columns["w"]) for _ in range(w)]
+            other = self.ask("fit", self.place("b", counts.take(rows).without("w")), *words, *more)
+            self.same("counts as rows", title, one, other, 1e-8, self.but("rows", "warnings", "notes"))
+        table = tables.plain(self.random, 120, category=False)
+        groups = [f"g{v}" for v in self.random.integers(0, 25, 120)]
+        metrics = lambda path, values: None if path[0] == "metrics" else "skip"
+        for title, table, more in (("cv", table, []), ("cv, groups", table.adding("g", groups), ["--group", "g"])):
+            one = self.ask("cv", self.place("a", table), *words, *more, "--bootstrap", "0")
+            other = self.ask("cv", self.place("b", table.take(self.random.permutation(len(table)))), *words, *more, "--bootstrap", "0")
+            self.same("rows permuted", title, one, other, 1e-8, metrics)
+
+    def folds_by_hand(self):
+        """The fit of a fold is the fit of its rows; sampling weights have a mean of 1 there as well."""
+        table = tables.plain(self.random, 80, category=False)
+        half = [int(i >= 40) for i in range(80)]
+        table = table.adding("g", half).adding("w", [float(w) * (9.5 if h else 0.5) for w, h in zip(self.random.uniform(0.5, 1.5, 80), half)])
+        words = ["--target", "y", "--prevalence", "0.05", "--weights", "w", "--weights-are", "sampling", "--group", "g", "--prior", "normal:0.3", "--loss", "iw"]
+        folder = self.battery.folder
+        self.command("cv", self.place("a", table), *words, "--folds", "2", "--bootstrap", "0", "--quiet", "-o", os.path.join(folder, "out.csv"))
+        whole = commands.read_predictions(open(os.path.join(folder, "out.csv"), encoding="utf-8").read())
+        for fold in (0, 1):
+            inside = [i for i, h in enumerate(half) if h == fold]
+            rest = [i for i, h in enumerate(half) if h != fold]
+            self.command("fit", self.place("b", table.take(rest)), *words, "--quiet", "-o", os.path.join(folder, "f.model"))
+            code, out, err = self.command("predict", os.path.join(folder, "f.model"), self.place("c", table.take(inside)), "--quiet")
+            alone = commands.Answer(code, commands.read_predictions(out) if code == 0 else {}, err)
+            part = commands.Answer(0, {(p, c, inside.index(at)): v for (p, c, at), v in whole.items() if c.startswith("p__") and at in inside})
+            self.same("folds by hand", "cv of sampling weights", part, alone, 1e-6, lambda path, values: None if path[1].startswith("p__") else "skip")
+
     def all(self):
         self.metrics()
         self.populations()
         self.models()
+        self.folds()
+        self.folds_by_hand()

@@ -193,6 +193,12 @@ static void folds_rescale_the_population_sample(void **state) {
     pv_dataset *rows;
     ok(pv_simulate(ctx, "nodules", &what, &people, NULL));
     ok(pv_schema_apply(ctx, s.schema, people, &(pv_roles){0}, &rows));
+    /* Groups of different sizes, 1 to 18 and the rest, are dealt by their size: whatever the scale. */
+    int32_t group[200];
+    for (size_t g = 0, i = 0; i < 200; g += g < 18)
+        for (size_t k = 0; i < 200 && (k <= g || g == 18); k++)
+            group[i++ * 37 % 200] = (int32_t)g;
+    s.data->group = group;
     pv_fit_options options = pv_fit_options_default();
     options.sample = rows;
     pv_validation_options how = pv_validation_options_default();
@@ -222,6 +228,7 @@ static void folds_rescale_the_population_sample(void **state) {
     CHECK_NEAR(moved->prevalence[1], v->prevalence[1], 1e-6);
     pv_validation_free(ctx, v);
     pv_validation_free(ctx, moved);
+    s.data->group = NULL;
     pv_dataset_free(ctx, rows);
     pv_table_free(ctx, people);
     problem_free(ctx, &s);

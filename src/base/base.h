@@ -126,6 +126,20 @@ pv_allocator pv__allocator_shared(pv_ctx *ctx);
 PV_MUST_USE pv_status pv__ctx_child(pv_ctx *ctx, pv_ctx **child);
 /* The child's error, with its place, as the parent's; returns its status. */
 pv_status pv__ctx_adopt(pv_ctx *ctx, const pv_ctx *child);
+/* ---- blocking.c: calls that may not come back -------------------------------------------------------------------- */
+
+typedef struct pv__blocking {
+    void (*call)(void *state); /* uses nothing of the context */
+    void (*stop)(void *state); /* asks a call that runs to end; NULL: there is no way to */
+    void (*drop)(void *state); /* frees what is left of a call that was given up */
+    void *state;
+} pv__blocking;
+/* Runs the call on a thread of its own, and looks meanwhile whether the work is interrupted. False: it was, and the
+ * call has not come back a second later; the state is then that thread's. */
+bool pv__blocking_run(const pv_ctx *ctx, const pv__blocking *what);
+/* Until there is something to read, or the end of it. False: interrupted. */
+bool pv__wait_readable(const pv_ctx *ctx, int descriptor);
+
 /* Around what may not come back by itself: engines, servers, pipes (pv_ctx_waiting). */
 void pv__waiting(const pv_ctx *ctx, bool begins);
 bool pv__interrupted(const pv_ctx *ctx);

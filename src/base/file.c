@@ -11,6 +11,18 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+/* A named pipe, when there is something to read; whoever writes to it may never come. */
+static bool open_pipe(const pv_ctx *ctx, const char *path, FILE **stream) {
+    int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0)
+        return false;
+    if (pv__wait_readable(ctx, descriptor) && fcntl(descriptor, F_SETFL, 0) == 0)
+        *stream = fdopen(descriptor, "rb");
+    if (!*stream)
+        close(descriptor);
+    return *stream != NULL;
+}
+
 pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream) {
     *stream = NULL;
     struct stat about;
@@ -22,9 +34,9 @@ pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream) {
         return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory;\nname a file in it");
     PV_TRY(pv__files_reading(ctx, path));
     pv__waiting(ctx, true); /* for whoever writes to a pipe */
-    *stream = fopen(path, "rb");
+    bool ready = S_ISFIFO(about.st_mode) ? open_pipe(ctx, path, stream) : (*stream = fopen(path, "rb")) != NULL;
     pv__waiting(ctx, false);
-    if (!*stream && errno == EINTR && pv__interrupted(ctx))
+    if (!ready && pv__interrupted(ctx))
         return pv__fail_at(ctx, PV_ERR_INTERRUPTED, path, 0, 0, "reading was interrupted");
     if (!*stream && errno == ENOMEM)
         return pv__fail_at(ctx, PV_ERR_MEMORY, path, 0, 0, "out of memory: it could not be opened");

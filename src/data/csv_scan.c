@@ -44,7 +44,7 @@ pv_status pv__read_some(pv_ctx *ctx, const char *name, int descriptor, char *to,
     ssize_t n;
     do {
         pv__waiting(ctx, true);
-        n = read(descriptor, to, size);
+        n = pv__wait_readable(ctx, descriptor) ? read(descriptor, to, size) : 0;
         pv__waiting(ctx, false);
         if (pv__interrupted(ctx))
             return pv__fail_at(ctx, PV_ERR_INTERRUPTED, name, 0, 0, "reading was interrupted");

@@ -3,6 +3,7 @@
 #include "data/duckdb.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 pv_status pv__duckdb_load(pv_ctx *ctx, const char *source, bool writing, pv__duckdb_functions *f) {
@@ -14,17 +15,70 @@ pv_status pv__duckdb_load(pv_ctx *ctx, const char *source, bool writing, pv__duc
 }
 
 void pv__duckdb_end(pv__duckdb *q) {
-    q->f.destroy_arrow_options(&q->options);
-    q->f.destroy_result(&q->result);
-    q->f.destroy_pending(&q->pending);
-    q->f.destroy_prepare(&q->statement);
-    q->f.disconnect(&q->connection);
-    q->f.close(&q->database);
+    if (!q->lost) {
+        q->f.destroy_arrow_options(&q->options);
+        q->f.destroy_result(&q->result);
+        q->f.destroy_pending(&q->pending);
+        q->f.destroy_prepare(&q->statement);
+        q->f.disconnect(&q->connection);
+        q->f.close(&q->database);
+    }
     pv_string_list_free(q->ctx, q->spelled, q->n_spelled);
     pv_string_list_free(q->ctx, q->name, q->names);
     pv__free(q->ctx, q->read);
     pv__free(q->ctx, q->text);
     pv__free(q->ctx, q);
+}
+
+/* ---- calls that may take for ever -------------------------------------------------------------------------------- */
+
+/* One of them; what it was given up with is never freed. */
+typedef struct call {
+    pv__duckdb_functions f;
+    pv__handle connection, statement, chunk;
+    pv__duckdb_result result;
+    char *text;
+    int code;
+} call;
+
+static void run_prepare(void *state) {
+    call *c = state;
+    c->code = c->f.prepare(c->connection, c->text, &c->statement);
+}
+
+static void run_fetch(void *state) {
+    call *c = state;
+    c->chunk = c->f.fetch_chunk(c->result);
+}
+
+static void stop_call(void *state) {
+    const call *c = state;
+    c->f.interrupt(c->connection);
+}
+
+static void drop_call(void *state) {
+    call *c = state;
+    free(c->text);
+    free(c);
+}
+
+/* Runs it apart from the caller's thread. done: what it found; false: it was interrupted, or there is no memory. */
+static bool run_apart(pv__duckdb *q, void (*run)(void *), const char *text, call *done) {
+    call *c = calloc(1, sizeof *c);
+    char *copy = text ? strdup(text) : NULL;
+    if (!c || (text && !copy)) {
+        free(c);
+        free(copy);
+        return false;
+    }
+    *c = (call){.f = q->f, .connection = q->connection, .result = q->result, .text = copy};
+    if (!pv__blocking_run(q->ctx, &(pv__blocking){run, stop_call, drop_call, c})) {
+        q->lost = true;
+        return false;
+    }
+    *done = *c;
+    drop_call(c);
+    return true;
 }
 
 /* ---- the stream -------------------------------------------------------------------------------------------------- */
@@ -75,7 +129,15 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) 
 static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
     pv__duckdb *q = stream->private_data;
     *out = (struct ArrowArray){0};
-    pv__handle chunk = q->f.fetch_chunk(q->result);
+    call fetched = {0};
+    bool done = run_apart(q, run_fetch, NULL, &fetched);
+    if (!done && !q->lost)
+        return ENOMEM;
+    if (!fetched.chunk && pv__interrupted(q->ctx)) {
+        pv__format(q->error, sizeof q->error, "stopped on request");
+        return EINTR;
+    }
+    pv__handle chunk = fetched.chunk;
     if (!chunk) {
         const char *error = q->f.result_error(&q->result);
         pv__format(q->error, sizeof q->error, "%s", error ? error : "");
@@ -137,6 +199,19 @@ pv_status pv__duckdb_prepare(pv__duckdb *q, const pv__query *query, const char *
     if (q->f.prepare(q->connection, text, &q->statement) != PV__DUCKDB_SUCCESS)
         return pv__engine_fail(q->ctx, query->name, q->f.prepare_error(q->statement));
     return PV_OK;
+}
+
+/* The query as it was given, which may take for ever to be planned. */
+static pv_status prepare_apart(pv__duckdb *q, const pv__query *query) {
+    call prepared = {0};
+    bool done = run_apart(q, run_prepare, query->text, &prepared);
+    q->statement = prepared.statement;
+    if (pv__interrupted(q->ctx))
+        return pv__fail(q->ctx, PV_ERR_INTERRUPTED, "stopped while reading %s", query->name);
+    if (!done)
+        return pv__fail(q->ctx, PV_ERR_MEMORY, "out of memory");
+    return prepared.code == PV__DUCKDB_SUCCESS ? PV_OK
+                                               : pv__engine_fail(q->ctx, query->name, q->f.prepare_error(q->statement));
 }
 
 static bool is_number(int type) {
@@ -249,7 +324,7 @@ pv_status pv__duckdb_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_op
     pv__duckdb *q;
     PV_TRY(pv__duckdb_begin(ctx, query, pv_ctx_threads(ctx), &q));
     pv_status status;
-    PV_GOTO(failed, pv__duckdb_prepare(q, query, query->text));
+    PV_GOTO(failed, prepare_apart(q, query));
     if (query->csv)
         PV_GOTO(failed, spell(q, query));
     if (options->keep)

@@ -37,6 +37,7 @@ typedef enum pv__pending {
     F(int, open_ext, (const char *path, pv__handle *database, pv__handle config, char **error))                        \
     F(void, close, (pv__handle *))                                                                                     \
     F(int, connect, (pv__handle database, pv__handle * connection))                                                    \
+    F(void, interrupt, (pv__handle connection))                                                                        \
     F(void, disconnect, (pv__handle *))                                                                                \
     F(int, create_config, (pv__handle *))                                                                              \
     F(int, set_config, (pv__handle, const char *name, const char *option))                                             \
@@ -106,6 +107,7 @@ typedef struct pv__duckdb {
     char **name; /* [names] of all its columns, where not all are read */
     bool *read;  /* [names] */
     size_t names;
+    bool lost; /* a call of the library has not come back: what it uses is left as it is */
     char error[512];
 } pv__duckdb;
 

@@ -9,22 +9,33 @@
 #include "data/row_stream.h"
 
 enum { CONNECTION_OK = 0 };
+enum { POLLING_FAILED = 0, POLLING_READING = 1, POLLING_WRITING = 2, POLLING_OK = 3 };
 enum { COMMAND_OK = 1, TUPLES_OK = 2, SINGLE_TUPLE = 9 };
+
+typedef struct option {
+    const char *keyword, *variable, *compiled, *value, *label, *how;
+    int size;
+} option;
 
 /* One row a function: what it returns, its name without PQ, its arguments. */
 #define FUNCTIONS(F)                                                                                                   \
-    F(void *, connectdb, (const char *about))                                                                          \
+    F(void *, connectStart, (const char *about))                                                                       \
+    F(int, connectPoll, (void *connection))                                                                            \
+    F(option *, conninfo, (void *connection))                                                                          \
+    F(void, conninfoFree, (option * options))                                                                          \
     F(int, status, (const void *connection))                                                                           \
     F(const char *, errorMessage, (const void *connection))                                                            \
     F(void, finish, (void *connection))                                                                                \
-    F(void *, exec, (void *connection, const char *text))                                                              \
+    F(int, sendQuery, (void *connection, const char *text))                                                            \
     F(int, sendQueryParams,                                                                                            \
       (void *connection, const char *text, int n, const unsigned *types, const char *const *values,                    \
        const int *lengths, const int *formats, int format))                                                            \
     F(int, isBusy, (void *connection))                                                                                 \
     F(int, consumeInput, (void *connection))                                                                           \
     F(int, socket, (const void *connection))                                                                           \
-    F(int, requestCancel, (void *connection))                                                                          \
+    F(void *, getCancel, (void *connection))                                                                           \
+    F(int, cancel, (void *cancel, char *error, int size))                                                              \
+    F(void, freeCancel, (void *cancel))                                                                                \
     F(void *, setNoticeProcessor, (void *connection, void (*take)(void *, const char *), void *state))                 \
     F(int, setSingleRowMode, (void *connection))                                                                       \
     F(void *, getResult, (void *connection))                                                                           \
@@ -88,19 +99,77 @@ static pv__cell_kind declared(void *state, size_t c) {
     return kind_of(s->f.ftype(s->row, (int)c));
 }
 
+/* ---- waiting: a server may be silent for ever -------------------------------------------------------------------- */
+
+enum { MILLISECONDS = 100 };
+
+static bool wait_for_socket(const server *s, short events) {
+    struct pollfd socket = {.fd = s->f.socket(s->connection), .events = events};
+    return poll(&socket, 1, MILLISECONDS) > 0;
+}
+
+typedef struct cancelling {
+    functions f;
+    void *cancel;
+} cancelling;
+
+static void run_cancel(void *state) {
+    cancelling *c = state;
+    char error[256];
+    c->f.cancel(c->cancel, error, (int)sizeof error);
+}
+
+static void drop_cancel(void *state) {
+    cancelling *c = state;
+    c->f.freeCancel(c->cancel);
+    free(c);
+}
+
+/* Asks the server to end the query, who may be as silent about that. */
+static void cancel_query(server *s) {
+    cancelling *c = calloc(1, sizeof *c);
+    if (!c)
+        return;
+    *c = (cancelling){s->f, s->f.getCancel(s->connection)};
+    if (!c->cancel || pv__blocking_run(s->ctx, &(pv__blocking){run_cancel, NULL, drop_cancel, c}))
+        drop_cancel(c);
+}
+
 /* The next result, unless it is interrupted: NULL, as at the end. */
 static void *wait_for_result(server *s) {
-    enum { MILLISECONDS = 100 };
     while (s->f.isBusy(s->connection)) {
-        struct pollfd socket = {.fd = s->f.socket(s->connection), .events = POLLIN};
         if (pv__interrupted(s->ctx)) {
-            s->f.requestCancel(s->connection);
+            cancel_query(s);
             return NULL;
         }
-        if (poll(&socket, 1, MILLISECONDS) > 0 && !s->f.consumeInput(s->connection))
+        if (wait_for_socket(s, POLLIN) && !s->f.consumeInput(s->connection))
             break; /* what is gone shows in the result */
     }
     return s->f.getResult(s->connection);
+}
+
+/* `connect_timeout`, which libpq heeds only where it waits itself: in seconds; 0: none. */
+static double timeout_of(const server *s) {
+    option *all = s->f.conninfo(s->connection);
+    double seconds = 0;
+    for (const option *o = all; o && o->keyword; o++)
+        if (strcmp(o->keyword, "connect_timeout") == 0 && o->value)
+            pv__number_parse(o->value, strlen(o->value), &seconds);
+    s->f.conninfoFree(all);
+    return seconds > 0 && seconds < 2 ? 2 : seconds; /* as libpq has it */
+}
+
+/* Why there is no connection shows in its status, or *late. */
+static void connect_server(server *s, bool *late) {
+    double until = timeout_of(s);
+    until = until > 0 ? pv__seconds() + until : 0;
+    for (int state = POLLING_WRITING; state != POLLING_OK && state != POLLING_FAILED;) {
+        *late = until > 0 && pv__seconds() > until;
+        if (pv__interrupted(s->ctx) || *late)
+            return;
+        if (wait_for_socket(s, state == POLLING_READING ? POLLIN : POLLOUT))
+            state = s->f.connectPoll(s->connection);
+    }
 }
 
 /* The next result: one row, or the end, which has the columns and no row. */
@@ -160,9 +229,11 @@ static void take_notice(void *state, const char *text) {
 
 /* Nothing is written: the transaction is one to read only, and the query one statement, as parameters demand. */
 static bool begin(server *s, const char *text) {
-    void *only = s->f.exec(s->connection, "SET default_transaction_read_only = on");
-    bool set = s->f.resultStatus(only) == COMMAND_OK;
-    s->f.clear(only);
+    bool set = false;
+    if (!s->f.sendQuery(s->connection, "SET default_transaction_read_only = on"))
+        return false;
+    for (void *only; (only = wait_for_result(s)); s->f.clear(only))
+        set = s->f.resultStatus(only) == COMMAND_OK;
     if (!set || !s->f.sendQueryParams(s->connection, text, 0, NULL, NULL, NULL, NULL, 0) ||
         !s->f.setSingleRowMode(s->connection))
         return false;
@@ -180,9 +251,14 @@ pv_status pv__postgres_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_
     PV_TRY(pv__alloc(ctx, 1, sizeof *s, &s));
     s->ctx = ctx;
     s->f = f;
-    s->connection = f.connectdb(query->database);
+    s->connection = f.connectStart(query->database);
     pv_status status;
+    bool late = false;
     f.setNoticeProcessor(s->connection, take_notice, s);
+    if (f.socket(s->connection) >= 0)
+        connect_server(s, &late);
+    if (late)
+        PV_GOTO(fail, pv__engine_fail(ctx, query->name, "the server did not answer in time (connect_timeout)"));
     bool begun = f.status(s->connection) == CONNECTION_OK && begin(s, query->text);
     if (!begun && pv__interrupted(ctx))
         PV_GOTO(fail, pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped while reading %s", query->name));

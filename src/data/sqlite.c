@@ -1,4 +1,5 @@
 /* Queries of SQLite databases, which are opened to be read only. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@ enum { INTEGER = 1, FLOAT = 2, TEXT = 3, BLOB = 4, NONE = 5 };
     F(int, close, (void *database))                                                                                    \
     F(const char *, errmsg, (void *database))                                                                          \
     F(int, prepare_v2, (void *database, const char *text, int length, void **statement, const char **rest))            \
+    F(void, interrupt, (void *database))                                                                               \
     F(int, finalize, (void *statement))                                                                                \
     F(int, step, (void *statement))                                                                                    \
     F(int, column_count, (void *statement))                                                                            \
@@ -133,26 +135,81 @@ static int open_database(result *r, const char *path) {
     int code = r->f.open_v2(path, &r->database, alone ? OPEN_READWRITE : OPEN_READONLY, NULL);
     if (code == OK && alone)
         code = r->f.exec(r->database, "PRAGMA query_only = 1", NULL, NULL, NULL);
-    if (code == OK)
-        r->f.progress_handler(r->database, 100000, stop, r); /* newer versions ask it while they prepare, too */
     return code;
+}
+
+/* Views of views may take for ever to be planned. */
+typedef struct preparing {
+    functions f;
+    void *database, *statement;
+    char *text;
+    int code;
+    bool more; /* there is text behind the first statement */
+} preparing;
+
+static void prepare(void *state) {
+    preparing *p = state;
+    const char *rest = "";
+    p->code = p->f.prepare_v2(p->database, p->text, -1, &p->statement, &rest);
+    p->more = rest[strspn(rest, "; \t\r\n")] != 0;
+}
+
+static void stop_preparing(void *state) {
+    const preparing *p = state;
+    p->f.interrupt(p->database);
+}
+
+static void drop_preparing(void *state) {
+    preparing *p = state;
+    p->f.finalize(p->statement);
+    p->f.close(p->database);
+    free(p->text);
+    free(p);
+}
+
+/* The statement, and whether there is more than one; OK, or SQLite's code. */
+static pv_status prepare_apart(result *r, const pv__query *query, int *code, bool *more) {
+    preparing *p = calloc(1, sizeof *p);
+    char *text = strdup(query->text);
+    if (!p || !text) {
+        free(p);
+        free(text);
+        return pv__fail(r->ctx, PV_ERR_MEMORY, "out of memory");
+    }
+    *p = (preparing){.f = r->f, .database = r->database, .text = text};
+    if (!pv__blocking_run(r->ctx, &(pv__blocking){prepare, stop_preparing, drop_preparing, p})) {
+        r->database = NULL; /* that thread's */
+        return pv__fail(r->ctx, PV_ERR_INTERRUPTED, "stopped while reading %s", query->name);
+    }
+    r->statement = p->statement;
+    *code = p->code;
+    *more = p->more;
+    free(p->text);
+    free(p);
+    if (pv__interrupted(r->ctx))
+        return pv__fail(r->ctx, PV_ERR_INTERRUPTED, "stopped while reading %s", query->name);
+    return PV_OK;
 }
 
 pv_status pv__sqlite_stream(pv_ctx *ctx, const pv__query *query, const pv_csv_options *options,
                             struct ArrowArrayStream *stream) {
     result *r;
-    const char *rest = "";
+    int code = OK;
+    bool more = false;
     functions f;
     PV_TRY(load(ctx, query->name, &f));
     PV_TRY(pv__alloc(ctx, 1, sizeof *r, &r));
     r->ctx = ctx;
     r->f = f;
     pv_status status;
-    if (open_database(r, query->database) != OK ||
-        f.prepare_v2(r->database, query->text, -1, &r->statement, &rest) != OK)
+    code = open_database(r, query->database);
+    if (code == OK)
+        PV_GOTO(fail, prepare_apart(r, query, &code, &more));
+    if (code != OK)
         PV_GOTO(fail, pv__engine_fail(ctx, query->name, r->database ? error(r) : NULL));
+    f.progress_handler(r->database, 100000, stop, r);
     int columns = r->statement ? f.column_count(r->statement) : 0;
-    if (columns < 1 || rest[strspn(rest, "; \t\r\n")])
+    if (columns < 1 || more)
         PV_GOTO(fail, pv__fail_at(ctx, PV_ERR_INPUT, query->name, 0, 0, "give one query that has a result"));
     PV_GOTO(fail, pv__alloc(ctx, (size_t)columns, PV__NUMBER_TEXT, &r->digits));
     const pv__rows rows = {r, (size_t)columns, name, declared, next, cell, error, close_all};

@@ -85,6 +85,9 @@ s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); open('port', 'w').wri
     kill $silent
 fi
 
+# A first batch, and none after it.
+stops "rows that never come" "$prevail" fit 'SELECT i % 7 AS x, i % 2 AS y FROM range(1000000000000) t(i) WHERE i < 5000 OR i < 0' --target y --prevalence 0.1
+
 # Predictions into a file are made in pieces of 131072 rows; to standard output, at once.
 p simulate gaussian --cases 90000 --controls 90000 --prevalence 0.1 --dimensions 2 -o many.csv
 sed -i '2s/^[^,]*/NA/; 150000s/^[^,]*/NA/' many.csv

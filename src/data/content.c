@@ -122,17 +122,17 @@ pv_status pv__content_hash(pv_ctx *ctx, const pv_schema *schema, const pv_table 
     uint64_t hash = data->features_hash;
     if (data->label)
         hash = XXH3_64bits_withSeed(data->label, data->rows * sizeof *data->label, hash);
-    pv__plan plan = {0};
-    pv_status status = pv__plan_parts(ctx, table, roles, &plan);
+    pv__encoding encoding = {0};
+    pv_status status = pv__encoding_parts(ctx, table, roles, &encoding);
     if (status != PV_OK)
         goto done;
-    hash_part(table, plan.weights, &hash);
-    hash_part(table, plan.count[0], &hash);
-    hash_part(table, plan.count[1], &hash);
-    for (size_t v = 0; v < plan.votes; v++)
-        hash_part(table, plan.vote[v], &hash);
+    hash_part(table, encoding.weights, &hash);
+    hash_part(table, encoding.count[0], &hash);
+    hash_part(table, encoding.count[1], &hash);
+    for (size_t v = 0; v < encoding.votes; v++)
+        hash_part(table, encoding.vote[v], &hash);
     data->hash = hash;
 done:
-    pv__plan_free(ctx, &plan);
+    pv__encoding_free(ctx, &encoding);
     return status;
 }

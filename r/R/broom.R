@@ -60,7 +60,7 @@ emm_basis.prevail <- function(object, trms, xlev, grid, ...) {
   frame <- stats::model.frame(trms, grid, na.action = stats::na.pass, xlev = xlev)
   x <- stats::model.matrix(trms, frame, contrasts.arg = object$contrasts)
   beta <- coef(object)
-  if (is.na(beta[1])) beta[1] <- 0
+  x <- x[, names(beta), drop = FALSE] # matched sets have no intercept
   covariance <- vcov(object)
   covariance[is.na(covariance)] <- 0
   keep <- !is.na(beta)

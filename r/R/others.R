@@ -55,6 +55,7 @@ moved_predictions <- function(model, newdata, type, ...) {
   if (all(by == 0)) return(predict.prevail(model, newdata, type = type, ...))
   if (fit_option(model, "model") == "ordinal") refuse("predictions at other coefficients are for linear models")
   x <- model.matrix.prevail(model, newdata)
+  if (length(model$labels) == 2) x <- x[, names(by), drop = FALSE]
   shift <- x %*% matrix(by, ncol(x))
   if (length(model$labels) == 2) {
     link <- predict.prevail(model, newdata, type = "link", ...) + drop(shift)

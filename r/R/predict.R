@@ -166,10 +166,8 @@ predict.prevail <- function(object, newdata = NULL, type = c("risk", "response",
     refuse("type = \"", type, "\" has no interval; leave out `", if (se.fit) "se.fit" else "interval", "`")
   }
   if (isTRUE(object$relative) && type == "link") {
-    if (se.fit || !is.null(population) || !is.null(interval)) {
-      refuse("matched sets: `population`, `interval` and `se.fit` have no effect with type = \"link\"")
-    }
-    return(linear_predictor(object, newdata))
+    if (!is.null(population) || !is.null(interval)) refuse("matched sets: `population` and `interval` have no effect with type = \"link\"")
+    return(linear_predictor(object, newdata, se.fit))
   }
   said <- risk_matrix(object, newdata, population, interval %or% 0, list(method = method, dirichlet = dirichlet, seed = seed))
   warn_if_weak(said$inferred)
@@ -231,12 +229,17 @@ logit_errors <- function(object, newdata, population) {
 `%or%` <- function(a, b) if (is.null(a)) b else a
 
 # Of matched sets: log odds ratios against a row of zeros and reference levels.
-linear_predictor <- function(object, newdata) {
+linear_predictor <- function(object, newdata, se.fit) {
   x <- if (is.null(newdata)) model.matrix.prevail(object) else model.matrix.prevail(object, newdata)
   beta <- coef(object)
   beta[is.na(beta)] <- 0
-  made <- drop(x[, names(beta), drop = FALSE] %*% beta)
-  if (is.null(newdata)) stats::napredict(object$na.action, made) else made
+  x <- x[, names(beta), drop = FALSE]
+  fill <- function(value) if (is.null(newdata)) stats::napredict(object$na.action, value) else value
+  made <- fill(drop(x %*% beta))
+  if (!se.fit) return(made)
+  covariance <- vcov(object)
+  covariance[is.na(covariance)] <- 0
+  list(fit = made, se.fit = fill(sqrt(rowSums((x %*% covariance) * x))), residual.scale = 1)
 }
 
 # Each term's part of the linear predictor, centred, as predict.lm has it.

@@ -56,6 +56,8 @@ test_that("matched sets are clogit's", {
     expect_input_error(predict(ours), "odds ratios alone")
     x <- as.matrix(infert[names(coef(theirs))])
     expect_equal(unname(predict(ours, type = "link")), drop(unname(x %*% coef(theirs))), tolerance = 1e-6)
+    said <- predict(ours, infert[3:1, ], type = "lp", se.fit = TRUE)
+    expect_equal(unname(said$se.fit), unname(sqrt(diag(x[3:1, ] %*% vcov(theirs) %*% t(x[3:1, ])))), tolerance = 1e-5)
   }
   theirs <- clogit(case ~ age + spontaneous + induced + strata(stratum), infert) # the sets agree in age
   expect_warning(ours <- prevail(case ~ age + spontaneous + induced, infert, matched = stratum, infer = "ml"),

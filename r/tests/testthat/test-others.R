@@ -43,6 +43,16 @@ test_that("marginal means are those of glm, with offsets too", {
   }
 })
 
+test_that("contrasts of matched sets are clogit's", {
+  skip_if_not_installed("emmeans")
+  suppressPackageStartupMessages(library("survival", character.only = TRUE))
+  rows <- transform(infert, spontaneous = factor(spontaneous))
+  ours <- prevail(case ~ spontaneous + induced, rows, matched = stratum, infer = "ml")
+  theirs <- clogit(case ~ spontaneous + induced + strata(stratum), rows)
+  pairs <- as.data.frame(graphics::pairs(emmeans::emmeans(ours, "spontaneous")))
+  expect_equal(pairs$estimate, unname(c(-coef(theirs)[1:2], coef(theirs)[1] - coef(theirs)[2])), tolerance = 1e-5)
+})
+
 test_that("broom's tables have rows for coefficients and rows", {
   skip_if_not_installed("broom")
   fit <- prevail(case ~ age + smoker, study(200), prevalence = 0.05)

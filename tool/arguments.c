@@ -1,7 +1,7 @@
 /* From argv to a command's options and arguments.
  *
  * --name value, --name=value, --flag, -o FILE; options stand anywhere; after -- all is positional. An option given
- * twice is an error: nobody means both.
+ * twice is an error: nobody means both. All errors are reported, and where each has one remedy the corrected command.
  */
 #include "tool/console.h"
 
@@ -63,13 +63,16 @@ int cli_check_idle(cli_call *call, const pv_option *table, const char *when, con
 }
 
 int cli_check_idle_but(cli_call *call, const pv_option *table, const char *but, const char *when, const char *remedy) {
+    int code = CLI_OK;
     for (const cli_group *group = call->command->groups; group->table; group++)
         for (const pv_option *row = group->table; group->table == table && row->name; row++)
             if (cli_has(call->command, group, row) && cli_given(call, row->name) &&
-                !(but && strcmp(row->name, but) == 0))
-                return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for %s: leave it out, or %s", row->name, when,
-                                 remedy);
-    return CLI_OK;
+                !(but && strcmp(row->name, but) == 0)) {
+                code =
+                    cli_error(call, PV_ERR_USAGE, NULL, "--%s is for %s: leave it out, or %s", row->name, when, remedy);
+                cli_leave_out(call, row->name);
+            }
+    return code;
 }
 
 int cli_check_use(cli_call *call, const char *option, const char *what) {
@@ -77,6 +80,7 @@ int cli_check_use(cli_call *call, const char *option, const char *what) {
         return CLI_OK;
     char *text = cli_syntax(call->command, what);
     int code = cli_error(call, PV_ERR_USAGE, NULL, "--%s is for %s: leave it out, or give that", option, text);
+    cli_leave_out(call, option);
     free(text);
     return code;
 }
@@ -125,9 +129,11 @@ static const cli_hint *hinted(const cli_command *command, const char *name) {
     return NULL;
 }
 
-static int unknown_option(cli_call *call, const char *name) {
+/* *meant: the option that was, most likely; NULL: nobody knows. */
+static int unknown_option(cli_call *call, const char *name, const char **meant) {
     const char *words[NAMES_MAX];
     size_t count = 0;
+    *meant = NULL;
     if (is_a_relatives(call->command, name))
         return relatives_option(call, name);
     for (const cli_group *group = call->command->groups; group->table; group++)
@@ -139,6 +145,7 @@ static int unknown_option(cli_call *call, const char *name) {
     if (hint && hint->text)
         return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%s; %s", name, hint->text);
     const char *near = hint ? hint->option : pv_nearest(name, words, count);
+    *meant = !hint && near && cli_option(call->command, near) ? near : NULL; /* a hint may want another value */
     if (near)
         return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%s; did you mean --%s?", name, near);
     return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%.60s%s; %s %s --help%s lists the options", name,
@@ -193,6 +200,52 @@ static void add_word(char **line, const char *word) {
     *line = grown;
 }
 
+/* ---- the corrected command --------------------------------------------------------------------------------------- */
+
+static void keep_word(cli_call *call, const char *option, const char *text) {
+    call->word = cli_resize(call->word, call->words + 1, sizeof *call->word);
+    call->word[call->words++] = (cli_word){cli_copy(text), option};
+}
+
+static void keep_option(cli_call *call, const char *option, const char *value) {
+    char name[80];
+    snprintf(name, sizeof name, "--%s", option);
+    keep_word(call, option, name);
+    if (value)
+        keep_word(call, option, value);
+}
+
+/* Whether an option has this value already. */
+static bool has_value(const cli_call *call, const char *option, const char *value) {
+    for (size_t i = 0; i + 1 < call->words; i++)
+        if (call->word[i].option == option && call->word[i + 1].option == option && value &&
+            strcmp(call->word[i + 1].text, value) == 0)
+            return true;
+    return false;
+}
+
+void cli_leave_out(cli_call *call, const char *option) {
+    size_t kept = 0;
+    for (size_t i = 0; i < call->words; i++)
+        if (call->word[i].option && strcmp(call->word[i].option, option) == 0)
+            free(call->word[i].text);
+        else
+            call->word[kept++] = call->word[i];
+    call->words = kept;
+    call->remedied++;
+}
+
+void cli_print_corrected(const cli_call *call) {
+    if (call->refused == 0 || call->remedied != call->refused)
+        return;
+    char *line = cli_copy(cli_program_here.name);
+    add_word(&line, call->command->name);
+    for (size_t i = 0; i < call->words; i++)
+        add_word(&line, call->word[i].text);
+    fprintf(stderr, "%s: corrected: %s\n", cli_program_here.name, line);
+    free(line);
+}
+
 /* Options that change nothing in the result stay out of the record, so that runs that must give the same bytes do. */
 bool cli_recorded(const char *name) {
     static const char *const idle[] = {"output",     "threads",          "json",   "quiet", "trace",
@@ -218,21 +271,34 @@ static int take_option(cli_call *call, int argc, char **argv, int *at) {
     size_t length = strcspn(name, "=");
     const char *value = name[length] ? name + length + 1 : NULL;
     found option = find_option(call->command, name, length);
+    int code = CLI_OK;
     if (!option.row) {
         char *bare = cli_copy(name);
+        const char *meant;
         bare[length] = '\0';
-        int code = unknown_option(call, bare);
+        code = unknown_option(call, bare, &meant);
         free(bare);
-        return code;
+        if (!meant)
+            return code;
+        option = find_option(call->command, meant, strlen(meant));
+        call->remedied++;
     }
-    if (call->given[option.index])
-        return cli_error(call, PV_ERR_USAGE, NULL, "--%s is given twice; give it once", option.row->name);
-    call->given[option.index] = true;
     if (!value && option.row->type != PV_OPTION_FLAG && *at + 1 < argc &&
         !looks_like_option(call->command, argv[*at + 1]))
         value = argv[++*at];
+    if (call->given[option.index]) {
+        code = cli_error(call, PV_ERR_USAGE, NULL, "--%s is given twice; give it once", option.row->name);
+        call->remedied += has_value(call, option.row->name, value);
+        return code;
+    }
+    call->given[option.index] = true;
+    keep_option(call, option.row->name, value);
     void *options = (char *)call->options + option.group->offset;
     pv_status status = pv_option_set(call->ctx, option.group->table, options, option.row->name, value);
+    if (status != PV_OK && code != CLI_OK) { /* a guess, which the value speaks against */
+        call->remedied--;
+        return code;
+    }
     if (status != PV_OK)
         return cli_fail(call, status);
     if (cli_recorded(option.row->name)) {
@@ -242,7 +308,7 @@ static int take_option(cli_call *call, int argc, char **argv, int *at) {
         if (value)
             add_word(&call->line, value);
     }
-    return CLI_OK;
+    return code;
 }
 
 cli_help cli_wants_help(int argc, char **argv) {
@@ -274,25 +340,32 @@ int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv,
     if (*help)
         return CLI_OK;
     size_t count = 0;
-    bool only_arguments = false;
+    int code = CLI_OK;
+    bool only_arguments = false, lost = false; /* an argument may be the value of an option that nobody knows */
     for (int at = 0; at < argc; at++) {
         if (!only_arguments && strcmp(argv[at], "--") == 0) {
             only_arguments = true;
         } else if (!only_arguments && argv[at][0] == '-' && argv[at][1]) { /* "-" alone is standard input */
-            int code = take_option(call, argc, argv, &at);
-            if (code != CLI_OK)
-                return code;
+            size_t remedied = call->remedied;
+            int taken = take_option(call, argc, argv, &at);
+            code = code == CLI_OK ? taken : code;
+            lost = lost || (taken != CLI_OK && call->remedied == remedied);
         } else {
             call->argument[count++] = argv[at];
             add_word(&call->line, argv[at]);
+            keep_word(call, NULL, argv[at]);
         }
     }
-    return check_arguments(call, count);
+    int missing = lost ? CLI_OK : check_arguments(call, count);
+    return code == CLI_OK ? missing : code;
 }
 
 void cli_call_clear(cli_call *call) {
     cli_progress_clear(call);
     cli_stop(call);
+    for (size_t i = 0; i < call->words; i++)
+        free(call->word[i].text);
+    free(call->word);
     for (size_t i = 0; i < call->warnings; i++)
         free(call->warning[i]);
     free(call->warning);

@@ -73,6 +73,12 @@ int cli_main(int argc, char **argv);  /* program.c; returns the exit code */
 
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_BAD_INPUT = 2, CLI_PROBLEMS = 3 };
 
+/* A word of the command line, as it would be without what was refused. */
+typedef struct cli_word {
+    char *text;
+    const char *option; /* that it is, or is the value of; NULL: neither */
+} cli_word;
+
 struct cli_call {
     const cli_command *command;
     pv_ctx *ctx;
@@ -80,7 +86,10 @@ struct cli_call {
     bool *given;     /* for each option in the order of the groups */
     char **argument; /* positional, one for each cli_argument; NULL: left out */
     char *line;      /* the command line, for the record: without what changes no result */
-    char **warning;  /* what the library warned of */
+    cli_word *word;  /* all of it, corrected where that can be done */
+    size_t words;
+    size_t refused, remedied; /* errors, and those that word is corrected for */
+    char **warning;           /* what the library warned of */
     size_t warnings;
     bool collect; /* warnings are kept for the command to report instead of being printed */
     bool quiet;
@@ -170,6 +179,10 @@ int cli_check_idle(cli_call *call, const pv_option *table, const char *when, con
 int cli_check_idle_but(cli_call *call, const pv_option *table, const char *but, const char *when, const char *remedy);
 /* Refuses a given option that is for something else; what NULL: it has its part. */
 int cli_check_use(cli_call *call, const char *option, const char *what);
+/* Takes an option that was refused out of the corrected command. */
+void cli_leave_out(cli_call *call, const char *option);
+/* Prints the corrected command, where all that was refused can be corrected. */
+void cli_print_corrected(const cli_call *call);
 /* The names of a table's options that were given, *n of them; the caller frees the array. */
 const char **cli_given_of(const cli_call *call, const pv_option *table, size_t *n);
 

@@ -84,6 +84,7 @@ pv_status cli_diagnosis(cli_call *call, const pv_classifier *classifier, const p
 }
 
 int cli_fail(cli_call *call, pv_status status) {
+    call->refused++;
     cli_progress_clear(call);
     const pv_error *error = call->ctx ? pv_ctx_error(call->ctx) : NULL;
     print_program();
@@ -133,6 +134,7 @@ int cli_error(cli_call *call, pv_status status, const char *file, const char *fo
     va_start(values, format);
     format_message(message, format, values);
     va_end(values);
+    call->refused++;
     cli_progress_clear(call);
     print_program();
     if (file) {

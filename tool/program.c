@@ -71,6 +71,8 @@ static int run_command(const cli_command *command, int argc, char **argv) {
         code = cli_name_files(&call);
     if (code == CLI_OK && !help)
         code = command->run(&call);
+    if (code == CLI_BAD_INPUT)
+        cli_print_corrected(&call);
     cli_progress_clear(&call);
     code = cli_ranks_end(&call, code);
     if (code == CLI_OK || code == CLI_PROBLEMS)

@@ -151,6 +151,7 @@ static bool is_idle(const pv_fit_options *fit, const pv_loss *losses, size_t n_l
 
 int cli_check_fit(cli_call *call, const pv_fit_options *fit, const pv_loss *losses, size_t n_losses, bool sample) {
     size_t n, idle = 0;
+    int code = CLI_OK;
     const char **given = cli_given_of(call, pv_fit_option_table, &n);
     int64_t views = 0, size;
     pv_status status = pv_model_views(call->ctx, fit->model, &views, &size);
@@ -161,9 +162,17 @@ int cli_check_fit(cli_call *call, const pv_fit_options *fit, const pv_loss *loss
         pv_fit_options with = *fit;
         with.loss = (int)losses[l];
         with = pv_fit_options_used(&with, views > 0);
-        status = pv_fit_check(call->ctx, &with, sample, given, idle);
+        for (size_t i = 0; i < idle; i++) { /* each is refused by itself, and can be left out */
+            code = cli_fail(call, pv_fit_check(call->ctx, &with, sample, &given[i], 1));
+            cli_leave_out(call, given[i]);
+        }
+        if (idle > 0)
+            break;
+        status = pv_fit_check(call->ctx, &with, sample, NULL, 0);
     }
     free(given);
+    if (code != CLI_OK)
+        return code;
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 

@@ -36,7 +36,7 @@ static bool sound(const void *state, size_t job) {
     return study_within(&o->done, 1, 0, 1, false) && study_within(o->held, ROBUST_PLACES, 0, 1.000001, false) &&
            study_within(o->error, ROBUST_ESTIMATES, -HUGE_VAL, HUGE_VAL, false) &&
            study_within(o->square, ROBUST_ESTIMATES, 0, HUGE_VAL, false) && study_within(&o->p_value, 1, 0, 1, false) &&
-           study_within(&o->df, 1, 0, HUGE_VAL, false);
+           study_within(&o->few, 3, 0, 1, false);
 }
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
@@ -161,8 +161,10 @@ const cli_command lab_robust = {
         "For each population the share of 90 % intervals that hold the best linear predictor (intercept, x1, mean "
         "of the other slopes), the root mean square error of x1 by the efficient, the weighted and the combined "
         "estimate, that of all slopes by the combined one over the better of the other two, the share of "
-        "samples in which Hausman's test differs at 0.05, and that in which a slope has fewer than ten degrees "
-        "of freedom, of which fit warns. -o writes results.json and tables.md.\n" STUDY_TEXT_FILES,
+        "samples in which Hausman's test differs at 0.05, in which fit warns that few rows decide a coefficient, in "
+        "which "
+        "it names log(x1), and in which it warns that strata matter. -o writes results.json and "
+        "tables.md.\n" STUDY_TEXT_FILES,
     .examples = examples,
     .run = run,
     .family = lab_commands};

@@ -32,7 +32,9 @@ typedef struct robust_outcome {
     double error[ROBUST_ESTIMATES];  /* of x1 */
     double square[ROBUST_ESTIMATES]; /* mean square error of all slopes */
     double p_value;
-    double df; /* the least of the slopes' */
+    double few;    /* fit warns that few rows decide a coefficient */
+    double names;  /* that of x1, and names log(x1) */
+    double strata; /* fit warns that strata matter */
 } robust_outcome;
 
 typedef struct robust_options {

@@ -12,11 +12,12 @@ typedef struct mean {
     double value, error;
 } mean;
 
-enum { SHOWN = 9 };
-static const char *const titles[SHOWN] = {
-    "intercept", "x1", "others", "efficient", "weighted", "combined", "combined/better", "test differs", "df < 10"};
-static const char *const keys[SHOWN] = {"intercept", "x1",    "others",  "efficient", "weighted",
-                                        "combined",  "ratio", "differs", "few"};
+enum { SHOWN = 11 };
+static const char *const titles[SHOWN] = {"intercept",  "x1",       "others",          "efficient",
+                                          "weighted",   "combined", "combined/better", "test differs",
+                                          "few decide", "log(x1)",  "strata matter"};
+static const char *const keys[SHOWN] = {"intercept", "x1",      "others", "efficient", "weighted", "combined",
+                                        "ratio",     "differs", "few",    "names",     "strata"};
 
 /* Mean of a number of each sample, by its place in the outcome. */
 static mean mean_of(const robust_study *s, size_t cell, size_t offset, double (*of)(double)) {
@@ -43,9 +44,6 @@ static double squared(double value) {
 static double is_small(double p) {
     return p < 0.05;
 }
-static double is_few(double df) {
-    return df < 10;
-}
 
 /* Of a mean square: by the delta method. */
 static mean root(mean square) {
@@ -61,8 +59,8 @@ static mean shown_of(const robust_study *s, size_t cell, int what) {
         return root(mean_of(s, cell, error + (size_t)(what - ROBUST_PLACES) * sizeof(double), squared));
     if (what == 7)
         return mean_of(s, cell, offsetof(robust_outcome, p_value), is_small);
-    if (what == 8)
-        return mean_of(s, cell, offsetof(robust_outcome, df), is_few);
+    if (what > 7)
+        return mean_of(s, cell, offsetof(robust_outcome, few) + (size_t)(what - 8) * sizeof(double), itself);
     double all[ROBUST_ESTIMATES];
     for (size_t e = 0; e < ROBUST_ESTIMATES; e++)
         all[e] = mean_of(s, cell, square + e * sizeof(double), itself).value;

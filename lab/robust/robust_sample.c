@@ -210,16 +210,26 @@ static pv_status judge(pv_ctx *ctx, const robust_population *p, const pv_classif
     pv_status status = pv_classifier_summary(ctx, fit, 0.9, &summary);
     if (status != PV_OK)
         return status;
-    out->df = HUGE_VAL;
     for (size_t j = 0; j <= columns; j++) {
         const pv_coefficient *k = &summary->coefficient[j];
         double held = k->value.lo <= p->best[j] && p->best[j] <= k->value.hi;
         out->held[j < 2 ? j : 2] += j < 2 ? held : held / ((double)columns - 1);
-        out->df = j > 0 ? fmin(out->df, k->df) : out->df;
     }
     out->p_value = m->p_value;
     out->done = 1;
     pv_summary_free(ctx, summary);
+    pv_diagnosis *diagnosis;
+    status = pv_diagnose(ctx, fit, NULL, &diagnosis);
+    if (status != PV_OK)
+        return status;
+    for (size_t i = 0; i < diagnosis->count; i++) {
+        const pv_check *check = &diagnosis->check[i];
+        bool few = strcmp(check->name, "few_decide") == 0;
+        out->few += few;
+        out->names += few && strstr(check->warning, "log(x1)");
+        out->strata += strcmp(check->name, "strata") == 0 && *check->warning;
+    }
+    pv_diagnosis_free(ctx, diagnosis);
     return PV_OK;
 }
 

@@ -18,126 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double TINY = 1e-4; /* a difference of less than a hundredth of the standard error is none */
-
-double pv__quadratic(size_t n, double *C, double *d, const double *scale, int64_t *rank) {
-    double sum = 0;
-    *rank = 0;
-    for (size_t step = 0; step < n; step++) {
-        size_t best = n;
-        double largest = TINY;
-        for (size_t i = 0; i < n; i++)
-            if (scale[i] > 0 && C[i * n + i] / scale[i] > largest) {
-                largest = C[i * n + i] / scale[i];
-                best = i;
-            }
-        if (best == n)
-            break;
-        double pivot = C[best * n + best], along = d[best];
-        sum += along * along / pivot;
-        ++*rank;
-        for (size_t i = 0; i < n; i++) {
-            double factor = C[i * n + best] / pivot;
-            d[i] -= factor * along;
-            for (size_t j = 0; i != best && j < n; j++)
-                C[i * n + j] -= factor * C[best * n + j];
-        }
-        for (size_t i = 0; i < n; i++)
-            C[best * n + i] = C[i * n + best] = 0;
-    }
-    return sum;
-}
-
-/* The term of a plain column; -1: the model has none. */
-static int32_t term_of_column(const pv_schema *schema, size_t plain, const int32_t *term, const char *name) {
-    size_t slope = 0;
-    for (size_t s = schema->offset; s < plain; slope += pv_source_width(&schema->source[s++]))
-        if (strcmp(schema->source[s].name, name) == 0)
-            return term[slope];
-    return -1;
-}
-
-static void join(int32_t *term, size_t slopes, int32_t from, int32_t to) {
-    for (size_t i = 0; i < slopes && from >= 0; i++)
-        term[i] = term[i] == from ? to : term[i];
-}
-
-/* Numbers the terms in the order of their first slopes; how many there are. */
-static size_t renumber(int32_t *term, size_t slopes) {
-    int32_t terms = 0;
-    for (size_t i = 0; i < slopes; i++) {
-        int32_t old = term[i];
-        for (size_t j = i; j < slopes && old >= 0; j++)
-            term[j] = term[j] == old ? -1 - terms : term[j];
-        terms += old >= 0;
-    }
-    for (size_t i = 0; i < slopes; i++)
-        term[i] = -1 - term[i];
-    return (size_t)terms;
-}
-
-/* A column, or a term that makes several, is one term. So is a product with the columns that it is of: where one
- * slope's meaning depends on another's reference level or origin, one share serves them all. */
-size_t pv__terms_of(const pv_schema *schema, int32_t *term) {
-    size_t slope = 0, made = 0, plain = schema->sources, left = 0;
-    int32_t terms = 0;
-    for (size_t t = 0; t < schema->terms; t++)
-        plain -= schema->term[t].kind == PV_TERM_PLAIN ? 0 : schema->term[t].features;
-    for (size_t s = schema->offset; s < schema->sources; s++) {
-        size_t width = pv_source_width(&schema->source[s]);
-        if (s < plain || left == 0)
-            terms++;
-        for (size_t i = 0; i < width; i++)
-            term[slope + i] = terms - 1;
-        slope += width;
-        if (s < plain)
-            continue;
-        if (left == 0) {
-            while (made < schema->terms && schema->term[made].kind == PV_TERM_PLAIN)
-                made++;
-            left = made < schema->terms ? schema->term[made].features : 1;
-            const pv_term *of = made < schema->terms ? &schema->term[made++] : NULL;
-            for (size_t c = 0; of && of->kind == PV_TERM_PRODUCT && c < 2; c++)
-                join(term, slope, term_of_column(schema, plain, term, of->column[c]), terms - 1);
-        }
-        left--;
-    }
-    return renumber(term, slope);
-}
-
-size_t pv__combination_numbers(size_t P, const pv_combination *c) {
-    return c ? 3 * P + c->terms + 2 * P * P : 0;
-}
-
-pv_status pv__combination_new(pv_ctx *ctx, size_t params, size_t terms, size_t slopes, pv_combination **made) {
-    size_t P = params;
-    PV_TRY(pv__alloc(ctx, 1, sizeof **made, made));
-    pv_combination *c = *made;
-    c->terms = terms;
-    c->slopes = slopes;
-    c->df_risk = HUGE_VAL;
-    pv_status status;
-    PV_GOTO(fail, pv__alloc(ctx, pv__combination_numbers(P, c), sizeof(double), &c->weighted));
-    PV_GOTO(fail, pv__alloc(ctx, slopes, sizeof *c->term, &c->term));
-    c->efficient = c->weighted + P;
-    c->df = c->efficient + P;
-    c->share = c->df + P;
-    c->covariance = c->share + terms;
-    c->efficient_covariance = c->covariance + P * P;
-    return PV_OK;
-fail:
-    pv__combination_free(ctx, c);
-    *made = NULL;
-    return status;
-}
-
-void pv__combination_free(pv_ctx *ctx, pv_combination *c) {
-    if (!c)
-        return;
-    pv__free(ctx, c->weighted); /* and what lies behind it */
-    pv__free(ctx, c->term);
-    pv__free(ctx, c);
-}
+#include "infer/adequacy.h"
 
 /* ---- the two estimates ------------------------------------------------------------------------------------------- */
 
@@ -203,12 +84,17 @@ static void find_chances(both *b) {
     }
 }
 
+/* Whether people were counted by label and stratum. */
+static bool is_cohort(const both *b) {
+    return b->problem->stratified && (b->problem->options->phase_one || b->problem->options->subcohort > 0);
+}
+
 /* Prevalences that add up: of a derivative by log pi_y without the others, what moves all labels alike is taken off.
  * The people of a cohort are counted, and its strata's shares with them. */
 static void tie_prevalences(const both *b, double *D) {
     const pv__problem *p = b->problem;
     const pv_stratified *of = p->stratified;
-    if (of && (p->options->phase_one || p->options->subcohort > 0))
+    if (is_cohort(b))
         return;
     for (size_t first = 0; first < b->cells; first += b->k)
         for (size_t c = 0; c < b->P; c++) {
@@ -548,6 +434,8 @@ static pv_status conclude(both *b, pv_estimate use, bool corrected, double *w, p
     find_risk_freedom(b, c);
     c->use = (int)use;
     c->units = b->units->units;
+    PV_TRY(pv__find_tails(b->ctx, &b->weighted, c->tail));
+    PV_TRY(pv__test_strata(b->ctx, &b->efficient, b->units, b->chance, !is_cohort(b), c->strata));
     PV_TRY(weigh_terms(b, use, c, w));
     bool moved = use == PV_ESTIMATE_COMBINED || (corrected && use == PV_ESTIMATE_WEIGHTED);
     return moved ? match(b, w) : PV_OK;
@@ -621,6 +509,7 @@ pv_status pv__weigh_alone(pv_ctx *ctx, const pv__problem *problem, const pv_sche
     PV_GOTO(done, sum_influences(&b));
     memcpy(c->covariance, b.square, b.P * b.P * sizeof *c->covariance);
     add_chance(&b, b.weighted.prevalence, NULL, c->covariance);
+    PV_GOTO(done, pv__find_tails(ctx, &b.weighted, c->tail));
     find_freedom(&b, c);
     find_risk_freedom(&b, c);
     memcpy(w, b.weighted.w, b.P * sizeof *w);

@@ -14,6 +14,8 @@ double pv__quadratic(size_t n, double *C, double *d, const double *scale, int64_
 
 /* Numbers that lie behind `weighted`. */
 size_t pv__combination_numbers(size_t params, const pv_combination *combination); /* NULL: none */
+/* And behind those, what was checked: `tail` and `strata`. */
+size_t pv__combination_checks(const pv_combination *combination); /* NULL: none */
 pv_status pv__combination_new(pv_ctx *ctx, size_t params, size_t terms, size_t slopes, pv_combination **made);
 void pv__combination_free(pv_ctx *ctx, pv_combination *combination); /* NULL is fine */
 

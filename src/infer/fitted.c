@@ -76,7 +76,7 @@ static size_t arrays_of(pv_classifier *c, pv_field *field) {
     n = add(field, n, c->log_marginal, k);
     n = add(field, n, c->prevalence, k);
     pv_combination *m = c->combination;
-    n = add(field, n, m ? m->weighted : NULL, pv__combination_numbers(params, m));
+    n = add(field, n, m ? m->weighted : NULL, pv__combination_numbers(params, m) + pv__combination_checks(m));
     size_t cells = c->stratified ? (size_t)c->stratified->strata * k : 0;
     n = add(field, n, c->stratified ? c->stratified->log_marginal : NULL, cells);
     if (!p) { /* of one that has no posterior; some may not be defined */

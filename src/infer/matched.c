@@ -105,8 +105,12 @@ done:
     return status;
 }
 
+static const char *name_of(const pv__problem *problem, size_t param) {
+    return problem->feature ? problem->feature[param - 1 + problem->model->offset] : "?";
+}
+
 pv_status pv__inestimable_clear(pv_ctx *ctx, const pv__problem *problem, double *w, pv_posterior *posterior) {
-    size_t P = pv_model_params(problem->model);
+    size_t P = pv_model_params(problem->model), first = 0, more = 0;
     bool *estimable;
     PV_TRY(pv__alloc(ctx, P, sizeof *estimable, &estimable));
     pv_status status = pv__estimable_find(ctx, problem, estimable);
@@ -116,12 +120,21 @@ pv_status pv__inestimable_clear(pv_ctx *ctx, const pv__problem *problem, double 
         w[p] = 0;
         for (size_t i = 0; posterior && i < posterior->count; i++)
             posterior->draws[i * posterior->dims + p] = 0;
-        const char *name = problem->feature ? problem->feature[p - 1 + problem->model->offset] : "?";
+        if (first == 0)
+            first = p;
+        else
+            more++;
+    }
+    if (first > 0 && more == 0)
         pv__log(ctx, PV_LOG_WARNING,
                 "column '%s' is constant within every matched set: its odds ratio cannot be estimated. "
                 "Leave the column out",
-                name);
-    }
+                name_of(problem, first));
+    else if (first > 0)
+        pv__log(ctx, PV_LOG_WARNING,
+                "column '%s' is constant within every matched set, and so %s %zu more: their odds ratios cannot be "
+                "estimated. Leave the columns out",
+                name_of(problem, first), more == 1 ? "is" : "are", more);
     pv__free(ctx, estimable);
     return status;
 }

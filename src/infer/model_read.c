@@ -329,6 +329,11 @@ static pv_status get_combination(const reader *r, pv_classifier *c) {
     PV_TRY(get_array(r, "combination", pv__combination_numbers(P, m), true, &numbers));
     memcpy(m->weighted, numbers, pv__combination_numbers(P, m) * sizeof *numbers);
     pv__free(r->ctx, numbers);
+    if (json_object_get(json_object_get(r->root, "arrays"), "checks")) {
+        PV_TRY(get_array(r, "checks", pv__combination_checks(m), false, &numbers));
+        memcpy(m->tail, numbers, pv__combination_checks(m) * sizeof *numbers);
+        pv__free(r->ctx, numbers);
+    }
     for (size_t i = 0; i < slopes; i++) {
         json_int_t own = json_integer_value(json_array_get(term, i));
         if (own < 0 || own >= terms)

@@ -200,7 +200,7 @@ static pv_status checksum(pv_ctx *ctx, const char *header, size_t header_size, c
 }
 
 /* What is written of a classifier. */
-enum { ARRAYS = 17 };
+enum { ARRAYS = 18 };
 typedef struct frame {
     char *header;
     size_t header_size, payload; /* bytes */
@@ -240,6 +240,7 @@ static pv_status frame_of(pv_ctx *ctx, const pv_classifier *c, frame *f) {
                    {"spread", c->spread, pv_model_params(c->model) * pv_model_params(c->model)},
                    {"combination", c->combination ? c->combination->weighted : NULL,
                     pv__combination_numbers(pv_model_params(c->model), c->combination)},
+                   {"checks", c->combination ? c->combination->tail : NULL, pv__combination_checks(c->combination)},
                    {"draws", p ? p->draws : NULL, p ? p->count * p->dims : 0},
                    {"draw_log_marginal", c->draw_log_marginal, p ? p->count * k : 0},
                    {"rhat", p ? p->rhat : NULL, p ? p->dims : 0},

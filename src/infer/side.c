@@ -21,14 +21,6 @@ static const double LONGEST = 10; /* of (I - h)^-1 */
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* A block of rows: log probabilities and probabilities [n][k], r [n][J], the weight of one person sum_y t_y a_y [n],
- * and x~ [n][size]. */
-typedef struct rows {
-    size_t n;
-    const double *from; /* [n][inputs] */
-    double *plain, *q, *p, *r, *weight, *spare, *forms, *small;
-} rows;
-
 static size_t pairs_of(const pv__side *s) {
     return s->J * (s->J + 1) / 2;
 }
@@ -43,12 +35,8 @@ static double unit_of(const pv__side *s, size_t row) {
     return people > 0 ? weight / people : 0;
 }
 
-static double people_of(const pv__side *s, size_t row) {
-    return s->people ? s->people[row] : 1;
-}
-
 /* Without x~. */
-static void take_rows(const pv__side *s, size_t slot, size_t begin, size_t n, rows *b) {
+static void take_rows(const pv__side *s, size_t slot, size_t begin, size_t n, pv__block *b) {
     b->n = n;
     b->plain = s->room[slot];
     b->spare = b->plain + PV__ROW_BLOCK * s->size;
@@ -61,7 +49,7 @@ static void take_rows(const pv__side *s, size_t slot, size_t begin, size_t n, ro
     b->from = pv__problem_rows(s->ctx, s->problem, begin, n, b->small + s->J * (2 * s->J + 1));
 }
 
-static void widen(const pv__side *s, rows *b) {
+static void widen(const pv__side *s, pv__block *b) {
     size_t inputs = (size_t)pv_model_inputs(s->problem->model), d = s->size - 1;
     for (size_t i = 0; i < b->n; i++) {
         double *row = b->plain + i * s->size;
@@ -72,14 +60,14 @@ static void widen(const pv__side *s, rows *b) {
 }
 
 const double *pv__side_rows(const pv__side *s, size_t slot, size_t begin, size_t n) {
-    rows b;
+    pv__block b;
     take_rows(s, slot, begin, n, &b);
     widen(s, &b);
     return b.plain;
 }
 
 /* q, p, r and weight. */
-static void fill_rows(const pv__side *s, size_t slot, size_t begin, rows *b) {
+static void fill_rows(const pv__side *s, size_t slot, size_t begin, pv__block *b) {
     const pv_targets *t = &s->problem->targets;
     size_t k = s->k;
     double *sum = b->weight + PV__ROW_BLOCK;
@@ -118,13 +106,19 @@ static void fill_rows(const pv__side *s, size_t slot, size_t begin, rows *b) {
     }
 }
 
+void pv__block_of(const pv__side *s, size_t slot, size_t begin, size_t n, pv__block *b) {
+    take_rows(s, slot, begin, n, b);
+    widen(s, b);
+    fill_rows(s, slot, begin, b);
+}
+
 /* to [P] += sum_i c_i v_i (x) x~, v [n][J], without x~ at hand. */
-static void add_scores(const pv__side *s, const rows *b, size_t begin, const double *v, double *to) {
+static void add_scores(const pv__side *s, const pv__block *b, size_t begin, const double *v, double *to) {
     size_t inputs = (size_t)pv_model_inputs(s->problem->model), d = s->size - 1;
     double own[PV__ROW_BLOCK], *sum = b->spare; /* [inputs] at most size - 1 and an offset */
     for (size_t j = 0; j < s->J; j++) {
         for (size_t i = 0; i < b->n; i++) {
-            double people = people_of(s, begin + i);
+            double people = pv__side_people(s, begin + i);
             own[i] = people > 0 ? people * v[i * s->J + j] : 0;
         }
         memset(sum, 0, inputs * sizeof *sum);
@@ -135,13 +129,13 @@ static void add_scores(const pv__side *s, const rows *b, size_t begin, const dou
 }
 
 /* forms [J(J+1)/2][n]: x~^T M_jl x~ of blocks l <= j of a symmetric matrix, folded into triangles. */
-static void find_forms(const pv__side *s, const rows *b, const double *folded) {
+static void find_forms(const pv__side *s, const pv__block *b, const double *folded) {
     for (size_t at = 0; at < pairs_of(s); at++)
         pv__compute_best()->forms(b->n, s->size, b->plain, folded + at * s->size * s->size,
                                   b->forms + at * PV__ROW_BLOCK, b->spare);
 }
 
-static double form_of(const rows *b, size_t i, size_t j, size_t l) {
+static double form_of(const pv__block *b, size_t i, size_t j, size_t l) {
     size_t at = j >= l ? j * (j + 1) / 2 + l : l * (l + 1) / 2 + j;
     return b->forms[at * PV__ROW_BLOCK + i];
 }
@@ -158,7 +152,7 @@ static void fold(const pv__side *s, const double *matrix, double *folded) {
 }
 
 /* h [J][J] of row i, where forms are of H^-1. */
-static void lever_of(const pv__side *s, const rows *b, size_t i, double *h) {
+static void lever_of(const pv__side *s, const pv__block *b, size_t i, double *h) {
     const double *p = b->p + i * s->k + 1;
     memset(h, 0, s->J * s->J * sizeof *h);
     for (size_t l = 0; l < s->J; l++)
@@ -176,11 +170,11 @@ static size_t newton_width(const pv__side *s, bool curved) {
     return 1 + s->P + (curved ? pairs_of(s) * s->size * s->size : 0);
 }
 
-static void add_slope(const pv__side *s, const rows *b, size_t begin, double *sums) {
+static void add_slope(const pv__side *s, const pv__block *b, size_t begin, double *sums) {
     const pv_targets *t = &s->problem->targets;
     for (size_t i = 0; i < b->n; i++) {
         const double *a = pv__ratio_of(t, s->a, begin + i);
-        double people = people_of(s, begin + i) * unit_of(s, begin + i);
+        double people = pv__side_people(s, begin + i) * unit_of(s, begin + i);
         for (size_t y = 0; people > 0 && y < s->k; y++) {
             double share = pv__share(t, begin + i, (int)y);
             sums[0] -= share > 0 ? people * share * a[y] * b->q[i * s->k + y] : 0;
@@ -191,7 +185,7 @@ static void add_slope(const pv__side *s, const rows *b, size_t begin, double *su
 
 static void add_gradient(void *state, size_t slot, size_t begin, size_t n, double *sums) {
     const pv__side *s = state;
-    rows b;
+    pv__block b;
     take_rows(s, slot, begin, n, &b);
     fill_rows(s, slot, begin, &b);
     add_slope(s, &b, begin, sums);
@@ -200,16 +194,14 @@ static void add_gradient(void *state, size_t slot, size_t begin, size_t n, doubl
 static void add_newton(void *state, size_t slot, size_t begin, size_t n, double *sums) {
     const pv__side *s = state;
     double *H = sums + 1 + s->P, weight[PV__ROW_BLOCK];
-    rows b;
-    take_rows(s, slot, begin, n, &b);
-    widen(s, &b);
-    fill_rows(s, slot, begin, &b);
+    pv__block b;
+    pv__block_of(s, slot, begin, n, &b);
     add_slope(s, &b, begin, sums);
     for (size_t j = 0; j < s->J; j++)
         for (size_t l = 0; l <= j; l++, H += s->size * s->size) {
             for (size_t i = 0; i < n; i++) {
                 const double *p = b.p + i * s->k + 1;
-                weight[i] = people_of(s, begin + i) * b.weight[i] * p[j] * ((j == l) - p[l]);
+                weight[i] = pv__side_people(s, begin + i) * b.weight[i] * p[j] * ((j == l) - p[l]);
             }
             pv__compute_best()->gram(n, s->size, b.plain, weight, H, b.spare);
         }
@@ -329,18 +321,16 @@ static void add_scatter(void *state, size_t slot, size_t begin, size_t n, double
     const pv__side *s = state;
     const pv_targets *t = &s->problem->targets;
     double *moved = sums + pairs_of(s) * s->size * s->size, weight[PV__ROW_BLOCK];
-    rows b;
-    take_rows(s, slot, begin, n, &b);
-    widen(s, &b);
-    fill_rows(s, slot, begin, &b);
+    pv__block b;
+    pv__block_of(s, slot, begin, n, &b);
     for (size_t j = 0; j < s->J; j++)
         for (size_t l = 0; l <= j; l++, sums += s->size * s->size) {
             for (size_t i = 0; i < b.n; i++)
-                weight[i] = people_of(s, begin + i) * b.r[i * s->J + j] * b.r[i * s->J + l];
+                weight[i] = pv__side_people(s, begin + i) * b.r[i * s->J + j] * b.r[i * s->J + l];
             pv__compute_best()->gram(n, s->size, b.plain, weight, sums, b.spare);
         }
     for (size_t i = 0; i < n; i++) {
-        double people = people_of(s, begin + i);
+        double people = pv__side_people(s, begin + i);
         size_t first = t->stratum ? (size_t)t->stratum[begin + i] * s->k : 0;
         const double *p = b.p + i * s->k, *x = b.plain + i * s->size;
         for (size_t y = 0; people > 0 && y < s->k; y++) {
@@ -373,7 +363,7 @@ static void inflate(const pv__side *s, double *h, double *kept, double *r) {
 }
 
 /* 1/2 A''[W] of row i, where forms are of HC0, is added to v [J]. */
-static void add_third(const pv__side *s, const rows *b, size_t i, double *v) {
+static void add_third(const pv__side *s, const pv__block *b, size_t i, double *v) {
     const double *q = b->p + i * s->k + 1;
     size_t J = s->J;
     for (size_t j = 0; j < J; j++)
@@ -393,10 +383,8 @@ typedef struct correcting {
 static void add_correction(void *state, size_t slot, size_t begin, size_t n, double *sums) {
     const correcting *with = state;
     const pv__side *s = with->side;
-    rows b;
-    take_rows(s, slot, begin, n, &b);
-    widen(s, &b);
-    fill_rows(s, slot, begin, &b);
+    pv__block b;
+    pv__block_of(s, slot, begin, n, &b);
     double *h = b.small, *v = h + s->J * s->J;
     find_forms(s, &b, with->inverse);
     for (size_t i = 0; i < n; i++) { /* h r, in the place of r */

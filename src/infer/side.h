@@ -37,6 +37,17 @@ void pv__side_free(pv_ctx *ctx, pv__side *side);
 PV_MUST_USE pv_status pv__side_fit(pv_ctx *ctx, pv__side *side, const double *w);
 /* Fills hc0, correction, prevalence and residual there. */
 PV_MUST_USE pv_status pv__side_correct(pv_ctx *ctx, pv__side *side);
+/* A block of rows at the side's w: log probabilities and probabilities [n][k], r [n][J], the weight of one person
+ * sum_y t_y a_y [n], and x~ [n][size]. In room of the slot's. */
+typedef struct pv__block {
+    size_t n;
+    const double *from; /* [n][inputs] */
+    double *plain, *q, *p, *r, *weight, *spare, *forms, *small;
+} pv__block;
+void pv__block_of(const pv__side *side, size_t slot, size_t begin, size_t n, pv__block *block);
+static inline double pv__side_people(const pv__side *side, size_t row) {
+    return side->people ? side->people[row] : 1;
+}
 /* x~ = (1, x) of rows begin .. begin+n-1, [n][size]. */
 const double *pv__side_rows(const pv__side *side, size_t slot, size_t begin, size_t n);
 

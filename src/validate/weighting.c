@@ -7,15 +7,44 @@
 #include "validate/checks.h"
 
 static const double LEVEL = 0.01; /* of the test, before it is a problem */
-static const double FEW = 10;     /* degrees of freedom */
+/* Units decide a coefficient by their residuals, more so where risks are low, and intervals by Student's t hold then.
+ * They do not where the column itself has a tail, so that some units have most of its spread. */
+static const double TAIL = 6;          /* kurtosis: a normal column has 3 */
+static const double FEW_NUMBERS = 30;  /* degrees of freedom: of a column of numbers with a tail */
+static const double FEW_OF_LEVEL = 10; /* of a rare level */
+static const double FEW = 4;           /* of any */
 
-/* The coefficient of the least degrees of freedom, from 1; 0: none has few. */
+/* The source that a slope is of, and the first of its features. */
+static size_t source_of(const pv_schema *schema, size_t feature, size_t *first) {
+    size_t at = 0, source = 0;
+    for (size_t s = 0; s < schema->sources; s++) {
+        size_t width = pv_source_width(&schema->source[s]);
+        if (feature >= at && feature < at + width) {
+            source = s;
+            *first = at;
+        }
+        at += width;
+    }
+    return source;
+}
+
+static bool has_tail(const pv_classifier *c, size_t slope) {
+    return c->combination->tail[slope] > TAIL;
+}
+
+/* The coefficient of the least degrees of freedom, of those that have few, from 1; 0: none. */
 static size_t fewest(const pv_classifier *c) {
+    const pv_combination *m = c->combination;
     size_t P = pv_model_params(c->model), terms = pv__model_slopes(c->model) + 1, worst = 0;
-    for (size_t i = 0; i < P; i++)
-        if (i % terms > 0 && c->combination->df[i] < FEW &&
-            (worst == 0 || c->combination->df[i] < c->combination->df[worst]))
+    for (size_t i = 0; i < P; i++) {
+        if (i % terms == 0)
+            continue;
+        size_t first, source = source_of(c->schema, i % terms - 1 + c->schema->offset, &first);
+        bool number = c->schema->source[source].type == PV_COLUMN_NUMBER;
+        double few = !has_tail(c, i % terms - 1) ? FEW : number ? FEW_NUMBERS : FEW_OF_LEVEL;
+        if (m->df[i] < few && (worst == 0 || m->df[i] < m->df[worst]))
             worst = i;
+    }
     return worst;
 }
 
@@ -25,15 +54,7 @@ static void check_freedom(pv_diagnosis *found, const pv_classifier *c) {
     if (worst == 0)
         return;
     const pv_schema *schema = c->schema;
-    size_t feature = worst % terms - 1 + schema->offset, at = 0, source = 0, first = 0;
-    for (size_t s = 0; s < schema->sources; s++) {
-        size_t width = pv_source_width(&schema->source[s]);
-        if (feature >= at && feature < at + width) {
-            source = s;
-            first = at;
-        }
-        at += width;
-    }
+    size_t feature = worst % terms - 1 + schema->offset, first = 0, source = source_of(schema, feature, &first);
     /* A term of a term, or of an indicator, is none. */
     bool plain =
         source < pv__schema_plain(schema) && feature == first && schema->source[source].type == PV_COLUMN_NUMBER;
@@ -41,11 +62,12 @@ static void check_freedom(pv_diagnosis *found, const pv_classifier *c) {
     const char *name = shown.text;
     pv_check *check =
         pv__check_add(found, "few_decide", "Whether many rows decide each coefficient", c->combination->df[worst]);
-    if (plain)
+    bool tail = has_tail(c, worst % terms - 1);
+    if (plain && tail)
         pv__check_say(
             check,
             "Few rows decide the coefficient of '%.60s' (%.1f degrees of freedom), so its interval may be too "
-            "short. If the column is a measurement, the term log(%.60s), where it is positive, or "
+            "short: the column has a long tail. If it is a measurement, the term log(%.60s), where it is positive, or "
             "ns(%.60s,3) may help.",
             name, c->combination->df[worst], name, name);
     else
@@ -54,9 +76,27 @@ static void check_freedom(pv_diagnosis *found, const pv_classifier *c) {
             "Few rows decide the coefficient of '%.60s' (%.1f degrees of freedom), so its interval may be too "
             "short. %s may help.",
             name, c->combination->df[worst],
-            schema->source[source].type == PV_COLUMN_TEXT ? "Joining rare levels, or more rows of this one,"
-                                                          : "More rows, or fewer terms,");
+            tail && schema->source[source].type == PV_COLUMN_TEXT ? "Joining rare levels, or more rows of this one,"
+                                                                  : "More rows, or fewer terms,");
     pv__format(check->warning, sizeof check->warning, "%s", check->text); /* of the data, and no failure of the fit */
+}
+
+/* Strata that rows were sampled by, that matter, and that are no features. */
+static void check_strata(pv_diagnosis *found, const pv_classifier *c) {
+    const double *test = c->combination->strata;
+    if (!(test[1] > 0))
+        return;
+    pv_check *check = pv__check_add(found, "strata", "Whether the model needs the strata as features", test[2]);
+    pv__check_say(check, "Strata %s in more than the features explain (score test: chi-square %.1f of %.0f, p = %.2g).",
+                  test[2] < LEVEL ? "differ" : "do not differ", test[0], test[1], test[2]);
+    if (test[2] < LEVEL)
+        pv__check_fail(
+            found, check,
+            "The efficient estimate takes the linear model for right within each stratum, and misleads here%s: "
+            "make the columns of `strata` features.",
+            c->combination->use == PV_ESTIMATE_EFFICIENT ? "" : "; the weighted one averages over strata");
+    if (!check->ok)
+        pv__format(check->warning, sizeof check->warning, "%s %s", check->text, check->remedy);
 }
 
 void pv__check_weighting(pv_diagnosis *found, const pv_classifier *c) {
@@ -84,5 +124,6 @@ void pv__check_weighting(pv_diagnosis *found, const pv_classifier *c) {
         if (!check->ok)
             pv__format(check->warning, sizeof check->warning, "%s %s", check->text, check->remedy);
     }
+    check_strata(found, c);
     check_freedom(found, c);
 }

@@ -156,7 +156,7 @@ static void refuses_numbers(void **state) {
     double *values = (double *)(void *)payload,
            good; /* weights, prevalence, design, log marginal, errors, the combination */
     size_t n = payload_size / sizeof *values;
-    assert_true(n == 3 + 2 + 2 + 2 + 3 + 3 + 9 + (3 * 3 + 2 + 2 * 9));
+    assert_true(n == 3 + 2 + 2 + 2 + 3 + 3 + 9 + (3 * 3 + 2 + 2 * 9) + (2 + 3)); /* and its checks */
     const struct {
         size_t at;
         double value;

@@ -15,6 +15,7 @@ check "a version of three numbers" grep -qxE '[0-9]+\.[0-9]+\.[0-9]+' <<<"$versi
 check "the command" test "$("$prevail" --version | head -n 1)" = "prevail $version"
 check "Python's package" has python/prevail/_version.py '__version__ = "VERSION"'
 check "R's package" has r/DESCRIPTION 'Version: VERSION'
+check "no text of it where R's package is made" eval '! grep -nF "$version" scripts/r-package r/configure'
 check "CITATION.cff" has CITATION.cff 'version: VERSION'
 check "the changelog's first section" test "$(sed -n 's/^## \[\([^]]*\)\].*/\1/p' CHANGELOG.md | head -n 1)" = "$version"
 check "another version is seen" eval 'version=9.9.9; ! has CITATION.cff "version: VERSION" >/dev/null'

@@ -31,3 +31,8 @@ test_that("forked processes can fit and predict", {
   expect_identical(there, here)
   expect_identical(parallel::mclapply(1:2, function(i) predict(fit, d), mc.cores = 2)[[2]], predict(fit, d))
 })
+
+test_that("nothing of R's own is masked", {
+  own <- unlist(lapply(c("base", "stats", "utils", "graphics", "grDevices", "methods", "datasets"), function(package) ls(asNamespace(package), all.names = TRUE)))
+  expect_identical(intersect(getNamespaceExports("prevail"), own), character())
+})

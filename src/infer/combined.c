@@ -417,6 +417,16 @@ static pv_status fit_both(both *b, const double *w, bool *found) {
     return PV_OK;
 }
 
+/* Whether the intercepts that match the slopes of w are far from the weighted estimate's: where one row is so far out
+ * that the efficient slope gives it all of the prevalence, everybody else's risk is next to nothing. */
+static bool strays(const both *b, const pv_combination *c, const double *w) {
+    const double allowance = 1, errors = 5; /* a factor of e of the odds, beyond so many standard errors */
+    for (size_t i = 0; i < b->P; i += b->size)
+        if (!(fabs(w[i] - b->weighted.w[i]) <= allowance + errors * sqrt(c->covariance[i * (b->P + 1)])))
+            return true;
+    return false;
+}
+
 static pv_status conclude(both *b, pv_estimate use, bool corrected, double *w, pv_combination *c) {
     size_t square = b->P * b->P;
     PV_TRY(sum_influences(b));
@@ -437,8 +447,13 @@ static pv_status conclude(both *b, pv_estimate use, bool corrected, double *w, p
     PV_TRY(pv__find_tails(b->ctx, &b->weighted, c->tail));
     PV_TRY(pv__test_strata(b->ctx, &b->efficient, b->units, b->chance, !is_cohort(b), c->strata));
     PV_TRY(weigh_terms(b, use, c, w));
-    bool moved = use == PV_ESTIMATE_COMBINED || (corrected && use == PV_ESTIMATE_WEIGHTED);
-    return moved ? match(b, w) : PV_OK;
+    if (use == PV_ESTIMATE_COMBINED || (corrected && use == PV_ESTIMATE_WEIGHTED))
+        PV_TRY(match(b, w));
+    if (use == PV_ESTIMATE_EFFICIENT || !strays(b, c, w))
+        return PV_OK;
+    c->use = PV_ESTIMATE_WEIGHTED; /* as its equations have it, bias and all */
+    memcpy(c->weighted, b->weighted.w, b->P * sizeof *c->weighted);
+    return weigh_terms(b, PV_ESTIMATE_WEIGHTED, c, w);
 }
 
 bool pv__has_combination(const pv__problem *p) {

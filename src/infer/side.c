@@ -259,17 +259,27 @@ static double direction(const pv__side *s, const double *gradient, double *step)
     return square;
 }
 
+/* What rounding makes of the value: log probabilities near 0 keep no more than this of rows that weigh so much. */
+static double rounding(const pv__side *s) {
+    double heaviest = 0, all = 0;
+    for (size_t c = 0; c < pv__ratio_sets(s->problem) * s->k; c++)
+        heaviest = fmax(heaviest, s->a[c]);
+    for (size_t y = 0; y < s->k; y++)
+        all += s->problem->mass[y];
+    return 4e-16 * heaviest * all;
+}
+
 /* A step from s->w along `step` [P], halved until the value does not increase; sums become those there. */
 static pv_status move(pv_ctx *ctx, pv__side *s, const double *step, double *from, double *sums, double *share) {
     enum { HALVINGS = 30 };
-    double value = sums[0];
+    double value = sums[0], noise = 1e-12 * fabs(value) + rounding(s);
     memcpy(from, s->w, s->P * sizeof *from);
     *share = 1;
     for (int h = 0; h < HALVINGS; h++, *share *= 0.5) {
         for (size_t c = 0; c < s->P; c++)
             s->w[c] = from[c] + *share * step[c];
         PV_TRY(evaluate(ctx, s, false, sums));
-        if (sums[0] <= value + 1e-12 * fabs(value))
+        if (sums[0] <= value + noise)
             break;
     }
     return PV_OK;

@@ -102,7 +102,7 @@ def _compare_names(estimator, names):
     raise ValueError(message)
 
 
-def check_order(X, **others):
+def check_order(X, of="X", **others):
     """Warns where others have the rows of X by their index, in another order: rows are matched by place."""
     index = getattr(X, "index", None)
     for name, other in others.items():
@@ -111,8 +111,8 @@ def check_order(X, **others):
             continue
         if index.is_unique and there.is_unique and index.difference(there).empty:
             warnings.warn(
-                f"{name} has the index of X in another order, and rows are matched by their place: give {name}.loc[X.index] if the "
-                "index names the rows",
+                f"{name} has the index of {of} in another order, and rows are matched by their place: give {name}.loc[index] with the "
+                f"index of {of} if it names the rows",
                 PrevailWarning,
                 stacklevel=_outside(),
             )

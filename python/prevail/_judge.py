@@ -22,7 +22,7 @@ from ._frames import encode, is_guess, label_text, label_texts, listed, one_posi
 from ._html import table
 from ._labels import classes_and_codes, prevalence_text
 from ._model import array
-from ._population import Probabilities
+from ._population import Probabilities, columns_of
 from ._types import Label, Prevalence, Rows
 from ._version import __version__
 
@@ -394,7 +394,7 @@ def evaluate(
     (0.9375, 0.0294)
     """
     positive = one_positive(positive, pos_label)
-    check_order(proba, y=y, sample_weight=sample_weight)
+    check_order(proba, "the probabilities", y=y, sample_weight=sample_weight)
     if classes is None:
         classes = _classes_of(y, proba)
     with Context(threads) as ctx:
@@ -442,6 +442,9 @@ def evaluate(
 def _classes_of(y, proba):
     """The labels of y; where it has one only, and the probabilities are one a row, 0 and 1 if it is one of these."""
     classes, _ = classes_and_codes(y)
+    named = columns_of(proba)
+    if named is not None and set(label_texts(classes)) <= {label_text(name) for name in named.tolist()}:
+        return named
     shape = np.shape(proba)
     if classes.dtype.kind == "f" and len(classes) > 2 and (classes % 1 != 0).any():
         raise InputError(

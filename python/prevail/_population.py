@@ -91,6 +91,12 @@ class InferredPrevalence:
         return f"InferredPrevalence({self.positive!s}: {self.prevalence:.4g}, {interval}{weak})"
 
 
+def columns_of(proba):
+    """The names of a data frame's columns, which are the labels, as `set_output` has them; None of anything else."""
+    columns = getattr(proba, "columns", None)
+    return None if columns is None or len(columns) < 2 else np.asarray(list(columns))
+
+
 def _has_parts(value):
     """Whether it cannot be the share of one label."""
     return isinstance(value, Mapping) or np.ndim(value) > 0
@@ -106,6 +112,8 @@ class Probabilities:
     """Another model's probabilities in a context: columns in the library's order, the positive class last of two."""
 
     def __init__(self, ctx, proba, classes=None, positive=None, y=None, sample_weight=None):
+        if classes is None:
+            classes = columns_of(proba)
         proba = np.asarray(proba)
         if proba.dtype.kind not in "biuf" or proba.ndim not in (1, 2) or proba.size == 0:
             raise InputError(
@@ -321,7 +329,7 @@ def adjust(
         each stratum to its prevalence; `from_` may be one for all, and `to` "unknown", inferred for each.
         Where names of strata are labels as well, give each stratum a mapping of labels.
     classes : sequence, optional
-        The labels of the columns; default 0, 1, ...
+        The labels of the columns; default: the names of a data frame's columns, or 0, 1, ...
     positive : label, optional
         Of two classes, the one that a single number speaks of. Default: the larger number, or the one that says so
         (case, yes, true, malignant, ...), else the last.

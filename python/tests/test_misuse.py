@@ -303,7 +303,7 @@ def test_rows_in_another_order():
     labels = pandas.Series(y)
     shuffled = frame.sample(frac=1, random_state=0)
     for model in (prevail.PrevalenceClassifier(0.1), prevail.PrevalenceAdjusted(LogisticRegression(), 0.1)):
-        with pytest.warns(prevail.PrevailWarning, match=r"y has the index of X in another order.*y\.loc\[X\.index\]"):
+        with pytest.warns(prevail.PrevailWarning, match=r"y has the index of X in another order.*y\.loc\[index\]"):
             model.fit(shuffled, labels)
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message=".*in another order")
@@ -320,3 +320,32 @@ def test_levels_that_training_did_not_have():
     model = fit(known)
     with pytest.warns(prevail.PrevailWarning, match="a level that training did not have.*'x' in column 'sex'.*`unseen`"):
         model.predict_proba(known.assign(sex="x"))
+
+
+def test_columns_of_probabilities_name_their_labels():
+    """A data frame with the labels as columns, in any order; others are in the order of the labels."""
+    proba = LogisticRegression().fit(X, y).predict_proba(X)
+    wanted = prevail.evaluate(y, proba, bootstrap=0).auc.value
+    named = pandas.DataFrame(proba, columns=[0, 1])
+    assert prevail.evaluate(y, named[[1, 0]], bootstrap=0).auc.value == wanted
+    assert prevail.evaluate(y, named.set_axis(["a", "b"], axis=1), bootstrap=0).auc.value == wanted
+    texts = named.set_axis(["control", "case"], axis=1)
+    assert prevail.evaluate(np.where(y == 1, "case", "control"), texts, bootstrap=0).auc.value == wanted
+    np.testing.assert_allclose(prevail.adjust(texts, from_=0.5, to={"case": 0.1, "control": 0.9}), prevail.adjust(proba, from_=0.5, to=0.1))
+    np.testing.assert_allclose(prevail.adjust(named[[1, 0]], from_=0.5, to=0.1)[:, 0], prevail.adjust(proba, from_=0.5, to=0.1)[:, 1])
+    costs = {"wait": {"control": 0, "case": 50}, "examine": {"control": 1, "case": 1}}
+    assert prevail.decide(texts, costs).counts == prevail.decide(proba, {"wait": [0, 50], "examine": [1, 1]}).counts
+
+
+def test_numbers_as_texts():
+    """A column read as text becomes a category for each value, which is reported; few values, codes and categories are as meant."""
+    ages = np.round(40 + 10 * X[:, 0]).astype(int)
+    for dtype in (object, "string"):
+        with pytest.warns(prevail.PrevailWarning, match="column 'age' holds numbers as texts .*categories.*`categorical='age'`"):
+            fit(pandas.DataFrame({"age": pandas.Series(ages.astype(str), dtype=dtype), "x": X[:, 1]}))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*holds numbers as texts")
+        fit(pandas.DataFrame({"age": (ages // 20).astype(str), "x": X[:, 1]}))
+        fit(pandas.DataFrame({"age": np.char.zfill(ages.astype(str), 4), "x": X[:, 1]}))
+        fit(pandas.DataFrame({"age": pandas.Categorical(ages.astype(str)), "x": X[:, 1]}))
+        fit(pandas.DataFrame({"age": ages.astype(str), "x": X[:, 1]}), categorical="age")

@@ -64,6 +64,22 @@ const char *pv__misread_hint(const char *text) {
     }
 }
 
+/* Texts that are all numbers, of a source that says that they are texts: categories if they are few, or codes such as
+ * 00012. */
+static void check_plain(pv_ctx *ctx, const pv_table *table, size_t column, char *const *level, int32_t levels) {
+    enum { FEW = 10 };
+    bool codes = levels <= FEW || table->column[column].rank;
+    for (int32_t i = 0; i < levels && !codes; i++)
+        codes = level[i][0] == '0' && digits(level[i]) > 1;
+    if (!codes)
+        pv__log(ctx, PV_LOG_WARNING,
+                "%s: column '%s' holds numbers as texts ('%s'), which become %d categories. Make numbers of them or, "
+                "if they "
+                "are categories, name the column in `categorical=%s`",
+                table->source, pv__show(table->column[column].name).text, pv__show(level[0]).text, (int)levels,
+                pv__show_item(table->column[column].name).text);
+}
+
 pv_status pv__misread_check(pv_ctx *ctx, const pv_table *table, size_t column, char *const *level, int32_t levels) {
     const char *example[READINGS] = {NULL}, *decimal = table->written.decimal;
     for (int32_t i = 0; i < levels && !example[NO_NUMBER]; i++) {
@@ -71,6 +87,8 @@ pv_status pv__misread_check(pv_ctx *ctx, const pv_table *table, size_t column, c
         *first = *first ? *first : level[i];
     }
     bool comma = example[COMMA], thousands = example[THOUSANDS], either = example[EITHER];
+    if (!example[NO_NUMBER] && !(comma || thousands || either))
+        check_plain(ctx, table, column, level, levels);
     if (example[NO_NUMBER] || !(comma || thousands || either))
         return PV_OK;
     pv__shown name = pv__show(table->column[column].name), word = pv__show_item(table->column[column].name);

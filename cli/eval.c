@@ -185,9 +185,8 @@ static int run(cli_call *call) {
     if (code == CLI_OK && eval_is_training(&inputs))
         cli_warn(
             call,
-            "the model was fitted on %s: performance on training rows is optimistic; evaluate on other rows, or use "
-            "prevail cv",
-            call->argument[1]);
+            "the model was fitted on these rows: performance on them is optimistic; evaluate on other rows, or use "
+            "prevail cv");
     if (code == CLI_OK) {
         pv_status status = draw_curves(call, options, inputs.judged, &curves);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);

@@ -5,13 +5,25 @@
 
 #include "data/query.h"
 
+/* What prevail-duckdb installs for a user: in the folder for data that programs have (XDG_DATA_HOME). NULL: not there,
+ * or the program has elevated privileges. */
+static void *open_own(const char *file) {
+    const char *data = secure_getenv("XDG_DATA_HOME"), *home = secure_getenv("HOME");
+    bool own = data && *data == '/';
+    char path[4096];
+    if (!own && !(home && *home == '/'))
+        return NULL;
+    int length = pv__format(path, sizeof path, "%s%s/prevail/%s", own ? data : home, own ? "" : "/.local/share", file);
+    return length > 0 && (size_t)length < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
 static void *open_first(const char *named, const char *const *files, size_t n) {
     void *library = NULL;
     if (named)
         return dlopen(named, RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; i < n && !library; i++)
         library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
-    return library;
+    return library ? library : open_own(files[0]);
 }
 
 pv_status pv__engine_load(pv_ctx *ctx, const char *source, const char *variable, const char *const *files, size_t n,
@@ -23,8 +35,9 @@ pv_status pv__engine_load(pv_ctx *ctx, const char *source, const char *variable,
                            variable, pv__show(dlerror()).text);
     if (!library)
         return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0,
-                           "cannot be %s without %s; there is no %s here.\nInstall it, or name the file in %s", done,
-                           what, files[0], variable);
+                           "cannot be %s without %s; there is no %s here.\nInstall it%s, or name the file in %s", done,
+                           what, files[0], strcmp(files[0], "libduckdb.so") == 0 ? " (prevail-duckdb does)" : "",
+                           variable);
     for (; symbols->name; symbols++)
         if (!(*symbols->address = dlsym(library, symbols->name)))
             return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0,

@@ -119,6 +119,12 @@ if install_duckdb; then
     alike "a query" "SELECT * FROM read_csv('ids.csv', columns = $big)"
     alike "a query of wide numbers" "SELECT x1, x2, CAST(label AS DECIMAL(3,1)) AS label, CAST(pair AS HUGEINT) AS pair, CAST(id AS DECIMAL(25,0)) AS id, zip FROM read_csv('ids.csv', columns = $big)"
     p pack "SELECT * FROM read_csv('ids.csv', columns = $big)" -o query.pvt >packed.out; alike "a packed query" query.pvt
+    # where prevail-duckdb installs it; a program with another home has none
+    duckdb=$(HOME=$work/home XDG_DATA_HOME="" "$here/../../scripts/prevail-duckdb" "$PREVAIL_DUCKDB") && [ "$duckdb" = "$work/home/.local/share/prevail/libduckdb.so" ] && ok || bad "prevail-duckdb"
+    env -u PREVAIL_DUCKDB -u XDG_DATA_HOME HOME="$work/home" "$prevail" simulate gaussian --rows 20 --prevalence 0.3 -o home.parquet --quiet && ok || bad "what prevail-duckdb installed is not found"
+    env -u PREVAIL_DUCKDB HOME=/nowhere XDG_DATA_HOME="$work/home/.local/share" "$prevail" version | grep -q "DuckDB [0-9]" && ok || bad "XDG_DATA_HOME is not looked at"
+    refused "no library anywhere" "prevail-duckdb does" env -u PREVAIL_DUCKDB -u XDG_DATA_HOME HOME="$work/nowhere" "$prevail" fit home.parquet --target y --prevalence 0.1
+    "$here/../../scripts/prevail-duckdb" --bogus 2>/dev/null; [ $? = 2 ] && ok || bad "an unknown option of prevail-duckdb"
     # Parquet out and in
     p simulate gaussian --cases 200 --controls 200 --prevalence 0.1 --dimensions 3 -o plain.parquet
     fit plain.csv a.model >a.json; fit plain.parquet b.model >b.json

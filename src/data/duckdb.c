@@ -74,7 +74,7 @@ static bool run_apart(pv__duckdb *q, void (*run)(void *), const char *text, call
     *c = (call){.f = q->f, .connection = q->connection, .result = q->result, .text = copy};
     if (!pv__blocking_run(q->ctx, &(pv__blocking){run, stop_call, drop_call, c})) {
         q->lost = true;
-        return false;
+        return false; /* c is that thread's */
     }
     *done = *c;
     drop_call(c);

@@ -178,7 +178,7 @@ static pv_status prepare_apart(result *r, const pv__query *query, int *code, boo
     }
     *p = (preparing){.f = r->f, .database = r->database, .text = text};
     if (!pv__blocking_run(r->ctx, &(pv__blocking){prepare, stop_preparing, drop_preparing, p})) {
-        r->database = NULL; /* that thread's */
+        r->database = NULL; /* that thread's, as p */
         return pv__fail(r->ctx, PV_ERR_INTERRUPTED, "stopped while reading %s", query->name);
     }
     r->statement = p->statement;

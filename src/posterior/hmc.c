@@ -427,6 +427,8 @@ static pv_status gather(pv_ctx *ctx, const pv_hmc_options *options, const chain 
     return PV_OK;
 }
 
+static const double MIXED = 1.1; /* split R-hat; from 1.01 on there is a warning */
+
 static pv_status diagnose(pv_ctx *ctx, pv_posterior *p) {
     double *column = NULL;
     pv_status status;
@@ -436,6 +438,9 @@ static pv_status diagnose(pv_ctx *ctx, pv_posterior *p) {
             column[n] = p->draws[n * p->dims + j];
         PV_GOTO(done, pv__draws_diagnose(ctx, p->chains, p->count / p->chains, column, &p->rhat[j], &p->ess[j]));
     }
+    /* Chains in different places are no sample of the posterior; a NaN is one that did not move. */
+    if (p->stop == PV_STOP_COMPLETED && !(pv_posterior_rhat_max(p) <= MIXED))
+        p->stop = PV_STOP_POOR;
 done:
     pv__free(ctx, column);
     return status;

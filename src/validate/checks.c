@@ -146,6 +146,10 @@ static void check_engine(pv_diagnosis *found, const pv_classifier *c) {
                        p->kind == PV_POSTERIOR_VI ? " or a lower `vi-rate`" : "");
     else if (p->stop == PV_STOP_MAX_ITER && p->kind == PV_POSTERIOR_VI)
         pv__check_fail(found, check, "Fit again with more `steps`.");
+    else if (p->stop == PV_STOP_POOR && p->kind == PV_POSTERIOR_HMC)
+        pv__check_fail(found, check,
+                       "The chains did not mix, so that draws and intervals are not the posterior's: fit again with "
+                       "more `warmup` and `draws`, or with a stronger `prior`.");
     else if (p->stop == PV_STOP_POOR)
         pv__check_fail(found, check,
                        "The approximation is not the posterior, and its intervals may be too narrow: fit again with "

@@ -208,6 +208,32 @@ static void test_banana(void **state) {
     pv_posterior_free(ctx, p);
 }
 
+/* Half of the mass at 20, half at -20, a standard deviation of 1 each, 50 nats between them. A chain that begins at 0,
+ * where it is level, comes to rest in either. */
+static pv_status two_hills(pv_ctx *own, void *state, const double *w, double *value, double *gradient) {
+    (void)own;
+    (void)state;
+    double q = w[0] * w[0] - 400;
+    *value = q * q / 3200;
+    gradient[0] = q * w[0] / 800;
+    return PV_OK;
+}
+
+/* Chains that did not mix are no sample of the posterior, and it says so. */
+static void test_two_hills(void **state) {
+    (void)state;
+    const pv_density density = {.dims = 1, .eval = two_hills};
+    const double w[] = {0};
+    pv_posterior *p;
+    pv_hmc_options options = pv_hmc_options_default();
+    options.seed = 14;
+    options.draws = 500;
+    CHECK_OK(ctx, pv_hmc(ctx, &density, w, &options, &p));
+    assert_true(p->rhat[0] > 1.5);
+    assert_int_equal(p->stop, PV_STOP_POOR);
+    pv_posterior_free(ctx, p);
+}
+
 /* An edge: crossings are refused and are no divergences, and the draws are right. */
 static void test_edge(void **state) {
     (void)state;
@@ -607,6 +633,7 @@ int main(void) {
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_interruption),
         cmocka_unit_test(test_failing_density),
+        cmocka_unit_test(test_two_hills),
         cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_short_warmups),
         cmocka_unit_test(test_odd_densities),

@@ -97,7 +97,7 @@ void cli_print_estimates(const pv_classifier *c, const pv_summary *s, bool detai
     } else if (m->use == PV_ESTIMATE_WEIGHTED && profile) {
         printf("  Whatever the shape of the risk: coefficients and intervals are of %s.\n", ESTIMAND);
     } else if (m->use == PV_ESTIMATE_EFFICIENT) {
-        printf("  Coefficients and intervals take the linear model for right (--weighting auto does not).\n");
+        printf("  Coefficients and intervals take the linear model for right (--infer robust does not).\n");
     }
     print_test(m);
 }

@@ -118,9 +118,8 @@ void pv__check_weighting(pv_diagnosis *found, const pv_classifier *c) {
             pv__check_fail(found, check,
                            "The linear model is too simple, and the estimates and intervals take it for right: give "
                            "columns their squares or logarithms (the report of eval shows where)%s, or fit with "
-                           "%s.",
-                           c->stratified ? ", let the strata be features" : "",
-                           c->posterior ? "`infer=robust`" : "`weighting=auto` or `infer=robust`");
+                           "`infer=robust`.",
+                           c->stratified ? ", let the strata be features" : "");
         if (!check->ok)
             pv__format(check->warning, sizeof check->warning, "%s %s", check->text, check->remedy);
     }

@@ -54,11 +54,11 @@ static int read_truths(cli_call *call, const char *text, bool *wanted) {
             if (strlen(robust_truth_name[t]) == length && strncmp(at, robust_truth_name[t], length) == 0)
                 found = t;
         if (found < 0 || wanted[found])
-            return cli_error(
-                call, PV_ERR_USAGE, NULL,
-                "--truths %s: all, or right, square-0.15, square-0.3, log-normal, interaction, stratum, each at "
-                "most once, separated by commas",
-                text);
+            return cli_error(call, PV_ERR_USAGE, NULL,
+                             "--truths %s: all, or right, square-0.15, square-0.3, log-normal, interaction, stratum, "
+                             "explained, each at "
+                             "most once, separated by commas",
+                             text);
         wanted[found] = true;
         at += length;
         if (!*at)

@@ -13,7 +13,8 @@
     X(SQUARE30, "square-0.3", "0.8 x1 - 0.5 x2 + 0.3 x1^2")                                                            \
     X(LOGNORMAL, "log-normal", "0.8 log x1 - 0.5 x2, log x1 normal")                                                   \
     X(INTERACTION, "interaction", "0.8 x1 - 0.5 x2 + 0.6 x1 x2")                                                       \
-    X(STRATUM, "stratum", "0.8 x1 - 0.5 x2 + s, s left out; x1 higher by 0.5 where s = 1, which 0.3 are")
+    X(STRATUM, "stratum", "0.8 x1 - 0.5 x2 + s, s left out; x1 higher by 0.5 where s = 1, which 0.3 are")              \
+    X(EXPLAINED, "explained", "0.8 x1 - 0.5 x2, the same strata, which differ by x1 alone")
 typedef enum robust_truth {
 #define ROBUST_TRUTH_ENUM(name, word, text) ROBUST_##name,
     ROBUST_TRUTH_LIST(ROBUST_TRUTH_ENUM)

@@ -8,6 +8,10 @@
 
 static const double SHARE = 0.3, HIGHER = 0.5; /* of the stratum s = 1, and what x1 is higher by there */
 
+static bool robust_has_strata(robust_truth truth) {
+    return truth == ROBUST_STRATUM || truth == ROBUST_EXPLAINED;
+}
+
 /* z1 and z2 are standard normal. */
 static double log_odds(robust_truth truth, int s, const double *z) {
     double linear = 0.8 * z[0] - 0.5 * z[1];
@@ -20,6 +24,8 @@ static double log_odds(robust_truth truth, int s, const double *z) {
         return linear + 0.6 * z[0] * z[1];
     case ROBUST_STRATUM:
         return linear + (0.8 * HIGHER + 1) * s;
+    case ROBUST_EXPLAINED:
+        return linear + 0.8 * HIGHER * s;
     case ROBUST_RIGHT:
     case ROBUST_LOGNORMAL:
     case ROBUST_TRUTHS:
@@ -30,11 +36,11 @@ static double log_odds(robust_truth truth, int s, const double *z) {
 
 /* The column x1 as the model sees it. */
 static double shown(robust_truth truth, int s, double z) {
-    return truth == ROBUST_LOGNORMAL ? exp(z) : z + (truth == ROBUST_STRATUM ? HIGHER * s : 0);
+    return truth == ROBUST_LOGNORMAL ? exp(z) : z + (robust_has_strata(truth) ? HIGHER * s : 0);
 }
 
 static double share_of(robust_truth truth, int s) {
-    return truth == ROBUST_STRATUM ? s ? SHARE : 1 - SHARE : !s;
+    return robust_has_strata(truth) ? s ? SHARE : 1 - SHARE : !s;
 }
 
 /* ---- means over the population, by the trapezium rule in z1 and z2 ----------------------------------------------- */
@@ -128,7 +134,7 @@ typedef struct sample {
 
 /* People come until every group, a label or a label of a stratum, is full; those of a full group are sent home. */
 static void draw_sample(const robust_population *p, uint64_t seed, uint64_t index, const sample *to) {
-    bool strata = p->truth == ROBUST_STRATUM;
+    bool strata = robust_has_strata(p->truth);
     pv_rng rng = pv_rng_stream(seed, PV_STREAM_STUDY_PEOPLE, index);
     size_t left[2][2], n = 0;
     for (int y = 0; y < 2; y++) {
@@ -235,7 +241,7 @@ static pv_status judge(pv_ctx *ctx, const robust_population *p, const pv_classif
 
 static pv_status fit_sample(pv_ctx *ctx, const robust_population *p, const pv_table *table, robust_outcome *out) {
     char features[8 * ROBUST_COLUMNS] = "x1", stated[40] = "1=";
-    bool strata = p->truth == ROBUST_STRATUM;
+    bool strata = robust_has_strata(p->truth);
     for (int j = 2; j <= p->columns; j++)
         snprintf(features + strlen(features), sizeof features - strlen(features), ",x%d", j);
     pv_roles roles = {.target = "y", .positive = "1", .features = features, .strata = strata ? "s" : NULL};

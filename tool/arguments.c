@@ -278,9 +278,9 @@ static int take_option(cli_call *call, int argc, char **argv, int *at) {
         bare[length] = '\0';
         code = unknown_option(call, bare, &meant);
         free(bare);
-        if (!meant)
+        option = find_option(call->command, meant ? meant : "", meant ? strlen(meant) : 0);
+        if (!option.row)
             return code;
-        option = find_option(call->command, meant, strlen(meant));
         call->remedied++;
     }
     if (!value && option.row->type != PV_OPTION_FLAG && *at + 1 < argc &&

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._frames import one_positive
-from ._judge import Evaluation, evaluate
+from ._judge import Evaluation, evaluate, own
 from ._types import Label, Rows
 
 if TYPE_CHECKING:
@@ -107,10 +107,10 @@ class _CurveDisplay:
         given.setdefault("classes", estimator.classes_)
         proba = estimator.predict_proba(X)
         if "prevalence" not in given:
-            given["prevalence"] = getattr(estimator, "prevalence_", None)
+            given["prevalence"] = own(estimator, "prevalence_")
         positive = one_positive(given.pop("positive", None), pos_label)
         if positive is None and len(estimator.classes_) == 2:
-            positive = getattr(estimator, "positive_", None)
+            positive = own(estimator, "positive_")
         made = evaluate(y, proba, level=level, **{"bootstrap": 0, **given, "positive": positive})
         return cls(made, name or type(estimator).__name__).plot(ax=ax, **line)
 

@@ -11,6 +11,7 @@ from ._c import lib
 from ._compat import check_is_fitted
 from ._context import Context
 from ._errors import InputError, in_python
+from ._frames import label_text
 from ._html import table
 from ._judge import frame
 from ._model import Model
@@ -47,7 +48,14 @@ class Found:
 
     @property
     def prevalence_(self) -> Doubles:
-        """Of the population, by class; that of the design where none was stated."""
+        """Of the population that it predicts for, by class; that of the design where none was stated; an inferred one as of the
+        last prediction."""
+        found = self._population_shares()
+        if found is None and "inferred_" not in self.__dict__:
+            raise AttributeError("the prevalence is inferred by a prediction, and there was none yet")
+        return self.inferred_.value if found is None else found
+
+    def _stated_shares(self):
         found = self._shares("prevalence")
         return self._shares("design") if found is None else found
 
@@ -172,7 +180,8 @@ class Found:
         """A model that was not fitted to arrays: its labels and columns are as its file has them."""
         self._model = model
         plain = [plain_label(label) for label in model.labels]
-        self.classes_ = np.unique(plain if len({type(label) for label in plain}) == 1 else model.labels)
+        written_so = len({type(label) for label in plain}) == 1 and [label_text(label) for label in plain] == list(model.labels)
+        self.classes_ = np.unique(plain if written_so else model.labels)
         names = [
             lib.pv_classifier_column(model.handle, i, None).decode()
             for i in range(lib.pv_classifier_columns(model.handle))

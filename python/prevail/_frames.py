@@ -2,6 +2,7 @@
 
 import collections
 import ctypes
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -91,6 +92,17 @@ def one_positive(positive, pos_label):
     if pos_label is None or positive is None or label_text(positive) == label_text(pos_label):
         return pos_label if positive is None else positive
     raise InputError(f"`positive` is {positive!r} and `pos_label` is {pos_label!r}: give one of them", "usage")
+
+
+def by_label(values, labels):
+    """A Series of pandas that names labels or strata as a mapping; one without names of its own is a sequence, and anything else stays."""
+    if not (hasattr(values, "index") and hasattr(values, "items")) or hasattr(values, "columns") or isinstance(values, Mapping):
+        return values
+    names = [label_text(name) for name in values.index]
+    if len(set(names)) < len(names):
+        raise InputError(f"its index names {listed(names)}, some of them twice: give each once", "input")
+    plain = names == [str(i) for i in range(len(names))]
+    return values if plain and not set(names) <= set(map(label_text, labels)) else dict(values.items())
 
 
 # ---- frames ---------------------------------------------------------------------------------------------------------
@@ -239,8 +251,8 @@ class Table:
             self._add_objects(name, np.asarray(column, dtype=object), mask)
 
     def _add_dates(self, name, column):
-        """Days since 1970-01-01, as of a CSV file."""
-        values = np.asarray(getattr(column, "dt", column).tz_localize(None) if getattr(column.dtype, "tz", None) else column)
+        """Days since 1970-01-01, as of a CSV file; the same instant is the same number in every time zone."""
+        values = np.asarray(column.dt.tz_convert("UTC").dt.tz_localize(None) if getattr(column.dtype, "tz", None) else column)
         days = values.astype("datetime64[ns]").astype(np.int64) / 86_400e9
         self.add_numbers(name, days, np.isnat(values))
 

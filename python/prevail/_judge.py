@@ -17,6 +17,7 @@ from . import _c
 from ._c import lib
 from ._compat import check_order
 from ._context import Context, brief
+from ._design import fitted_last
 from ._errors import InputError
 from ._frames import encode, is_guess, label_text, label_texts, listed, one_positive
 from ._html import table
@@ -528,6 +529,12 @@ def _at_thresholds(made, thresholds):
 _LOSSES = {"nell", "brier", "ece", "nell_upper", "holdout_nll"}  # the smaller the better
 
 
+def own(estimator, name):
+    """What an estimator of this package, or one at the end of pipelines and searches, says itself; None of any other. An inferred
+    prevalence is that of the last prediction: predict first."""
+    return getattr(fitted_last(estimator), name, None)
+
+
 class Scorer:
     """Scores an estimator's probabilities, stated for a population: for `cross_val_score` and `GridSearchCV`.
 
@@ -537,7 +544,7 @@ class Scorer:
         A metric of `evaluate`; those of which less is better are negated.
     prevalence : float, mapping, sequence or str, optional
         Of the population that the probabilities are for. Default: the estimator's own, where it is one of this
-        package's; else unknown.
+        package's, at the end of a pipeline or not; else unknown.
     stated_for : optional
         As for `evaluate`; default: the population.
     positive, pos_label : label, optional
@@ -568,16 +575,13 @@ class Scorer:
         self.metric, self.prevalence, self.stated_for, self.positive = metric, prevalence, stated_for, one_positive(positive, pos_label)
 
     def __call__(self, estimator: Any, X: Rows, y: Rows, sample_weight: Rows | None = None) -> float:
-        prevalence = self.prevalence
-        if prevalence is None:
-            prevalence = getattr(estimator, "prevalence_", None)
-        positive = self.positive
+        proba, positive = estimator.predict_proba(X), self.positive
         if positive is None:
-            positive = getattr(estimator, "positive_", None) if len(estimator.classes_) == 2 else None
+            positive = own(estimator, "positive_") if len(estimator.classes_) == 2 else None
         made = evaluate(
             y,
-            estimator.predict_proba(X),
-            prevalence=prevalence,
+            proba,
+            prevalence=own(estimator, "prevalence_") if self.prevalence is None else self.prevalence,
             stated_for=self.stated_for,
             classes=estimator.classes_,
             positive=positive,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ._errors import InputError, PrevailWarning
-from ._frames import encode, is_guess, label_text, label_texts, listed, positive_index, texts
+from ._frames import by_label, encode, is_guess, label_text, label_texts, listed, positive_index, texts
 
 
 def classes_and_codes(y, classes=None):
@@ -65,7 +65,7 @@ def prevalence_text(prevalence, classes, positive=None, option="prevalence"):
     """A prevalence as the command's options have it; None stays None.
 
     A number is that of the positive class of two; a sequence has one number for each of the classes, in their order; a
-    mapping has them by label; a text is the library's own form, an interval such as "0.005-0.02" among others.
+    mapping, or a Series of pandas, has them by label; a text is the library's own form, an interval such as "0.005-0.02" among others.
     """
     if prevalence is None:
         return None
@@ -74,6 +74,7 @@ def prevalence_text(prevalence, classes, positive=None, option="prevalence"):
             _of_which(option, prevalence, classes, positive)
         return prevalence
     labels = label_texts(classes)
+    prevalence = by_label(prevalence, classes)
     if isinstance(prevalence, Mapping):
         given = {label_text(label): float(share) for label, share in prevalence.items()}
         unknown = [label for label in given if label not in labels]

@@ -10,7 +10,7 @@ import numpy as np
 from ._c import lib
 from ._context import Context
 from ._errors import InputError, in_python
-from ._frames import encode, label_text, positive_index
+from ._frames import by_label, encode, label_text, positive_index
 from ._labels import prevalence_text
 
 # Parameters that are no options of a fit.
@@ -94,6 +94,7 @@ def source_settings_of(ctx, chosen, defaults, target, weights, files):
     settings = ctx.new("pv_fit_settings_new", free="pv_settings_free")
     chosen = {**chosen, "target": target, "weights": weights}
     prevalence = chosen["prevalence"]
+    prevalence = by_label(prevalence, getattr(prevalence, "index", ()))
     if isinstance(prevalence, (list, tuple, np.ndarray)):
         raise InputError("`prevalence`: give a number, or a mapping by label; the order of the labels is not known yet", "usage")
     if isinstance(prevalence, Mapping):

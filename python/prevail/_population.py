@@ -15,7 +15,7 @@ from . import _c
 from ._c import lib
 from ._context import Context, _outside
 from ._errors import InputError, PrevailWarning
-from ._frames import encode, label_text, label_texts, listed, positive_index, texts
+from ._frames import by_label, encode, label_text, label_texts, listed, positive_index, texts
 from ._html import table
 from ._labels import classes_and_codes, missing_prevalence, prevalence_text, shares
 from ._model import array
@@ -97,6 +97,20 @@ def columns_of(proba):
     return None if columns is None or len(columns) < 2 else np.asarray(list(columns))
 
 
+def check_columns(proba, classes):
+    """Rejects a data frame whose columns are the classes in another order: which of the two is meant?"""
+    named = columns_of(proba)
+    if named is None:
+        return
+    names, labels = [label_text(name) for name in named.tolist()], label_texts(classes)
+    if names != labels and sorted(names) == sorted(labels):
+        raise InputError(
+            f"the columns of the probabilities are {listed(names)}, and `classes` says {listed(labels)}: leave `classes` out, as the "
+            "columns name the labels",
+            "input",
+        )
+
+
 def _has_parts(value):
     """Whether it cannot be the share of one label."""
     return isinstance(value, Mapping) or np.ndim(value) > 0
@@ -114,6 +128,8 @@ class Probabilities:
     def __init__(self, ctx, proba, classes=None, positive=None, y=None, sample_weight=None):
         if classes is None:
             classes = columns_of(proba)
+        else:
+            check_columns(proba, classes)
         proba = np.asarray(proba)
         if proba.dtype.kind not in "biuf" or proba.ndim not in (1, 2) or proba.size == 0:
             raise InputError(
@@ -192,6 +208,7 @@ class Probabilities:
 
     def by_stratum(self, option, given):
         """Prevalences [strata][classes] in the library's order: from a mapping of strata, or one for all."""
+        given = by_label(given, self.strata.tolist())
         if not isinstance(given, Mapping) or not any(s in given for s in self.strata.tolist()):
             if option == "to":
                 raise InputError(
@@ -504,7 +521,7 @@ def _costs(costs, classes):
     labels = label_texts(classes)
     if isinstance(costs, Mapping):
         actions = list(costs)
-        rows = [costs[action] for action in actions]
+        rows = [by_label(costs[action], labels) for action in actions]
     elif hasattr(costs, "iterrows"):
         actions = list(costs.index)
         rows = [dict(row) for _, row in costs.iterrows()]

@@ -64,7 +64,7 @@ class Predicting(FrameOutput):
         self._fitted()
         population = getattr(self, "population_", None)
         if population is None or (isinstance(population, str) and population in ("true", "design")):
-            return self.design_ if population == "design" else self.prevalence_
+            return self.design_ if population == "design" else self._stated_shares()
         if population == "unknown":
             return None
         if isinstance(population, str):
@@ -167,6 +167,7 @@ class Predicting(FrameOutput):
         """The same classifier, whose predictions are for another population by default; see `predict_proba`."""
         self._fitted()
         made = copy.copy(self)
+        made.__dict__.pop("inferred_", None)
         made.population_ = population
         made._population_text(None)
         return made

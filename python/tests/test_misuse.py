@@ -291,7 +291,7 @@ def test_one_number_needs_a_label():
     for model in (prevail.PrevalenceClassifier(0.07, positive="low"), prevail.PrevalenceClassifier({"low": 0.07, "normal": 0.93})):
         np.testing.assert_allclose(model.fit(X, words).predict_proba(X)[:, 0], wanted, rtol=1e-6)
     model = prevail.PrevalenceClassifier(0.07, positive="low").fit(X, words)
-    np.testing.assert_allclose(model.for_population(0.2).prevalence_, model.prevalence_)
+    np.testing.assert_allclose(model.for_population(0.2).prevalence_, [0.2, 0.8])
     assert model.predict_proba(X, population=0.2)[:, 0].mean() > model.predict_proba(X)[:, 0].mean()
     assert prevail.evaluate(words, proba[:, 0], positive="low", bootstrap=0).auc.value > 0.5
     assert prevail.adjust(proba[:, 0], from_=0.5, to=0.07, classes=["low", "normal"])[0] < proba[0, 0]  # both of the column's label

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names in a list A,B,C; freed by the caller with free, text and all. */
-static char **split(const char *list, size_t *count) {
+char **cli_names(const char *list, size_t *count) {
     size_t length = strlen(list), commas = 0;
     for (const char *c = list; *c; c++)
         commas += *c == ',';
@@ -33,7 +32,7 @@ int cli_ensemble_add(cli_call *call, const char *list, const pv_ensemble_rows *r
     if (!list)
         return CLI_OK;
     size_t count;
-    char **names = split(list, &count);
+    char **names = cli_names(list, &count);
     int code = CLI_OK;
     for (size_t i = 0; i < count && code == CLI_OK; i++)
         code = *names[i]
@@ -46,7 +45,7 @@ int cli_ensemble_add(cli_call *call, const char *list, const pv_ensemble_rows *r
 json_t *cli_json_ensemble(const char *list) {
     json_t *array = cli_json_array();
     size_t count = 0;
-    char **names = list ? split(list, &count) : NULL;
+    char **names = list ? cli_names(list, &count) : NULL;
     for (size_t i = 0; i < count; i++)
         cli_json_append(array, cli_json_text(names[i]));
     free(names);

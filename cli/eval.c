@@ -27,6 +27,9 @@ static const pv_option option_table[] = {
      "--binarise is different: it learns two labels, each image by the mean of its votes; such a model is judged "
      "without this.)"},
     CLI_OPTION_ENSEMBLE(eval_options, ensemble),
+    {"compare", PV_OPTION_TEXT, offsetof(eval_options, compare), NULL, 0, 0, NULL, "FILE,...",
+     "Further models, or with --probs further files of probabilities (of prevail cv -o, say), judged on the same rows. "
+     "Adds by how much each metric of theirs differs, with intervals of the paired difference."},
     {"weights", PV_OPTION_TEXT, offsetof(eval_options, weights), NULL, 0, 0, NULL, "COL",
      "A column of counts or weights, one non-negative number per row. A row of weight v counts as v rows, in intervals "
      "too."},
@@ -140,7 +143,9 @@ static int check_call(cli_call *call, const eval_options *options) {
     if (options->training && (options->probs || !report_wanted(&options->report)))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--training belongs to the report of a model: give --report FILE, and no --probs");
-    code = eval_importance_check(call, options);
+    code = eval_compare_check(call, options);
+    if (code == CLI_OK)
+        code = eval_importance_check(call, options);
     return code == CLI_OK ? report_check(call, &options->report) : code;
 }
 
@@ -180,6 +185,7 @@ static int run(cli_call *call) {
     eval_curves curves = {0};
     call->collect = options->running.json;
     int code = check_call(call, options);
+    inputs.name = options->probs ? options->probs : call->argument[0];
     if (code == CLI_OK)
         code = eval_judge(call, options, &inputs);
     if (code == CLI_OK && eval_is_training(&inputs))
@@ -191,6 +197,8 @@ static int run(cli_call *call) {
         pv_status status = draw_curves(call, options, inputs.judged, &curves);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     }
+    if (code == CLI_OK)
+        code = eval_compare_find(call, options, &inputs);
     if (code == CLI_OK)
         code = eval_decision_find(call, options, &inputs);
     if (code == CLI_OK)
@@ -237,6 +245,7 @@ static const cli_common common[] = {
     {NULL, "missing", "Rows with missing cells."},
     {NULL, "probs", "Judge the probabilities in this CSV file, whatever made them."},
     {NULL, "columns", "The columns with those probabilities."},
+    {NULL, "compare", "Other models on the same rows: paired differences."},
     {"Population", "population", "The population the probabilities are to hold for: true, known:P, unknown or design."},
     {NULL, "stated-for", "The population whose metrics are shown: the rows as they are, or another."},
     {NULL, "from", NULL},
@@ -262,6 +271,8 @@ static const cli_example examples[] = {
      "The mean of three models of readers' grades, judged as benign (below 3) against malignant (above)."},
     {"prevail eval study.model holdout.csv --costs fp=1,fn=50 --stated-for population",
      "Sensitivity, predictive values and mean cost of the decision that costs call for, in the population."},
+    {"prevail eval one.model holdout.csv --compare two.model",
+     "By how much the second model's metrics differ from the first's, with paired intervals."},
     {"prevail eval --probs scores.csv --columns 1=score --target cancer --from 0.5",
      "Probabilities that another model made for a balanced sample."},
     {NULL, NULL}};
@@ -270,6 +281,7 @@ static const cli_hint hints[] = {{"prevalence", "stated-for", NULL}, {NULL, NULL
 
 const cli_command cli_eval = {
     .name = "eval",
+    .more = "--compare FILE,... judges further models on the same rows",
     .summary = "metrics and curves of predictions on labelled data",
     .usage = "MODEL DATA | --probs FILE [--target COL] [--population NAME] [--stated-for P] [--curves DIR] [options]",
     .text =
@@ -297,6 +309,7 @@ const cli_command cli_eval = {
         "target_prevalence and what else prevail predict --json has for it (--population unknown), positive, interval, "
         "bootstrap (replicates), seed, decision (with --threshold or --costs: "
         "thresholds, a list of {threshold, action, rates}, cost and cost_for_all, each {value, lo, hi}; else null), "
+        "compared (with --compare a list of {name, metrics, differences}, both as metrics), "
         "curves (with --curves -; name: {column: "
         "values}), importance (with "
         "--importance: "

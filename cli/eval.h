@@ -18,6 +18,7 @@ typedef struct eval_options {
     const char *votes;
     const char *binarise; /* the middle grade */
     const char *ensemble;
+    const char *compare;
     const char *weights;
     int missing; /* pv_missing */
     int unseen;  /* pv_unseen */
@@ -46,8 +47,15 @@ typedef struct eval_decision {
     pv_rate *alone;  /* [actions], with costs, of each action for everyone */
 } eval_decision;
 
+/* How another model differs from the first on the same rows. */
+typedef struct eval_compared {
+    char *name;
+    pv_assessment found, difference; /* its own, and that minus the first's */
+} eval_compared;
+
 /* What is judged, whether a model or a file of probabilities gave it. Owned. */
 typedef struct eval_inputs {
+    const char *name;          /* of the model's file, or of the probabilities. Borrowed */
     pv_classifier *classifier; /* NULL: --probs */
     pv_table *table;
     pv_dataset *data;
@@ -60,6 +68,8 @@ typedef struct eval_inputs {
     pv_importance *importance; /* NULL: not asked for */
     pv_costs *costs;           /* NULL: none; the positive label last */
     eval_decision decision;
+    eval_compared *compared; /* [others] */
+    size_t others;
 } eval_inputs;
 
 static inline const pv_dataset *eval_data(const eval_inputs *inputs) {
@@ -80,7 +90,7 @@ static inline char *const *eval_labels(const eval_inputs *inputs) {
 
 /* ---- eval_inputs.c ----------------------------------------------------------------------------------------------- */
 
-/* Reads, predicts in the population asked for, judges; the caller clears, whatever the exit code. */
+/* Reads inputs->name, predicts in the population asked for, judges; the caller clears, whatever the exit code. */
 int eval_judge(cli_call *call, const eval_options *options, eval_inputs *inputs);
 void eval_clear(cli_call *call, eval_inputs *inputs);
 
@@ -90,6 +100,7 @@ typedef struct eval_curves {
     pv_curve curve[PV_CURVES];
 } eval_curves;
 
+void eval_print_metric(const pv_metric_row *row, int classes, const pv_assessment *found); /* no line break */
 void eval_print_json(const cli_call *call, const eval_options *options, const eval_inputs *inputs,
                      const eval_curves *curves); /* curves NULL: none */
 void eval_print_table(const cli_call *call, const eval_options *options, const eval_inputs *inputs);
@@ -103,6 +114,15 @@ int eval_decision_find(cli_call *call, const eval_options *options, eval_inputs 
 void eval_decision_print(const eval_inputs *inputs);   /* nothing where there is none */
 json_t *eval_decision_json(const eval_inputs *inputs); /* null there */
 void eval_decision_clear(cli_call *call, eval_inputs *inputs);
+
+/* ---- eval_compare.c ---------------------------------------------------------------------------------------------- */
+
+int eval_compare_check(cli_call *call, const eval_options *options);
+/* Judges the models, or files of probabilities, of --compare on the same rows; nothing where none were named. */
+int eval_compare_find(cli_call *call, const eval_options *options, eval_inputs *inputs);
+void eval_compare_print(const eval_options *options, const eval_inputs *inputs); /* nothing where there are none */
+json_t *eval_compare_json(const eval_inputs *inputs);                            /* a list, empty there */
+void eval_compare_clear(cli_call *call, eval_inputs *inputs);
 
 /* ---- eval_importance.c ------------------------------------------------------------------------------------------- */
 

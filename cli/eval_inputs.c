@@ -70,7 +70,7 @@ static int predict(cli_call *call, const eval_options *options, eval_inputs *inp
 static int read_model(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     pv_roles roles = {
         .target = options->target, .weights = options->weights, .missing = options->missing, .unseen = options->unseen};
-    pv_status status = pv_classifier_load(call->ctx, call->argument[0], &inputs->classifier);
+    pv_status status = pv_classifier_load(call->ctx, inputs->name, &inputs->classifier);
     if (status != PV_OK)
         return cli_fail(call, status);
     const pv_classifier *classifier = inputs->classifier;
@@ -140,7 +140,7 @@ static int read_probs(cli_call *call, const eval_options *options, eval_inputs *
                                 .positive = options->positive,
                                 .drop_missing = options->missing == PV_MISSING_DROP};
     inputs->votes = options->votes;
-    pv_status status = pv_probs_read(call->ctx, options->probs, &reading, &inputs->probs);
+    pv_status status = pv_probs_read(call->ctx, inputs->name, &reading, &inputs->probs);
     return status == PV_OK ? move_probs(call, options, inputs) : cli_fail(call, status);
 }
 
@@ -155,7 +155,8 @@ static pv_status judge(cli_call *call, const eval_options *options, eval_inputs 
                                   .positive = options->positive,
                                   .bootstrap = cli_given(call, "bootstrap") ? options->bootstrap : -1,
                                   .level = options->interval,
-                                  .seed = options->seed};
+                                  .seed = options->seed,
+                                  .keep = options->compare != NULL};
     pv_status status = PV_OK;
     if (inputs->votes)
         status = pv_dataset_votes(call->ctx, table, inputs->votes, labels, inputs->said->classes,
@@ -173,6 +174,7 @@ int eval_judge(cli_call *call, const eval_options *options, eval_inputs *inputs)
 
 void eval_clear(cli_call *call, eval_inputs *inputs) {
     eval_decision_clear(call, inputs);
+    eval_compare_clear(call, inputs);
     pv_importance_free(call->ctx, inputs->importance);
     pv_judgement_free(call->ctx, inputs->judged);
     pv_population_free(call->ctx, inputs->population);

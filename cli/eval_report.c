@@ -15,18 +15,6 @@
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static json_t *json_metrics(const pv_assessment *found) {
-    json_t *metrics = cli_json_object();
-    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
-        json_t *entry = cli_json_object();
-        cli_json_set(entry, "value", cli_json_real(pv_metric_get(&found->value, row)));
-        cli_json_set(entry, "lo", cli_json_real(pv_metric_get(&found->lo, row)));
-        cli_json_set(entry, "hi", cli_json_real(pv_metric_get(&found->hi, row)));
-        cli_json_set(metrics, row->name, entry);
-    }
-    return metrics;
-}
-
 /* {name: {column: [values]}} */
 static json_t *json_curves(const eval_curves *curves) {
     json_t *all = cli_json_object();
@@ -52,7 +40,7 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
                      const eval_curves *curves) {
     const pv_judgement *j = inputs->judged;
     json_t *object = cli_json_object();
-    cli_json_set(object, "metrics", json_metrics(&j->found));
+    cli_json_set(object, "metrics", cli_json_assessment(&j->found));
     cli_json_set(object, "rows", json_integer((json_int_t)j->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)j->dropped));
     cli_json_set(object, "training_rows", json_boolean(eval_is_training(inputs)));
@@ -71,6 +59,7 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
     cli_json_set(object, "decision", eval_decision_json(inputs));
     if (curves)
         cli_json_set(object, "curves", json_curves(curves));
+    cli_json_set(object, "compared", eval_compare_json(inputs));
     cli_json_set(object, "importance", eval_importance_json(inputs));
     cli_json_set(object, "model", options->probs ? json_null() : cli_json_text(call->argument[0]));
     cli_json_set(object, "ensemble", cli_json_ensemble(options->ensemble));
@@ -123,6 +112,13 @@ static void print_wrapped(const char *text) {
     }
 }
 
+void eval_print_metric(const pv_metric_row *row, int classes, const pv_assessment *found) {
+    char value[32], lo[32], hi[32], name[32];
+    snprintf(name, sizeof name, "%s%s", row->name, pv_metric_depends(row, classes) ? "*" : "");
+    printf("  %-18s %10s %10s %10s", name, shown(pv_metric_get(&found->value, row), value, sizeof value),
+           shown(pv_metric_get(&found->lo, row), lo, sizeof lo), shown(pv_metric_get(&found->hi, row), hi, sizeof hi));
+}
+
 void eval_print_table(const cli_call *call, const eval_options *options, const eval_inputs *inputs) {
     const pv_judgement *j = inputs->judged;
     const pv_assessment *found = &j->found;
@@ -139,16 +135,14 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
         cli_print_elsewhere(j->labels[j->positive], j->observed[j->positive], j->prevalence[j->positive]);
     printf("  %-18s %10s %10s %10s\n", "", "value", "lo", "hi");
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
-        char value[32], lo[32], hi[32], name[32];
         if (j->classes < row->least)
             continue;
-        snprintf(name, sizeof name, "%s%s", row->name, pv_metric_depends(row, j->classes) ? "*" : "");
-        printf("  %-18s %10s %10s %10s  ", name, shown(pv_metric_get(&found->value, row), value, sizeof value),
-               shown(pv_metric_get(&found->lo, row), lo, sizeof lo),
-               shown(pv_metric_get(&found->hi, row), hi, sizeof hi));
+        eval_print_metric(row, j->classes, found);
+        fputs("  ", stdout);
         print_wrapped(row->text);
     }
     print_footer(options, j);
+    eval_compare_print(options, inputs);
     eval_decision_print(inputs);
     cli_print_judged_strata(j);
     eval_importance_print(inputs);

@@ -258,6 +258,21 @@ static int sweep(cli_call *call, sweep_work *w, bool *trouble) {
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
+/* Differences to the first row that is stated for the same population, paired by the rows judged. */
+static int compare(cli_call *call, sweep_work *w) {
+    for (size_t i = 0; i < w->n_rows; i++) {
+        bool comparable = false;
+        sweep_row *r = &w->rows[i];
+        for (r->first = 0; r->first < i && !comparable; r->first += !comparable) {
+            pv_status status = pv_validation_compare(call->ctx, w->rows[r->first].v, r->v, -1,
+                                                     (uint64_t)w->options->fit.seed, &r->difference, &comparable);
+            if (status != PV_OK)
+                return cli_fail(call, status);
+        }
+    }
+    return CLI_OK;
+}
+
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static void note_dropped(cli_call *call, const sweep_work *w) {
@@ -308,6 +323,8 @@ static int run(cli_call *call) {
         code = cli_checkpoint_start(call, &options->checkpoint);
     if (code == CLI_OK)
         code = sweep(call, &w, &trouble);
+    if (code == CLI_OK)
+        code = compare(call, &w);
     if (code == CLI_OK && options->output)
         code = sweep_write_csv(call, &w);
     if (code == CLI_OK && report_wanted(&options->report))

@@ -30,6 +30,8 @@ typedef struct sweep_row {
     pv_loss loss;
     const char *prevalence; /* as given; "mixture" */
     pv_validation *v;
+    size_t first;             /* the row that it is compared with: the first stated for the same population */
+    pv_assessment difference; /* what its metrics have more than that row's; none of the first itself */
 } sweep_row;
 
 typedef struct sweep_work {

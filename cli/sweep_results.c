@@ -5,6 +5,7 @@
 
 #include "cli/report_sections.h"
 #include "cli/sweep.h"
+#include "cli/classifier.h"
 #include "cli/validation.h"
 #include "tool/json.h"
 
@@ -26,6 +27,8 @@ void sweep_print_json(cli_call *call, const sweep_work *w) {
         cli_json_set(entry, "population_prevalence", cli_json_by_label(labels, classes, r->v->population));
         cli_json_set(entry, "stated_for", cli_json_by_label(labels, classes, r->v->stated ? r->v->stated : observed));
         cli_json_set(entry, "metrics", cli_json_validation(r->v));
+        cli_json_set(entry, "compared_with", r->first < i ? json_integer((json_int_t)r->first) : json_null());
+        cli_json_set(entry, "differences", r->first < i ? cli_json_assessment(&r->difference) : json_null());
         cli_json_append(results, entry);
         seconds += r->v->seconds;
     }
@@ -86,6 +89,42 @@ static void print_footer(const sweep_work *w) {
     free(each);
 }
 
+/* value (lo to hi) */
+static void print_difference(const pv_assessment *difference, const char *name) {
+    for (const pv_metric_row *m = pv_metric_table; m->name; m++)
+        if (strcmp(m->name, name) == 0) {
+            char text[3][16];
+            const pv_metrics *of[] = {&difference->value, &difference->lo, &difference->hi};
+            for (int i = 0; i < 3; i++)
+                cli_metric_text(pv_metric_get(of[i], m), text[i], sizeof text[i]);
+            printf("  %9s %10s %10s", text[0], text[1], text[2]);
+        }
+}
+
+static void print_differences(const sweep_work *w, int width) {
+    static const char *const shown[] = {"nell", "brier", "auc"};
+    enum { SHOWN = sizeof shown / sizeof *shown };
+    bool any = false;
+    for (size_t i = 0; i < w->n_rows; i++)
+        any = any || w->rows[i].first < i;
+    if (!any)
+        return;
+    printf("\n  Differences on the same rows, with %g %% intervals:\n  %-5s  %-*s", 100 * CLI_LEVEL, "loss", width,
+           "prevalence");
+    for (size_t m = 0; m < SHOWN; m++)
+        printf("  %9s %10s %10s", shown[m], "lo", "hi");
+    printf("  from\n");
+    for (size_t i = 0; i < w->n_rows; i++) {
+        const sweep_row *r = &w->rows[i], *first = &w->rows[r->first];
+        if (first == r)
+            continue;
+        printf("  %-5s  %-*s", pv_loss_name(r->loss), width, r->prevalence);
+        for (size_t m = 0; m < SHOWN; m++)
+            print_difference(&r->difference, shown[m]);
+        printf("  %s at %s\n", pv_loss_name(first->loss), first->prevalence);
+    }
+}
+
 void sweep_print_table(cli_call *call, const sweep_work *w) {
     static const char *const shown[] = {"nell", "information_gain", "brier", "calibration_ratio", "average_precision",
                                         "auc"};
@@ -120,6 +159,7 @@ void sweep_print_table(cli_call *call, const sweep_work *w) {
             print_metric(&pooled, shown[m]);
     }
     print_footer(w);
+    print_differences(w, width);
     for (size_t i = 0; i < call->warnings; i++)
         printf("%swarning: %s\n", i ? "" : "\n", call->warning[i]);
     if (options->output)

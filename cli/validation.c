@@ -135,3 +135,15 @@ bool cli_validation_warn(cli_call *call, const pv_validation *validation, const 
     warn_of_targets(call, validation, what);
     return trouble;
 }
+
+json_t *cli_json_assessment(const pv_assessment *found) {
+    json_t *metrics = cli_json_object();
+    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
+        json_t *entry = cli_json_object();
+        cli_json_set(entry, "value", cli_json_real(pv_metric_get(&found->value, row)));
+        cli_json_set(entry, "lo", cli_json_real(pv_metric_get(&found->lo, row)));
+        cli_json_set(entry, "hi", cli_json_real(pv_metric_get(&found->hi, row)));
+        cli_json_set(metrics, row->name, entry);
+    }
+    return metrics;
+}

@@ -11,6 +11,7 @@ const char *cli_metric_text(double value, char *text, size_t size);
 /* {name: {value, mean, sd, folds}}: pooled; over folds and repeats; how many of them define it; lo and hi of value
  * where there are intervals. */
 json_t *cli_json_validation(const pv_validation *validation);
+json_t *cli_json_assessment(const pv_assessment *found); /* {name: {value, lo, hi}} */
 /* Completes what the options say of an unknown prevalence; refuses what a validation cannot do. */
 int cli_validation_unknown(cli_call *call, const char *population, pv_unknown_options *unknown, double level,
                            int64_t seed);

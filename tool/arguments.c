@@ -162,8 +162,10 @@ static int check_arguments(cli_call *call, size_t count) {
     const cli_argument *arguments = call->command->arguments;
     size_t expected = argument_count(call->command);
     if (count > expected)
-        return cli_error(call, PV_ERR_USAGE, NULL, "unexpected argument %s; usage: %s %s %s", call->argument[expected],
-                         cli_program_here.name, call->command->name, call->command->usage);
+        return cli_error(call, PV_ERR_USAGE, NULL, "unexpected argument %s; %s%susage: %s %s %s",
+                         call->argument[expected], call->command->more ? call->command->more : "",
+                         call->command->more ? "; " : "", cli_program_here.name, call->command->name,
+                         call->command->usage);
     if (count < expected && !is_optional(&arguments[count]))
         return cli_error(call, PV_ERR_USAGE, NULL, "%s is missing; usage: %s %s %s", arguments[count].name,
                          cli_program_here.name, call->command->name, call->command->usage);

@@ -45,6 +45,7 @@ struct cli_command {
     const char *name;    /* "fit" */
     const char *summary; /* one line, no full stop */
     const char *usage;   /* what follows the program and the command */
+    const char *more;    /* what takes more arguments than there are, for a message; NULL: nothing */
     const char *text;    /* paragraphs, parted by \n; NAME\tTEXT is an entry of a list */
     const cli_argument *arguments;
     const cli_group *groups;    /* an option that two groups have is the first one's */

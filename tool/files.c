@@ -27,6 +27,7 @@ static const file_option options_with_files[] = {{"checkpoint", "FILE", OUTPUT},
                                                  {"curves", "DIR", CURVES},
                                                  {"data", "FILE", INPUT},
                                                  {"ensemble", "MODEL,...", INPUTS},
+                                                 {"compare", "FILE,...", INPUTS},
                                                  {"figures", "DIR", FIGURES},
                                                  {"holdout", "FILE", INPUT},
                                                  {"output", "DIR", OWN}, /* study_folder_take */

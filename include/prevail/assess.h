@@ -91,6 +91,7 @@ typedef struct pv_assess_options {
     int64_t bootstrap; /* replicates of the stratified bootstrap; 0: no intervals; -1: as many as are worth the time */
     double level;      /* of the intervals */
     uint64_t seed;
+    bool keep; /* rows are drawn one by one, however many, and the replicates kept, for pv_assessment_compare */
 } pv_assess_options;
 
 pv_assess_options pv_assess_options_default(void); /* no prevalence, the last, -1, 0.95, 1 */
@@ -106,9 +107,10 @@ typedef struct pv_ranking pv_ranking;
 
 typedef struct pv_assessment {
     pv_metrics value;
-    pv_metrics lo, hi;   /* of level; NaN where there is no interval */
-    int64_t replicates;  /* used */
-    pv_ranking *ranking; /* of the positive label against all others; pv_assessment_clear frees it */
+    pv_metrics lo, hi;     /* of level; NaN where there is no interval */
+    int64_t replicates;    /* used */
+    pv_ranking *ranking;   /* of the positive label against all others; pv_assessment_clear frees it */
+    pv_metrics *replicate; /* [replicates], where they were kept; NULL: they were not. Freed with it */
 } pv_assessment;
 
 /* The metrics with intervals, and the ranking for curves. One pass over the rows, and one sort (more than two classes:
@@ -122,6 +124,11 @@ typedef struct pv_assessment {
 PV_MUST_USE pv_status pv_assess_intervals(pv_ctx *ctx, const pv_targets *targets, const pv_judged *judged,
                                           const pv_assess_options *options, pv_assessment *assessment);
 void pv_assessment_clear(pv_ctx *ctx, pv_assessment *assessment);
+/* What found has more than first, of other predictions for the same rows, both kept and of one seed: replicates drew
+ * the same rows, so that the interval is of the paired difference. *difference is cleared like any other. Refused:
+ * other numbers of replicates. */
+PV_MUST_USE pv_status pv_assessment_compare(pv_ctx *ctx, const pv_assessment *first, const pv_assessment *found,
+                                            double level, pv_assessment *difference);
 
 /* Whether a metric changes with the prevalence of the population it is stated for. */
 bool pv_metric_depends(const pv_metric_row *row, int classes);

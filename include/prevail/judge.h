@@ -47,6 +47,7 @@ typedef struct pv_judge_options {
     int64_t bootstrap;    /* as in pv_assess_options */
     double level;
     int64_t seed;
+    bool keep; /* for pv_judgement_compare; not in the table */
 } pv_judge_options;
 
 pv_judge_options pv_judge_options_default(void); /* rows, as they are, the last; as pv_assess_options_default */
@@ -85,6 +86,7 @@ typedef struct pv_judgement {
     pv_assessment found; /* the metrics with intervals, and the ranking for pv_curve_make */
     int strata;          /* of the model, judged one by one; 0: it has none, or labels are soft or of two sides */
     pv_judged_stratum *stratum; /* [strata] */
+    uint64_t hash;              /* of the rows' labels and weights */
 } pv_judgement;
 
 /* Judges what was predicted for the rows of data, whose labels are the target, soft ones as well. said: of pv_predict
@@ -98,6 +100,11 @@ PV_MUST_USE pv_status pv_judge(pv_ctx *ctx, const pv_dataset *data, char *const 
 PV_MUST_USE pv_status pv_judge_in(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                   const char *population, const pv_judge_options *options, pv_judgement **judgement);
 void pv_judgement_free(pv_ctx *ctx, pv_judgement *judgement); /* NULL is fine */
+/* By how much each metric of other predictions for the same rows differs, theirs minus the first's, with paired
+ * intervals of this level. Both were judged with keep, of one seed. The caller clears *difference. Refused, where name
+ * is theirs in messages: other rows, labels, positive label or population that metrics are stated for. */
+PV_MUST_USE pv_status pv_judgement_compare(pv_ctx *ctx, const pv_judgement *first, const pv_judgement *other,
+                                           const char *name, double level, pv_assessment *difference);
 
 /* ---- judged predictions in a report --------------------------------------------------------------------------------
  * The sections from the answer in three sentences to the decision curve. Borrowed. */

@@ -87,6 +87,12 @@ PV_MUST_USE pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_vali
  * *judgement. */
 PV_MUST_USE pv_status pv_validation_judge(pv_ctx *ctx, const pv_validation *validation, char *const *labels,
                                           int64_t seed, pv_judgement **judgement);
+/* What the pooled metrics of other fits, judged on the same rows, have more than those of first, with paired intervals
+ * of first's level: value and bounds averaged over repeats. *comparable is false, and nothing filled, where the metrics
+ * are stated for different populations. bootstrap and seed as in pv_assess_options. */
+PV_MUST_USE pv_status pv_validation_compare(pv_ctx *ctx, const pv_validation *first, const pv_validation *other,
+                                            int64_t bootstrap, uint64_t seed, pv_assessment *difference,
+                                            bool *comparable);
 void pv_validation_free(pv_ctx *ctx, pv_validation *validation); /* NULL is fine */
 
 /* Mean and standard deviation (n - 1) over all folds and repeats in which a metric is defined, the number of those, and

@@ -161,6 +161,7 @@ class pv_assessment(Structure):
         ("hi", pv_metrics),
         ("replicates", c_int64),
         ("ranking", c_void_p),
+        ("replicate", c_void_p),
     ]
 
 

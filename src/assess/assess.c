@@ -182,6 +182,7 @@ pv_status pv_assess_intervals(pv_ctx *ctx, const pv_targets *targets, const pv_j
 
 void pv_assessment_clear(pv_ctx *ctx, pv_assessment *assessment) {
     pv_ranking_free(ctx, assessment->ranking);
+    pv__free(ctx, assessment->replicate);
     *assessment = (pv_assessment){0};
 }
 

@@ -176,8 +176,9 @@ typedef struct pv__cells {
     uint32_t *code; /* [count][ladders], the cell's point in each */
 } pv__cells;
 
+/* single: one for each row and label, however many. */
 PV_MUST_USE pv_status pv__cells_new(pv_ctx *ctx, const pv__case *judged, const pv__tally *tally,
-                                    const pv__ladder *ladders, pv__cells *cells);
+                                    const pv__ladder *ladders, bool single, pv__cells *cells);
 void pv__cells_clear(pv_ctx *ctx, pv__cells *cells);
 
 /* Intervals of the metrics in assessment->value; ladders [pv__ladders] are coarse. */

@@ -245,6 +245,7 @@ typedef struct summary {
     const pv_metrics *replicates;
     size_t count;
     double level;
+    bool differences;
     double *values; /* [count], scratch */
     uint32_t *order;
 } summary;
@@ -264,7 +265,8 @@ static pv_status take_interval(pv_ctx *ctx, const summary *s, const pv_metric_ro
         PV_TRY(pv__sort_scores(ctx, defined, s->values, s->order));
         double low = quantile(defined, s->values, 0.5 - 0.5 * s->level);
         double high = quantile(defined, s->values, 0.5 + 0.5 * s->level);
-        bool turned = row->offset == offsetof(pv_metrics, ece); /* never below 0, and resampling adds to it */
+        /* Never below 0, and resampling adds to it. A difference may lie there, and what is added to both cancels. */
+        bool turned = row->offset == offsetof(pv_metrics, ece) && !s->differences;
         if (s->values[defined - 1] - s->values[0] > 1e-12 * fabs(value)) {
             lo = fmin(value, turned ? fmax(0, 2 * value - high) : low);
             hi = fmax(value, turned ? 2 * value - low : high);
@@ -350,7 +352,7 @@ pv_status pv__bootstrap(pv_ctx *ctx, const pv__case *judged, const pv__tally *ta
     size_t count = 0;
     pv_status status = PV_OK;
     if (options->bootstrap != 0) {
-        PV_GOTO(done, pv__cells_new(ctx, judged, tally, ladders, &cells));
+        PV_GOTO(done, pv__cells_new(ctx, judged, tally, ladders, options->keep, &cells));
         count = choose_count(options->bootstrap, cells.count);
         PV_GOTO(done, pv__alloc(ctx, count, sizeof *replicates, &replicates));
         PV_GOTO(done, run_replicates(ctx, judged, tally, &cells, ladders, &assessment->value, options->seed, count,
@@ -359,8 +361,33 @@ pv_status pv__bootstrap(pv_ctx *ctx, const pv__case *judged, const pv__tally *ta
     assessment->replicates = (int64_t)count;
     summary all = {.replicates = replicates, .count = count, .level = options->level};
     status = take_intervals(ctx, &all, assessment);
+    if (options->keep) {
+        assessment->replicate = replicates; /* cleared with it */
+        replicates = NULL;
+    }
 done:
     pv__cells_clear(ctx, &cells);
     pv__free(ctx, replicates);
+    return status;
+}
+
+pv_status pv_assessment_compare(pv_ctx *ctx, const pv_assessment *first, const pv_assessment *found, double level,
+                                pv_assessment *difference) {
+    size_t count = (size_t)found->replicates;
+    *difference = (pv_assessment){.replicates = found->replicates};
+    if (first->replicates != found->replicates || (count && !(first->replicate && found->replicate)))
+        return pv__fail(ctx, PV_ERR_USAGE, "replicates that were kept, and as many of both, make a paired difference");
+    if (count)
+        PV_TRY(pv__alloc(ctx, count, sizeof *difference->replicate, &difference->replicate));
+    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
+        pv_metric_set(&difference->value, row, pv_metric_get(&found->value, row) - pv_metric_get(&first->value, row));
+        for (size_t r = 0; r < count; r++)
+            pv_metric_set(&difference->replicate[r], row,
+                          pv_metric_get(&found->replicate[r], row) - pv_metric_get(&first->replicate[r], row));
+    }
+    summary all = {.replicates = difference->replicate, .count = count, .level = level, .differences = true};
+    pv_status status = take_intervals(ctx, &all, difference);
+    if (status != PV_OK)
+        pv_assessment_clear(ctx, difference);
     return status;
 }

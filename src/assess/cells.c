@@ -102,10 +102,10 @@ static pv_status single_rows(pv_ctx *ctx, const pv__case *judged, const pv__tall
 }
 
 pv_status pv__cells_new(pv_ctx *ctx, const pv__case *judged, const pv__tally *tally, const pv__ladder *ladders,
-                        pv__cells *cells) {
+                        bool single, pv__cells *cells) {
     int classes = judged->targets->classes;
     *cells = (pv__cells){.ladders = pv__ladders(classes)};
-    if (classes == 2 && judged->targets->n > PV_EXACT_ROWS && !judged->restated.n)
+    if (!single && classes == 2 && judged->targets->n > PV_EXACT_ROWS && !judged->restated.n)
         return join_rows(ctx, judged, tally, ladders, cells);
     return single_rows(ctx, judged, tally, ladders, cells);
 }

@@ -178,26 +178,37 @@ static pv_status judge_part(pv_ctx *ctx, const pv_validation *v, const part *p, 
     return pv_assess_intervals(ctx, &targets, &judged, options, found);
 }
 
+/* What all parts of a validation share. */
+static pv_assess_options stated_options(const pv_validation *v, double level, uint64_t seed) {
+    pv_assess_options options = {.prevalence = v->stated, .positive = -1, .level = level, .seed = seed};
+    if (v->strata && v->stated) {
+        options.stratum_mass = v->stratum_mass;
+        options.strata = v->strata[0]->strata;
+    }
+    return options;
+}
+
+static pv_status judge_fold(pv_ctx *ctx, const pv_validation *v, size_t repeat, size_t fold,
+                            const pv_assess_options *options, part *p, pv_assessment *found) {
+    part_take(v, repeat, fold, p);
+    if (v->strata && !v->stated)
+        PV_TRY(take_strata(ctx, v, repeat, fold, p));
+    return judge_part(ctx, v, p, options, found);
+}
+
 pv_status pv__validation_judge(pv_ctx *ctx, pv_validation *v, int64_t bootstrap, double level, uint64_t seed) {
-    pv_assess_options options = {.prevalence = v->stated, .positive = -1, .bootstrap = 0, .level = level, .seed = seed};
+    pv_assess_options options = stated_options(v, level, seed);
     pv_assessment found;
     part p = {0};
     pv_status status;
     v->level = level > 0 ? level : pv_assess_options_default().level;
     v->misleading = !v->stated && pv_shares_differ(v->data->classes, v->observed, v->population);
     PV_GOTO(done, part_new(ctx, v->data, &p));
-    if (v->strata && v->stated) {
-        options.stratum_mass = v->stratum_mass;
-        options.strata = v->strata[0]->strata;
-    }
     for (size_t r = 0; r < v->repeats; r++)
         for (size_t f = 0; f <= v->folds; f++) {
             bool pooled = f == v->folds;
             options.bootstrap = pooled ? bootstrap : 0;
-            part_take(v, r, f, &p);
-            if (v->strata && !v->stated)
-                PV_GOTO(done, take_strata(ctx, v, r, f, &p));
-            PV_GOTO(done, judge_part(ctx, v, &p, &options, &found));
+            PV_GOTO(done, judge_fold(ctx, v, r, f, &options, &p, &found));
             *(pooled ? &v->pooled[r] : &v->metrics[r * v->folds + f]) = found.value;
             v->lo[r] = found.lo;
             v->hi[r] = found.hi;
@@ -257,4 +268,49 @@ void pv_validation_interval(const pv_validation *v, pv_metrics *lo, pv_metrics *
         moments(v->hi, v->repeats, row, &m, &s);
         put(hi, row, m);
     }
+}
+
+static bool stated_alike(const pv_validation *a, const pv_validation *b) {
+    bool alike = a->data == b->data && a->repeats == b->repeats && !a->stated == !b->stated && !a->strata == !b->strata;
+    for (int y = 0; alike && a->stated && y < a->data->classes; y++)
+        alike = fabs(a->stated[y] - b->stated[y]) <= 1e-9;
+    return alike;
+}
+
+pv_status pv_validation_compare(pv_ctx *ctx, const pv_validation *first, const pv_validation *other, int64_t bootstrap,
+                                uint64_t seed, pv_assessment *difference, bool *comparable) {
+    *difference = (pv_assessment){0};
+    *comparable = stated_alike(first, other);
+    if (!*comparable)
+        return PV_OK;
+    pv_assess_options options = stated_options(first, first->level, seed), others = stated_options(other, 0, seed);
+    pv_assessment a = {0}, b = {0}, one = {0};
+    part p = {0};
+    double share = 1 / (double)first->repeats;
+    pv_status status;
+    options.bootstrap = others.bootstrap = bootstrap;
+    others.level = first->level;
+    options.keep = others.keep = true;
+    PV_GOTO(done, part_new(ctx, first->data, &p));
+    for (size_t r = 0; r < first->repeats; r++) {
+        PV_GOTO(done, judge_fold(ctx, first, r, first->folds, &options, &p, &a));
+        PV_GOTO(done, judge_fold(ctx, other, r, other->folds, &others, &p, &b));
+        PV_GOTO(done, pv_assessment_compare(ctx, &a, &b, first->level, &one));
+        for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
+            pv_metrics *to[] = {&difference->value, &difference->lo, &difference->hi},
+                       *of[] = {&one.value, &one.lo, &one.hi};
+            for (int i = 0; i < 3; i++)
+                pv_metric_set(to[i], row, pv_metric_get(to[i], row) + share * pv_metric_get(of[i], row));
+        }
+        difference->replicates = one.replicates;
+        pv_assessment_clear(ctx, &a);
+        pv_assessment_clear(ctx, &b);
+        pv_assessment_clear(ctx, &one);
+    }
+done:
+    pv_assessment_clear(ctx, &a);
+    pv_assessment_clear(ctx, &b);
+    pv_assessment_clear(ctx, &one);
+    part_free(ctx, &p);
+    return status;
 }

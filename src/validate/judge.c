@@ -8,6 +8,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/text.h"
 #include "infer/infer.h"
@@ -214,6 +215,13 @@ static void case_clear(pv_ctx *ctx, judged_case *it) {
     pv__free(ctx, it->gain);
 }
 
+static uint64_t hash_targets(const pv_targets *targets) {
+    size_t n = targets->n, soft = n * (size_t)targets->classes;
+    uint64_t hash = targets->label ? XXH3_64bits(targets->label, n * sizeof *targets->label)
+                                   : XXH3_64bits(targets->frequency, soft * sizeof *targets->frequency);
+    return targets->weight ? XXH3_64bits_withSeed(targets->weight, n * sizeof *targets->weight, hash) : hash;
+}
+
 /* What is gained over the prevalence is gained in the population of the predictions. */
 static pv_status assess(pv_ctx *ctx, const judged_case *it, bool elsewhere, const pv_judge_options *options,
                         pv_judgement *j) {
@@ -235,7 +243,9 @@ static pv_status assess(pv_ctx *ctx, const judged_case *it, bool elsewhere, cons
                                    .positive = j->positive,
                                    .bootstrap = options->bootstrap,
                                    .level = options->level,
-                                   .seed = (uint64_t)options->seed};
+                                   .seed = (uint64_t)options->seed,
+                                   .keep = options->keep};
+    j->hash = hash_targets(&it->targets);
     j->offset = (double)NAN;
     if (elsewhere && j->prevalence)
         j->offset = pv_logit(j->prevalence[j->positive]);
@@ -305,6 +315,33 @@ pv_status pv_judge_in(pv_ctx *ctx, const pv_classifier *classifier, const pv_dat
     pv_status status = pv_judge(ctx, data, classifier->schema->labels, said, options, judgement);
     pv_prediction_free(ctx, said);
     return status;
+}
+
+pv_status pv_judgement_compare(pv_ctx *ctx, const pv_judgement *first, const pv_judgement *other, const char *name,
+                               double level, pv_assessment *difference) {
+    *difference = (pv_assessment){0};
+    bool same = first->classes == other->classes;
+    for (int y = 0; y < first->classes && same; y++)
+        same = strcmp(first->labels[y], other->labels[y]) == 0;
+    if (!same)
+        return pv__fail(ctx, PV_ERR_INPUT,
+                        "%s: its labels are others, or in another order;\ncompare models of one outcome",
+                        pv__show(name).text);
+    if (first->rows != other->rows || first->hash != other->hash)
+        return pv__fail(
+            ctx, PV_ERR_INPUT,
+            "%s: judged on other rows, %zu in place of %zu, or in another order;\na paired difference needs "
+            "the same rows of both: leave out those that one of them cannot predict",
+            pv__show(name).text, other->rows, first->rows);
+    for (int y = 0; y < first->classes && same; y++)
+        same = fabs(first->stated[y] - other->stated[y]) <= 1e-9;
+    if (!same || first->positive != other->positive)
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "%s: its metrics are stated for another population;\nstate one for both, with `stated-for=P` or "
+            "`stated-for=rows`",
+            pv__show(name).text);
+    return pv_assessment_compare(ctx, &first->found, &other->found, level, difference);
 }
 
 void pv_judgement_free(pv_ctx *ctx, pv_judgement *j) {

@@ -105,8 +105,8 @@ def check_columns(proba, classes):
     names, labels = [label_text(name) for name in named.tolist()], label_texts(classes)
     if names != labels and sorted(names) == sorted(labels):
         raise InputError(
-            f"the columns of the probabilities are {listed(names)}, and `classes` says {listed(labels)}: leave `classes` out, as the "
-            "columns name the labels",
+            f"the columns of the probabilities are {listed(names)}, and the classes are {listed(labels)}: put the columns in this order, or leave "
+            "`classes` out",
             "input",
         )
 

@@ -61,8 +61,9 @@ def test_columns_and_classes_that_contradict_each_other():
         lambda: prevail.adjust(turned, from_=[1 / 3] * 3, to=SHARES, classes=[0, 1, 2]),
         lambda: prevail.evaluate([0, 2], turned, classes=[0, 1, 2]),
         lambda: prevail.decide(turned, np.eye(3), classes=[0, 1, 2]),
+        lambda: prevail.infer_prevalence(PROBA, from_=[1 / 3] * 3, reference=([0, 1], turned)),
     ):
-        with pytest.raises(prevail.InputError, match="leave `classes` out"):
+        with pytest.raises(prevail.InputError, match="put the columns in this order"):
             use()
 
 

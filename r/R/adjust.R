@@ -12,6 +12,10 @@ as_probabilities <- function(p, labels = NULL, positive = NULL) {
   if (wide && ncol(p) != length(labels) || !wide && length(labels) != 2) {
     refuse("`p` has ", NCOL(p), " column(s), and there are ", length(labels), " labels: ", paste(labels, collapse = ", "))
   }
+  if (wide && !is.null(colnames(p)) && !identical(colnames(p), labels) && setequal(colnames(p), labels)) {
+    refuse("the columns of `p` are ", paste(colnames(p), collapse = ", "), ", and the labels are ", paste(labels, collapse = ", "),
+      ": put the columns in this order")
+  }
   last <- positive_label(labels, positive)
   order <- if (length(labels) == 2 && last == labels[1]) c(2L, 1L) else seq_along(labels)
   given <- p

@@ -173,7 +173,17 @@ population_rows <- function(sample, terms, frame, contrasts, columns, call) {
   }), own)
   gone <- attr(frame, "na.action")
   if (has_offset) columns[[offset_column]] <- new_offset(call, frame, if (is.null(gone)) sample else sample[-gone, ], environment(terms))
+  columns[["(weights)"]] <- sample_weights(call[["weights"]], if (is.null(gone)) sample else sample[-gone, ], environment(terms))
   list(x = feature_matrix(terms, frame, contrasts), columns = columns)
+}
+
+# What the fit's weights are in a sample of the population that has their variables; NULL: each row counts as one.
+sample_weights <- function(expression, sample, env) {
+  variables <- all.vars(expression)
+  if (!length(variables) || !all(variables %in% names(sample))) return(NULL)
+  weights <- as.double(check_weights(eval(expression, sample, env), rownames(sample)))
+  if (anyNA(weights)) refuse("population_sample: `weights` is missing in row ", rownames(sample)[which(is.na(weights))[1]])
+  weights
 }
 
 # What the library says of the model that it made; x: the names of the matrix's columns.
@@ -198,6 +208,7 @@ describe <- function(fit, handle, x) {
   fit$posterior <- if (is.na(facts$posterior)) NULL else facts$posterior
   fit$strata_columns <- facts$strata
   fit$target_column <- facts$target
+  fit$column_of_weights <- facts$weights # `$` matches beginnings of names: this must not be read as the weights
   fit$record <- facts$record
   fit$handle <- new.env(parent = emptyenv())
   fit$handle$model <- handle
@@ -265,7 +276,7 @@ model_checks <- function(fit) {
   measured <- names(which(attr(fit$terms, "dataClasses") == "numeric"))
   fitting <- function(text) {
     name <- sub("^.*coefficient of '(.*)' \\(.*$", "\\1", text)
-    ifelse(name %in% measured, text, sub(" If the column is a measurement, .*$", " More rows, or fewer terms, may help.", text))
+    ifelse(name %in% measured, text, sub(": the column has a long tail. If it is a .*$", ". More rows, or fewer terms, may help.", text))
   }
   made[c("text", "warning")] <- lapply(made[c("text", "warning")], fitting)
   made

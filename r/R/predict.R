@@ -102,6 +102,7 @@ loaded_rows <- function(fit, newdata, outcome) {
   target <- if (outcome) strsplit(fit$target_column, "/", fixed = TRUE)[[1]]
   categories <- c(names(fit$columns)[fit$columns == "text"], fit$strata_columns, if (!counts) target)
   wanted <- unique(c(names(fit$columns), fit$strata_columns, target))
+  if (outcome && nzchar(fit$column_of_weights)) wanted <- union(wanted, fit$column_of_weights)
   lost <- setdiff(wanted, c(names(newdata), fit$strata_columns))
   if (length(lost)) refuse("newdata has no column ", lost[1])
   wanted <- intersect(wanted, names(newdata))

@@ -43,3 +43,41 @@ test_that("metrics are the command's", {
     expect_printed(found[2:3], unname(unlist(ours[name, c("value", "lower")])))
   }
 })
+
+test_that("weights of a population sample count, as in the command", {
+  set.seed(1)
+  d <- data.frame(x = rnorm(200))
+  d$y <- rbinom(200, 1, plogis(d$x))
+  d$w <- sample(1:3, 200, TRUE)
+  sample <- data.frame(x = rnorm(60, -1), w = sample(1:20, 60, TRUE))
+  weighted <- suppressWarnings(prevail(y ~ x, d, weights = w, population_sample = sample))
+  repeated <- suppressWarnings(prevail(y ~ x, d, weights = w, population_sample = sample[rep(1:60, sample$w), "x", drop = FALSE]))
+  expect_equal(coef(weighted), coef(repeated), tolerance = 1e-8)
+  expect_false(isTRUE(all.equal(coef(weighted), coef(suppressWarnings(prevail(y ~ x, d, weights = w, population_sample = sample["x"]))))))
+  sample$w[7] <- NA
+  expect_input_error(prevail(y ~ x, d, weights = w, population_sample = sample), "missing in row 7")
+})
+
+test_that("a model from a file is evaluated with its weights, as in the command", {
+  skip_if(Sys.getenv("PREVAIL_COMMAND") == "", "no command")
+  set.seed(2)
+  d <- data.frame(x = rnorm(300))
+  d$y <- rbinom(300, 1, plogis(d$x))
+  d$w <- sample(1:9, 300, TRUE)
+  data <- tempfile(fileext = ".csv")
+  model <- tempfile(fileext = ".model")
+  write.csv(d, data, row.names = FALSE)
+  system2(Sys.getenv("PREVAIL_COMMAND"), c("fit", data, "--target", "y", "--prevalence", "0.1", "--weights", "w", "--quiet", "-o", model), stdout = NULL, stderr = NULL)
+  found <- evaluate(read_model(model), d, bootstrap = 0)
+  wanted <- evaluate(rep(d$y, d$w), rep(predict(read_model(model), d), d$w), prevalence = 0.1, bootstrap = 0)
+  expect_equal(found$metrics["auc", "value"], wanted$metrics["auc", "value"], tolerance = 1e-12)
+  expect_equal(found$metrics["nell", "value"], wanted$metrics["nell", "value"], tolerance = 1e-12)
+})
+
+test_that("columns and labels that contradict each other are refused", {
+  p <- cbind(a = c(0.2, 0.1), b = c(0.3, 0.1), c = c(0.5, 0.8))
+  from <- c(a = 1, b = 1, c = 1) / 3
+  to <- c(c = 0.1, a = 0.7, b = 0.2)
+  expect_equal(adjust(p[, 3:1], from, to)[, 3:1], adjust(p, from, to))
+  expect_input_error(adjust(p[, 3:1], from, to, labels = c("a", "b", "c")), "put the columns in this order")
+})

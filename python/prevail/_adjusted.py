@@ -132,7 +132,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
         """
         if self.estimator is None:
             raise InputError("`estimator` is missing: give the classifier to be adjusted", "usage")
-        if not hasattr(self.estimator, "predict_proba"):
+        if not _design.has_probabilities(self.estimator):
             raise InputError(
                 f"`estimator`: {type(_design.last_step(self.estimator)).__name__} has no `predict_proba`; give a classifier that has "
                 "one (SVC with probability=True, say)",

@@ -48,6 +48,14 @@ def last_step(estimator):
     return estimator
 
 
+def has_probabilities(estimator):
+    """Whether it has `predict_proba`, once it is fitted: a stack says so only then, where its last model is the usual one."""
+    last = last_step(estimator)
+    if hasattr(last, "refit"):  # a search
+        return has_probabilities(last.estimator)
+    return hasattr(last, "predict_proba") or (hasattr(last, "final_estimator") and last.final_estimator is None)
+
+
 def _freezes(estimator):
     """FrozenEstimator of scikit-learn, from 1.6 on: `fit` does nothing, and a clone is the same."""
     return type(estimator).__name__ == "FrozenEstimator" and hasattr(estimator, "estimator")

@@ -127,9 +127,9 @@ class Found:
         return self.odds_ratios()
 
     def odds_ratios(self, level: float = 0.95) -> Any:
-        """Odds ratios per unit of each feature, with intervals: a data frame."""
+        """Odds ratios per unit of each feature, with intervals: a data frame. NaN where there is no estimate."""
         self._linear()
-        rows = [row for row in self._model.summary(level)[0] if not np.isnan(row["odds_ratio"])]
+        rows = [row for row in self._model.summary(level)[0] if np.isnan([row["odds_ratio"], row["coefficient"]]).sum() != 1]
         columns = {
             "odds_ratio": [row["odds_ratio"] for row in rows],
             "lo": [row["odds_ratio_lo"] for row in rows],
@@ -202,6 +202,10 @@ def _alike(one, other):
         return False
 
 
+def _number(value, missing):
+    return missing if np.isnan(value) else f"{value:.4g}"
+
+
 class Summary:
     """What a fit found; its text is for people, its attributes for programs.
 
@@ -234,7 +238,7 @@ class Summary:
         self.prevalence = None if stated is None else dict(zip(labels, stated.tolist()))
         self.design = dict(zip(labels, model.shares("design").tolist()))
         self.marginal = dict(zip(labels, marginal))
-        self._rows = [row for row in rows if not np.isnan(row["coefficient"])]
+        self._rows = rows
         self._labelled = len(labels) > 2 and not model.ordinal
         terms = [row["term"] for row in rows]
         names = [name for name in (rows[0] if rows else {}) if name != "term"]
@@ -257,11 +261,12 @@ class Summary:
     def _cells(self):
         """Term, coefficient, odds ratio and interval, as texts."""
         for row in self._rows:
-            ratio = "" if np.isnan(row["odds_ratio"]) else f"{row['odds_ratio']:.4g}"
+            coefficient = _number(row["coefficient"], "NA")
+            ratio = _number(row["odds_ratio"], "NA" if coefficient == "NA" else "")
             bounds = (row["odds_ratio_lo"], row["odds_ratio_hi"])
             interval = "" if np.isnan(bounds).any() else f"{bounds[0]:.4g} to {bounds[1]:.4g}"
             name = f"{row['label']}: {row['term']}" if self._labelled else row["term"]
-            yield name, f"{row['coefficient']:.4g}", ratio, interval
+            yield name, coefficient, ratio, interval
 
     def _foot(self):
         if not self.references:

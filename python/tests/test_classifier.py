@@ -255,6 +255,8 @@ def test_matched_sets():
         told = prevail.PrevalenceClassifier(matched="set", loss="matched", infer="ml").fit(same, y)
     found = told.coefficients().loc["age"]
     assert np.isnan(found["coefficient"]) and np.isnan(found["sd"])
+    assert np.isnan(told.odds_ratios_.loc["age"]).all()
+    assert ["age", "NA", "NA"] in [line.split() for line in str(told.summary()).splitlines()]
     assert told.coefficients().loc["dose", "sd"] == pytest.approx(
         prevail.PrevalenceClassifier(matched="set", loss="matched", infer="ml").fit(X, y).coefficients().loc["dose", "sd"], rel=1e-6
     )

@@ -76,6 +76,8 @@ ESTIMATORS = {
     "voting": lambda: VotingClassifier([("a", balanced()), ("b", GaussianNB())], voting="soft"),
     "bagging": lambda: BaggingClassifier(balanced(), random_state=0),
     "stacking": lambda: StackingClassifier([("a", GaussianNB())], final_estimator=balanced()),
+    "stacking by the usual model": lambda: StackingClassifier([("a", balanced())]),
+    "a stack in a search": lambda: GridSearchCV(StackingClassifier([("a", balanced())]), {"passthrough": [True]}, cv=2),
     "boosting": lambda: AdaBoostClassifier(DecisionTreeClassifier(max_depth=1, class_weight="balanced"), n_estimators=10, random_state=0),
     "one against the rest": lambda: OneVsRestClassifier(balanced()),
     "resampling": resampled,

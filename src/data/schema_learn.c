@@ -435,9 +435,9 @@ static void count_unseen(pv_ctx *ctx, const pv_schema *schema, const pv_table *t
     if (table->told)
         *table->told = true;
     pv__log(ctx, rule == PV_UNSEEN_OTHER ? PV_LOG_WARNING : PV_LOG_INFO, /* a rule that was chosen is known */
-            "%s: %s a level that training did not have, the first in line %zu: '%s' in column '%s'; taken as %s "
+            "%s: %s a level that training did not have, the first in row %zu: '%s' in column '%s'; taken as %s "
             "(`unseen`)",
-            table->source, count, pv_table_line(table, row), pv__show(pv__cell_text(first, row, number)).text,
+            table->source, count, table->before + row + 1, pv__show(pv__cell_text(first, row, number)).text,
             pv__show(first->name).text, rules[rule]);
 }
 

@@ -42,7 +42,7 @@ static const pv_option option_table[] = {
      "enough."},
     CLI_OPTION_INTERVAL(adjust_options, interval, NULL,
                         "Adds the central interval of this level, 0.95 say, for each probability: what not knowing the "
-                        "prevalence means for it. For --to unknown."),
+                        "prevalence (--to unknown), or how it is to be read (--source), means for it."),
     CLI_OPTION_COSTS(adjust_options, costs),
     CLI_OPTION_MISSING(adjust_options, missing),
     CLI_OPTION_OUTPUT(adjust_options, output, "The file to write. Default: standard output."),
@@ -59,11 +59,15 @@ static const pv_option unknown_table[] = {
     {"weights", PV_OPTION_TEXT, offsetof(adjust_options, weights), NULL, 0, 0, NULL, "COL",
      "A column of counts or weights, one non-negative number per row: a row of weight v counts as v rows towards the "
      "prevalence. PROBS and --source both need it."},
+    CLI_OPTION_END};
+
+static const pv_option source_table[] = {
     {"source", PV_OPTION_TEXT, offsetof(adjust_options, source), NULL, 0, 0, NULL, "FILE",
-     "Probabilities like PROBS of other rows. bbse: drawn from the population of --from; their own probabilities tell "
-     "how decisions confuse the labels. exact, with two labels: rows whose labels are known, in any label shares, "
-     "which "
-     "tell how the probabilities are to be read; --target names the column of the labels."},
+     "Probabilities like PROBS of other rows. With two labels: rows whose labels are known, in any label shares, and "
+     "which the model has not seen. They tell how the probabilities are to be read, too bold or too timid ones say "
+     "(log odds ratios count as shift + slope times them); --target names the column of the labels. --to unknown "
+     "--method bbse: rows drawn from the population of --from, whose own probabilities tell how decisions confuse the "
+     "labels."},
     {"target", PV_OPTION_TEXT, offsetof(adjust_options, target_column), NULL, 0, 0, NULL, "COL",
      "The column of --source with the true labels."},
     CLI_OPTION_END};
@@ -88,6 +92,7 @@ typedef struct work {
     int32_t *label;          /* [rows]; NULL: none known */
     double *confusion;       /* [classes][classes]; NULL: not needed */
     pv_reference *reference; /* of --source with labels; NULL: none */
+    pv_reading read_by;      /* with it and a known prevalence */
     size_t *copy;
     pv_prediction *said;
 } work;
@@ -115,8 +120,12 @@ static int check_options(cli_call *call, const adjust_options *options) {
         int code = cli_check_idle(call, unknown_table, "--to unknown", "give that");
         if (code == CLI_OK)
             code = cli_check_idle(call, pv_unknown_option_table, "--to unknown", "give that");
-        if (code == CLI_OK && cli_given(call, "interval"))
-            code = cli_error(call, PV_ERR_USAGE, NULL, "--interval is for --to unknown: leave it out, or give that");
+        if (code == CLI_OK && cli_given(call, "interval") && !options->source)
+            code = cli_error(call, PV_ERR_USAGE, NULL,
+                             "--interval is for --to unknown, and for labelled rows (--source): leave it out, or give "
+                             "one of these");
+        if (code == CLI_OK && options->source && strncmp(options->to, "counts:", 7) == 0)
+            code = cli_error(call, PV_ERR_USAGE, NULL, "--source knows no counts: leave it out, or state a prevalence");
         if (code != CLI_OK)
             return code;
     }
@@ -131,8 +140,8 @@ static int check_options(cli_call *call, const adjust_options *options) {
                          "--source is for --method exact and bbse: leave it out, or give one of these");
     if (options->source && exact && !options->target_column)
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--source with --method exact holds rows whose labels are known: name their column with "
-                         "--target, or use --method bbse");
+                         "--source holds rows whose labels are known: name their column with --target%s",
+                         is_unknown(options) ? ", or use --method bbse" : "");
     if (options->target_column && !(options->source && exact))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--target names the labels of --source with --method exact: leave it out, or give these");
@@ -272,6 +281,8 @@ static int learn_source(cli_call *call, const adjust_options *options, work *hel
                              call->argument[0]);
     if (options->target_column) {
         status = pv_probs_reference(call->ctx, held->source, held->from, &held->reference);
+        if (status == PV_OK && !is_unknown(options))
+            status = pv_reference_read(call->ctx, held->reference, &held->read_by);
         return status == PV_OK ? CLI_OK : cli_fail(call, status);
     }
     held->confusion = cli_alloc((size_t)probs->classes * (size_t)probs->classes, sizeof *held->confusion);
@@ -334,6 +345,15 @@ static const cli_predictions *show_piece(void *state) {
     return &held->out;
 }
 
+static json_t *json_reading(const pv_reading *reading) {
+    json_t *object = cli_json_object();
+    cli_json_set(object, "shift", cli_json_real(reading->shift));
+    cli_json_set(object, "shift_se", cli_json_real(sqrt(reading->covariance[0])));
+    cli_json_set(object, "slope", cli_json_real(reading->slope));
+    cli_json_set(object, "slope_se", cli_json_real(sqrt(reading->covariance[2])));
+    return object;
+}
+
 static int report(cli_call *call, const adjust_options *options, const work *held) {
     const pv_probs *probs = held->probs;
     cli_note_strata(call, held->said->strata, probs->labels, probs->classes);
@@ -341,6 +361,13 @@ static int report(cli_call *call, const adjust_options *options, const work *hel
         cli_note_target(call, held->said->inferred, probs->labels, held->rows);
     if (held->said->inferred && !held->said->strata)
         cli_note_shift(call, held->said->inferred, NULL);
+    bool read = held->reference && !is_unknown(options);
+    if (read && !options->running.json)
+        cli_note(
+            call,
+            "log odds ratios count as %.3g + %.3g times them, by the labelled rows (standard errors %.2g and %.2g)",
+            held->read_by.shift, held->read_by.slope, sqrt(held->read_by.covariance[0]),
+            sqrt(held->read_by.covariance[2]));
     cli_note_costs(call, held->costs, probs->labels);
     cli_note_decided(call, held->costs, &held->decided);
     cli_note_dropped(call, NULL, NULL, held->dropped);
@@ -364,6 +391,7 @@ static int report(cli_call *call, const adjust_options *options, const work *hel
         json_decref(object);
         return code;
     }
+    cli_json_set(object, "reading", read ? json_reading(&held->read_by) : json_null());
     cli_json_set(object, "rows", json_integer((json_int_t)held->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)held->dropped));
     cli_json_set(object, "costs", cli_json_costs(held->costs, probs->labels));
@@ -415,6 +443,7 @@ static const cli_argument arguments[] = {
 
 static const cli_group groups[] = {{"Options", option_table, 0},
                                    {"Reading", pv_csv_option_table, offsetof(adjust_options, csv)},
+                                   {"Other rows", source_table, 0},
                                    {"Unknown prevalence", unknown_table, 0},
                                    {"How it is inferred", pv_unknown_option_table, offsetof(adjust_options, target)},
                                    {NULL, NULL, 0}};
@@ -426,6 +455,8 @@ static const cli_common common[] = {
     {NULL, "to", "The prevalence of the population they are wanted for."},
     {NULL, "strata", "Columns of strata, each with a prevalence of its own in the files of --from and --to."},
     {NULL, "labels", "Unknown prevalence: a column with the labels of some rows."},
+    {NULL, "source", "Labelled rows, which tell how the probabilities are to be read."},
+    {NULL, "target", NULL},
     {"Uncertainty", "interval", "Adds the central interval of this level, as in --interval 0.95."},
     {"Decisions", "costs", "A CSV file of costs: the action of least expected cost for each row."},
     {"Output", "output", NULL},
@@ -439,9 +470,13 @@ static const cli_example examples[] = {
      "The same where nobody knows the prevalence: inferred from the rows, with intervals."},
     {"prevail adjust probs.csv --strata site --from trained.csv --to here.csv",
      "Sites, each with its own prevalence among the training data and here."},
+    {"prevail adjust probs.csv --from 0.5 --to 0.01 --source labelled.csv --target cancer --interval 0.95",
+     "Probabilities that may be too bold: read by rows with labels, which the model has not seen."},
     {"prevail adjust probs.csv --from 0.5 --to 0.01 --columns yes=risk", "One column only, the probability of yes."},
     {NULL, NULL}};
 
+static const cli_hint hints[] = {
+    {"population", "to", NULL}, {"labelled-sample", "source", NULL}, {"outcome", "target", NULL}, {NULL, NULL, NULL}};
 static const cli_hint renamed[] = {{"population", "to", NULL}, {NULL, NULL, NULL}};
 
 const cli_command cli_adjust = {
@@ -461,7 +496,7 @@ const cli_command cli_adjust = {
     .arguments = arguments,
     .groups = groups,
     .common = common,
-    .hints = renamed,
+    .hints = hints,
     .renamed = renamed,
     .options_size = sizeof(adjust_options),
     .output =
@@ -473,7 +508,9 @@ const cli_command cli_adjust = {
         "cost__\tWith --costs, that expected cost\n"
         "Columns p__LABEL, lo__LABEL, hi__LABEL, decision__ and cost__ of PROBS are left out or replaced. With --json "
         "one object: from, "
-        "prevalence (label: share), rows, costs, and for --to unknown target_prevalence (label: value, lo, hi, sd), "
+        "prevalence (label: share), reading (--source with a known prevalence: shift, slope and their standard errors; "
+        "else "
+        "null), rows, costs, and for --to unknown target_prevalence (label: value, lo, hi, sd), "
         "method, iterations, stop, identified, calibrated, shift and expected. With --strata from is null, expected is "
         "left out, and strata is a list as in prevail predict --json.",
     .examples = examples,

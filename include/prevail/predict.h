@@ -48,7 +48,8 @@ typedef struct pv_unknown_options {
     int64_t seed;
     double level;            /* of the intervals; not in the table */
     const double *confusion; /* bbse: [classes][classes], see pv_confusion; not in the table */
-    /* exact, two labels: rows that calibrate the ratios. NULL: pv_predict takes the classifier's. Not in the table */
+    /* exact, two labels: rows that calibrate the ratios, of pv_predict_probs in a known population too. NULL:
+     * pv_predict takes the classifier's. Not in the table */
     const pv_reference *reference;
 } pv_unknown_options;
 
@@ -313,6 +314,16 @@ PV_MUST_USE pv_status pv_predict_reference(pv_ctx *ctx, const pv_classifier *cla
                                            pv_reference **reference);
 PV_MUST_USE pv_status pv_probs_reference(pv_ctx *ctx, const pv_probs *probs, const double *from,
                                          pv_reference **reference);
+
+/* log f_1/f_0 of a row of log ratio s is shift + slope s, 0 and 1 where the classifier is right; normal errors. */
+typedef struct pv_reading {
+    double shift, slope;
+    double covariance[3]; /* of shift; of both; of slope */
+} pv_reading;
+
+/* By reference rows alone; for pv_unknown_options.reference of a known population of probabilities, which are read so.
+ * Refused: rows that do not tell. */
+PV_MUST_USE pv_status pv_reference_read(pv_ctx *ctx, const pv_reference *reference, pv_reading *reading);
 
 /* ---- decisions -----------------------------------------------------------------------------------------------------
  * Eq. optimal policy: the action of least expected cost, the first if tied.

@@ -143,6 +143,13 @@ static pv_status predict_unknown(pv_ctx *ctx, const work *w, const pv_unknown_pr
 static pv_status predict_known(pv_ctx *ctx, const work *w, double *prevalence) {
     const pv_unknown_prevalence known = {.classes = w->probs->classes, .plugin = prevalence};
     const pv_unknown_sample sample = sample_of(w);
+    if (w->how.reference) {
+        pv_reading reading;
+        PV_TRY(pv_reference_read(ctx, w->how.reference, &reading));
+        pv__reading_predict(&reading, &sample, pv_logit(prevalence[1]), w->options->level, w->part.log_p, w->part.p,
+                            w->part.lo, w->part.hi);
+        return PV_OK;
+    }
     pv_adapt(w->part.n, w->probs->classes, w->part.loglik, w->part.log_from, prevalence, w->part.log_p);
     return pv_unknown_predict(ctx, &sample, &known, w->part.p, NULL, NULL, NULL);
 }
@@ -297,8 +304,14 @@ static pv_status check_asked(pv_ctx *ctx, const pv_probs *probs, const double *f
     if (options->joint)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`posterior=joint` is for a model with a posterior, which probabilities have not");
-    if (options->level > 0 && (!population || population->kind != PV_POPULATION_UNKNOWN))
-        return pv__fail(ctx, PV_ERR_USAGE, "`interval` is for a population of unknown prevalence:\nleave it out");
+    bool read = population && population->kind == PV_POPULATION_KNOWN && population->unknown.reference;
+    if (options->level > 0 && !read && (!population || population->kind != PV_POPULATION_UNKNOWN))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`interval` is for a population of unknown prevalence, or for labelled rows that say how "
+                        "probabilities are to be read (`source`):\nleave it out");
+    if (read && (probs->strata || probs->classes != 2))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "labelled rows (`source`) are for two labels and no strata:\nleave them out");
     return PV_OK;
 }
 

@@ -170,4 +170,10 @@ PV_MUST_USE pv_status pv__shift_columns(pv_ctx *ctx, const pv_dataset *data, con
                                         pv_shift_check *check);
 void pv__shift_together(pv_shift_check *check);
 
+/* ---- reading.c --------------------------------------------------------------------------------------------------- */
+
+/* Two labels, [n][2] each; prior: the log odds of the population's prevalence. level 0, and lo and hi NULL: none. */
+void pv__reading_predict(const pv_reading *reading, const pv_unknown_sample *sample, double prior, double level,
+                         double *log_p, double *p, double *lo, double *hi);
+
 #endif

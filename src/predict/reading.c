@@ -1,0 +1,82 @@
+/* How the log ratios s of a classifier are to be read, by labelled rows that it has not seen, in a population whose
+ * prevalence is known. Among them
+ *
+ *   log f_1(s)/f_0(s) = a + b s ,
+ *
+ * the classifier's own claim being a = 0, b = 1. The logistic regression of the label on s has the slope b and the
+ * intercept a + log(m_1/m_0), m_y being the mass of the rows of label y; its inverse information is the covariance of
+ * both but for 1/m_0 + 1/m_1 too much in the variance of a, since the labels' numbers say nothing of it (Prentice and
+ * Pyke 1979). In a population of prevalence pi
+ *
+ *   logit p(1|s) = logit pi + a + b s ,
+ *
+ * normal about that with the variance of a + b s. Needs rows of both labels that s does not separate.
+ */
+#include <math.h>
+
+#include "predict/predict.h"
+
+enum { NEWTON = 60 };
+
+/* Gradient and information of the logistic regression about at. */
+static void sums(const pv_reference *r, double design, const pv_reading *at, double *gradient, double *information) {
+    size_t n = r->count[0] + r->count[1];
+    gradient[0] = gradient[1] = information[0] = information[1] = information[2] = 0;
+    for (size_t i = 0; i < n; i++) {
+        double s = r->score[i], v = r->weight[i], p = pv_sigmoid(design + at->shift + at->slope * s);
+        double off = v * ((i >= r->count[0]) - p), curve = v * p * (1 - p);
+        gradient[0] += off;
+        gradient[1] += off * s;
+        information[0] += curve;
+        information[1] += curve * s;
+        information[2] += curve * s * s;
+    }
+}
+
+pv_status pv_reference_read(pv_ctx *ctx, const pv_reference *r, pv_reading *reading) {
+    double mass[2] = {0}, g[2], h[3];
+    for (size_t i = 0; i < r->count[0] + r->count[1]; i++)
+        mass[i >= r->count[0]] += r->weight[i];
+    double design = log(mass[1] / mass[0]), size = HUGE_VAL;
+    *reading = (pv_reading){.slope = 1};
+    for (int i = 0; i < NEWTON && size > 1e-9; i++) {
+        sums(r, design, reading, g, h);
+        double det = h[0] * h[2] - h[1] * h[1];
+        if (!(det > 1e-12 * h[0] * h[2]))
+            break;
+        double shift = (h[2] * g[0] - h[1] * g[1]) / det, slope = (h[0] * g[1] - h[1] * g[0]) / det;
+        size = fmax(fabs(shift), fabs(slope));
+        double shrink = size > 1 ? 1 / size : 1;
+        reading->shift += shrink * shift;
+        reading->slope += shrink * slope;
+        reading->covariance[0] = h[2] / det - 1 / mass[0] - 1 / mass[1];
+        reading->covariance[1] = -h[1] / det;
+        reading->covariance[2] = h[0] / det;
+    }
+    if (!(size <= 1e-9) || fabs(reading->slope) > 1e3)
+        return pv__fail(
+            ctx, PV_ERR_INPUT,
+            "the labelled rows do not tell how the probabilities are to be read: all are alike, or they part "
+            "the labels without error;\ngive more labelled rows");
+    reading->covariance[0] = fmax(0, reading->covariance[0]);
+    return PV_OK;
+}
+
+void pv__reading_predict(const pv_reading *reading, const pv_unknown_sample *sample, double prior, double level,
+                         double *log_p, double *p, double *lo, double *hi) {
+    double z = level > 0 ? pv_normal_quantile(0.5 + 0.5 * level) : 0;
+    for (size_t i = 0; i < sample->n; i++) {
+        double s = pv__calibrated_score(sample, i), at = prior + reading->shift + reading->slope * s;
+        const double *v = reading->covariance;
+        double sd = sqrt(fmax(0, v[0] + 2 * s * v[1] + s * s * v[2]));
+        for (int y = 0; y < 2; y++) {
+            double sign = y ? 1 : -1;
+            log_p[2 * i + (size_t)y] = pv_log_sigmoid(sign * at);
+            p[2 * i + (size_t)y] = pv_sigmoid(sign * at);
+            if (lo) {
+                lo[2 * i + (size_t)y] = pv_sigmoid(sign * at - z * sd);
+                hi[2 * i + (size_t)y] = pv_sigmoid(sign * at + z * sd);
+            }
+        }
+    }
+}

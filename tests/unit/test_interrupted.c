@@ -1,11 +1,8 @@
 /* A network's training that is interrupted inside a step: it ends there, and goes on from a checkpoint to the same
  * bytes.
  */
-#include <math.h>
-#include <pthread.h>
-#include <time.h>
-
 #include "fixture.h"
+#include "looks.h"
 
 static pv_table *table;
 static pv_schema *schema;
@@ -54,32 +51,13 @@ static void test_no_step(void **state) {
     pv_classifier_free(ctx, c);
 }
 
-typedef struct alarm_clock {
-    double seconds;
-    pthread_t thread;
-} alarm_clock;
-
-static void *interrupt_later(void *state) {
-    const alarm_clock *clock = state;
-    nanosleep(&(struct timespec){(time_t)clock->seconds, (long)(fmod(clock->seconds, 1) * 1e9)}, NULL);
-    pv_ctx_interrupt(ctx);
-    return NULL;
-}
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Fits from the checkpoint, interrupted after so many seconds. NULL: it was stopped, and its state is kept. */
-static pv_classifier *fit_for(double seconds, const char *checkpoint, const char *design, int64_t epochs) {
+/* Fits from the checkpoint, interrupted at this look. NULL: it was stopped, and its state is kept. */
+static pv_classifier *fit_until(int64_t look, const char *checkpoint, const char *design, int64_t epochs) {
     ok(pv_checkpoint_open(ctx, checkpoint, 1e9, true));
-    alarm_clock clock = {.seconds = seconds};
-    assert_int_equal(pthread_create(&clock.thread, NULL, interrupt_later, &clock), 0);
+    looks l;
+    looks_begin(&l, ctx, look);
     pv_classifier *c = fit(design, epochs);
-    pthread_join(clock.thread, NULL);
-    pv_ctx_clear_interrupt(ctx);
+    looks_end(&l);
     bool stopped = c->stop == PV_STOP_INTERRUPTED;
     ok(stopped ? pv_checkpoint_write(ctx) : pv_checkpoint_finish(ctx));
     pv_checkpoint_close(ctx);
@@ -89,27 +67,34 @@ static pv_classifier *fit_for(double seconds, const char *checkpoint, const char
     return NULL;
 }
 
-/* Fits in pieces, each a little longer than the one before so that it ends on any machine. On a busy one the clock may
- * ring too late to stop anything; the pieces are then begun again.
- */
+static void are_same(pv_classifier *c, const pv_classifier *whole) {
+    assert_non_null(c);
+    assert_int_equal(c->iterations, whole->iterations);
+    assert_memory_equal(c->w, whole->w, pv_model_params(whole->model) * sizeof *c->w);
+    pv_classifier_free(ctx, c);
+}
+
+/* Fits interrupted once, at looks within and between steps; then one in pieces, each longer than the one before. */
 static void same_bytes(const char *design, int64_t epochs) {
     char checkpoint[64];
     snprintf(checkpoint, sizeof checkpoint, "%s.checkpoint", path);
-    double start = now();
+    looks l;
+    looks_begin(&l, ctx, 0);
     pv_classifier *whole = fit(design, epochs);
-    double piece = (now() - start) / 8;
-    int stops = 0;
-    for (int tries = 0; stops == 0 && tries < 100; tries++) {
-        pv_classifier *c = NULL;
-        for (double seconds = piece; !c; seconds *= 1.5) {
-            c = fit_for(seconds, checkpoint, design, epochs);
-            stops += !c;
-        }
-        assert_int_equal(c->iterations, whole->iterations);
-        assert_memory_equal(c->w, whole->w, pv_model_params(whole->model) * sizeof *c->w);
-        pv_classifier_free(ctx, c);
+    looks_end(&l);
+    assert_true(l.seen > 20 * whole->iterations); /* most are within a step */
+    for (int64_t look = 1; look <= l.seen * 9 / 10; look += 1 + l.seen / 12) {
+        assert_null(fit_until(look, checkpoint, design, epochs));
+        are_same(fit_until(0, checkpoint, design, epochs), whole);
     }
-    assert_true(stops > 0);
+    int stops = 0;
+    pv_classifier *c = NULL;
+    for (int64_t looks_each = l.seen / 8; !c; looks_each += looks_each / 2) {
+        c = fit_until(looks_each, checkpoint, design, epochs);
+        stops += !c;
+    }
+    assert_true(stops > 1);
+    are_same(c, whole);
     pv_classifier_free(ctx, whole);
 }
 

@@ -47,7 +47,8 @@ typedef struct pv_combination {
     double *share;             /* [terms], of the weighted estimate in that term: 0 to 1 */
     double statistic, p_value; /* Hausman's test that the slopes of the two agree: chi-square of so many */
     int64_t rank;              /* degrees of freedom; 0: not tested */
-    double *tail;              /* [slopes], the kurtosis of each column in the population: 3 of a normal one */
+    double
+        *tail; /* [slopes], the kurtosis of each column in the population: 3 of a normal one; negated for two values */
     double *strata; /* [3], the score test that strata have no intercepts of their own: chi-square, df (0: none), p */
 } pv_combination;
 

@@ -47,8 +47,12 @@ pv_status pv__find_tails(pv_ctx *ctx, pv__side *s, double *tail) {
         for (size_t j = 0; j < MOMENTS; j++)
             m[1 + j] = sums[1 + c * MOMENTS + j] / sums[0];
         double variance = m[2] - m[1] * m[1];
+        double third = m[3] - 3 * m[1] * m[2] + 2 * pow(m[1], 3);
         double fourth = m[4] - 4 * m[1] * m[3] + 6 * m[1] * m[1] * m[2] - 3 * pow(m[1], 4);
-        tail[c] = variance > 1e-12 * m[2] ? fourth / (variance * variance) : 0;
+        double kurtosis = variance > 1e-12 * m[2] ? fourth / (variance * variance) : 0;
+        /* Pearson's inequality, kurtosis >= skewness^2 + 1, is an equality for two values and for nothing else. */
+        bool two_values = kurtosis - third * third / pow(variance, 3) - 1 < 1e-6 * kurtosis;
+        tail[c] = two_values ? -kurtosis : kurtosis;
     }
     pv__free(ctx, sums);
     return status;

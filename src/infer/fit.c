@@ -91,7 +91,8 @@ static double balance(const pv__problem *problem) {
     double curvature = 0, variance = 0, square = 0;
     size_t k = (size_t)problem->targets.classes;
     bool linear = pv_model_has_coefficients(problem->model) && !problem->data && problem->batch == 0;
-    if (!pv__loss(problem->plan->options.loss)->class_factor || !linear || problem->options->iw_total > 0)
+    bool prior = problem->options->infer != PV_INFER_ML;
+    if (!pv__loss(problem->plan->options.loss)->class_factor || !linear || !prior || problem->options->iw_total > 0)
         return 1;
     for (size_t y = 0; y < k; y++)
         square += pi[y] * pi[y];

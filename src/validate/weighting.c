@@ -29,7 +29,12 @@ static size_t source_of(const pv_schema *schema, size_t feature, size_t *first) 
 }
 
 static bool has_tail(const pv_classifier *c, size_t slope) {
-    return c->combination->tail[slope] > TAIL;
+    return fabs(c->combination->tail[slope]) > TAIL;
+}
+
+/* A column of more than two numbers: two are an indicator, of which one value may be rare as a level is. */
+static bool is_measured(const pv_classifier *c, size_t source, size_t slope) {
+    return c->schema->source[source].type == PV_COLUMN_NUMBER && c->combination->tail[slope] > 0;
 }
 
 /* The coefficient of the least degrees of freedom, of those that have few, from 1; 0: none. */
@@ -39,9 +44,8 @@ static size_t fewest(const pv_classifier *c) {
     for (size_t i = 0; i < P; i++) {
         if (i % terms == 0)
             continue;
-        size_t first, source = source_of(c->schema, i % terms - 1 + c->schema->offset, &first);
-        bool number = c->schema->source[source].type == PV_COLUMN_NUMBER;
-        double few = !has_tail(c, i % terms - 1) ? FEW : number ? FEW_NUMBERS : FEW_OF_LEVEL;
+        size_t slope = i % terms - 1, first, source = source_of(c->schema, slope + c->schema->offset, &first);
+        double few = !has_tail(c, slope) ? FEW : is_measured(c, source, slope) ? FEW_NUMBERS : FEW_OF_LEVEL;
         if (m->df[i] < few && (worst == 0 || m->df[i] < m->df[worst]))
             worst = i;
     }
@@ -56,13 +60,17 @@ static void check_freedom(pv_diagnosis *found, const pv_classifier *c) {
     const pv_schema *schema = c->schema;
     size_t feature = worst % terms - 1 + schema->offset, first = 0, source = source_of(schema, feature, &first);
     /* A term of a term, or of an indicator, is none. */
-    bool plain =
-        source < pv__schema_plain(schema) && feature == first && schema->source[source].type == PV_COLUMN_NUMBER;
+    bool measured = is_measured(c, source, worst % terms - 1);
+    bool plain = source < pv__schema_plain(schema) && feature == first && measured;
     const pv__shown shown = pv__show(schema->feature[feature]);
     const char *name = shown.text;
     pv_check *check =
         pv__check_add(found, "few_decide", "Whether many rows decide each coefficient", c->combination->df[worst]);
     bool tail = has_tail(c, worst % terms - 1);
+    const char *remedy = "More rows, or fewer terms,";
+    if (tail && !measured)
+        remedy = schema->source[source].type == PV_COLUMN_TEXT ? "Joining rare levels, or more rows of this one,"
+                                                               : "More rows with its rarer value";
     if (plain && tail)
         pv__check_say(
             check,
@@ -75,9 +83,7 @@ static void check_freedom(pv_diagnosis *found, const pv_classifier *c) {
             check,
             "Few rows decide the coefficient of '%.60s' (%.1f degrees of freedom), so its interval may be too "
             "short. %s may help.",
-            name, c->combination->df[worst],
-            tail && schema->source[source].type == PV_COLUMN_TEXT ? "Joining rare levels, or more rows of this one,"
-                                                                  : "More rows, or fewer terms,");
+            name, c->combination->df[worst], remedy);
     pv__format(check->warning, sizeof check->warning, "%s", check->text); /* of the data, and no failure of the fit */
 }
 

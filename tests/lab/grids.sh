@@ -155,7 +155,7 @@ partial() {
         *) [[ $row == *", $n of 3"* ]] ;;
         esac || { echo "$prevalence: $n folds, and$row"; return 1; }
     done <folds
-    grep -q ' [12]$' folds && grep -q '^  0.4.*\*' some.txt
+    grep -q ' [12]$' folds && grep -q '^  0[.][0-9]* .*[*]' some.txt
 }
 check "how many folds have a PPV" partial
 

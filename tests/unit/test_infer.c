@@ -466,7 +466,9 @@ static void test_vi_in_batches(void **state) {
     options.loss = PV_LOSS_PLAIN;
     compare_batches(&p, options, PV_MARGINAL_PROFILE, PV_MARGINAL_PROFILE, true, 0.1, 0.05);
     options.loss = PV_LOSS_IW;
+    options.iw_total = (double)p.data->rows; /* else the full batch has another scale */
     compare_batches(&p, options, PV_MARGINAL_PROFILE, PV_MARGINAL_PROFILE, true, 0.1, 0.05);
+    options.iw_total = 0;
     options.loss = PV_LOSS_IG;
     compare_batches(&p, options, PV_MARGINAL_PLUGIN, PV_MARGINAL_AUXILIARY_LINEAR, false, 0.1, 0.06);
     /* A constant network is right at one w only: slopes do not mind. */

@@ -85,9 +85,6 @@ s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); open('port', 'w').wri
     kill $silent
 fi
 
-# A first batch, and none after it.
-stops "rows that never come" "$prevail" fit 'SELECT i % 7 AS x, i % 2 AS y FROM range(1000000000000) t(i) WHERE i < 5000 OR i < 0' --target y --prevalence 0.1
-
 # Predictions into a file are made in pieces of 131072 rows; to standard output, at once.
 p simulate gaussian --cases 90000 --controls 90000 --prevalence 0.1 --dimensions 2 -o many.csv
 sed -i '2s/^[^,]*/NA/; 150000s/^[^,]*/NA/' many.csv
@@ -110,6 +107,8 @@ install_duckdb() { PREVAIL_DUCKDB=$(find_duckdb "$folder") || { skip "DuckDB: $P
 refused "no library" "names no library that loads" env PREVAIL_DUCKDB="$work/none.so" "$prevail" fit x.parquet --target y --prevalence 0.1
 refused "no library to write with" "cannot be written: PREVAIL_DUCKDB names no library" env PREVAIL_DUCKDB="$work/none.so" "$prevail" predict two.model plain.csv -o x.parquet
 if install_duckdb; then
+    # a first batch, and none after it
+    stops "rows that never come" "$prevail" fit 'SELECT i % 7 AS x, i % 2 AS y FROM range(1000000000000) t(i) WHERE i < 5000 OR i < 0' --target y --prevalence 0.1
     ran=1
     types="{'x1':'DOUBLE','x2':'DOUBLE','x3':'DOUBLE','y':'INTEGER','town':'VARCHAR','code':'TINYINT','note':'VARCHAR'}"
     query="SELECT * FROM read_csv('all.csv', columns = $types)"

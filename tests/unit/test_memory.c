@@ -194,6 +194,14 @@ static void json_release(void *block) {
     limited_release(NULL, block);
 }
 
+static pv_status plan_poorly(pv_ctx *poor) {
+    pv_fit_options options = options_of();
+    pv_plan *plan = NULL;
+    pv_status status = pv_fit_plan(poor, schema, data, &options, &plan);
+    pv_plan_free(poor, plan);
+    return status;
+}
+
 /* Jansson's memory fails as well. */
 static pv_status fit_poorly(pv_ctx *poor) {
     json_set_alloc_funcs(json_alloc, json_release);
@@ -471,6 +479,7 @@ SWEEP(learn)
 SWEEP(take)
 SWEEP(arrays)
 SWEEP(core)
+SWEEP(plan)
 SWEEP(fit)
 SWEEP(fit_batches)
 SWEEP(predict)
@@ -522,6 +531,6 @@ int main(void) {
                                        cmocka_unit_test(sweeps_judge_strata), cmocka_unit_test(sweeps_unknown_strata),
                                        cmocka_unit_test(sweeps_survey),       cmocka_unit_test(sweeps_checkpoint),
                                        cmocka_unit_test(sweeps_count_sets),   cmocka_unit_test(sweeps_probs_strata),
-                                       cmocka_unit_test(sweeps_sample)};
+                                       cmocka_unit_test(sweeps_sample),       cmocka_unit_test(sweeps_plan)};
     return cmocka_run_group_tests(tests, prepare, tidy);
 }

@@ -19,7 +19,7 @@
 # N significant digits, so that expected files hold on every processor and in every build: a computed number with fifteen
 # or more of them in the expected stdout fails the case; `study`, `people` and `clinic` (a fifth are
 # cases, drawn by label from the population of `study`) write small simulated tables; `npy HEADER` writes the beginning of
-# an NPY file, and `overwrite FILE OFFSET BYTES` puts bytes (as printf takes them) into a file.
+# an NPY file, and `overwrite FILE OFFSET BYTES` puts bytes (as printf takes them) into a file; `worked PROCESS` is in worked.sh.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 update=false
@@ -108,7 +108,9 @@ run_case() {
         export CASE="$name" PATH="$scratch/bin:$PATH" LC_ALL=C OMP_WAIT_POLICY=passive
         # shellcheck disable=SC1091
         . "$scratch/functions"
-        export -f digits study people clinic fitted npy overwrite
+        # shellcheck disable=SC1091
+        . "$here/worked.sh"
+        export -f digits study people clinic fitted npy overwrite worked
         export -f arrays && export ARRAYS="$here/../arrays"
         exec timeout 120 bash "$scratch/commands" >"$scratch/stdout" 2>"$scratch/stderr" </dev/null
     )

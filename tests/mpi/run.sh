@@ -5,6 +5,7 @@
 # names them. Without the plug-in or mpirun the test is skipped (exit code 77).
 set -u
 here=$(cd "$(dirname "$0")" && pwd) prevail=$(readlink -f "$1") plugin=$(readlink -f "${2:-none}")
+. "$here/../cli/worked.sh"
 passed=0 failed=0
 if ! command -v mpirun >/dev/null || [ ! -e "$plugin" ]; then
     echo "skipped: no mpirun, or prevail was built without MPI (libopenmpi-dev, openmpi-bin)"
@@ -141,7 +142,7 @@ continued() {
     mpi -n 2 bash -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$0" "$@"' "$prevail-lab" $long --checkpoint state -o results >out 2>err &
     local run=$! try
     for try in $(seq 100); do [ -s pid.1 ] && [ -e state ] && break; sleep 0.1; done
-    sleep 1
+    worked "$(cat pid.1)"
     kill -INT "$(cat pid.1)"
     wait $run
     [ $? -ne 0 ] && grep -q 'stopped on request: .* of 400 replicates are done' err && [ -s state ] &&
@@ -159,7 +160,8 @@ replicates() {
         --threads 1 --quiet >out 2>err &
     local run=$! try
     for try in $(seq 100); do [ -s pid.0 ] && [ -s pid.1 ] && break; sleep 0.1; done
-    sleep 1.5
+    worked "$(cat pid.0)"
+    worked "$(cat pid.0)" # the ranks meet and read first
     kill -INT "$(cat pid.0)" "$(cat pid.1)"
     wait $run
     [ $? -ne 0 ] && grep -q 'interrupted while intervals were computed' err
@@ -211,7 +213,7 @@ killed() {
         --tolerance 1e-12 -o killed.model >out 2>err &
     local run=$! try
     for try in $(seq 100); do [ -s pid.2 ] && break; sleep 0.1; done
-    sleep 1
+    worked "$(cat pid.2)"
     kill -9 "$(cat pid.2)"
     wait $run
     [ $? -ne 0 ] && grep -q 'rank 2' err && [ -z "$(ls | grep killed.model)" ]

@@ -107,6 +107,9 @@ pv_status pv__csv_form_parse(pv_ctx *ctx, const pv_csv_options *options, pv__csv
     const char *names = options->names ? options->names : form->header ? NULL : kept->names;
     if (names)
         PV_TRY(pv__names_split(ctx, "`names`", names, &form->name, &form->n_names));
+    if (names && form->n_names < pv__names_entries(names))
+        return pv__fail(ctx, PV_ERR_USAGE, "`names`: '%s' has a name twice;\ngive each column one of its own",
+                        pv__show(names).text);
     if (form->usual)
         return PV_OK;
     PV_TRY(pv__names_split(ctx, "`na`", na, &form->na, &form->n_na));

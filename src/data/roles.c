@@ -341,7 +341,8 @@ done:
 }
 
 /* A column of numbers in training must be one here; the other way round numbers can be read as texts. */
-static pv_status find_source(pv_ctx *ctx, const pv_table *table, const pv_source_column *source, size_t *column) {
+static pv_status find_source(pv_ctx *ctx, const pv_table *table, const pv_schema *schema,
+                             const pv_source_column *source, size_t *column) {
     *column = pv__table_lookup(table, source->name);
     if (*column == table->columns) {
         char suggestion[340];
@@ -356,12 +357,14 @@ static pv_status find_source(pv_ctx *ctx, const pv_table *table, const pv_source
     while (row + 1 < table->rows && found->code[row] < 0)
         row++;
     const char *text = found->code[row] < 0 ? "" : found->level[found->code[row]];
+    const char *why = "", *decimal = schema->written.decimal;
     double value;
+    if (pv__number_parse(text, strlen(text), &value))
+        why = decimal && strcmp(decimal, ",") == 0
+                  ? "; training was told of decimal commas: if there are points here, add `decimal=.`"
+                  : ", a text: its numbers are texts, as in quotes; write them as numbers";
     return PV__FAIL_CELL(ctx, table, row, *column, "column '%s' held numbers in training, here it holds '%s'%s",
-                         pv__show(source->name).text, pv__show(text).text,
-                         pv__number_parse(text, strlen(text), &value)
-                             ? "; training was told of decimal commas: if there are points here, add `decimal=.`"
-                             : "");
+                         pv__show(source->name).text, pv__show(text).text, why);
 }
 
 /* The columns of the terms, and the first one's as the place of what they make. */
@@ -377,7 +380,7 @@ static pv_status apply_terms(pv_ctx *ctx, const pv_table *table, const pv_schema
         size_t plain = pv__schema_find(schema, term->column[i % 2]);
         bool text = plain < pv__schema_plain(schema) && schema->source[plain].type == PV_COLUMN_TEXT;
         const pv_source_column source = {.name = term->column[i % 2], .type = text ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER};
-        PV_TRY(find_source(ctx, table, &source, &plan->term_column[i]));
+        PV_TRY(find_source(ctx, table, schema, &source, &plan->term_column[i]));
         for (size_t k = 0; i % 2 == 0 && k < term->features; k++)
             plan->feature[s++] = plan->term_column[i];
     }
@@ -394,7 +397,7 @@ pv_status pv__encoding_apply(pv_ctx *ctx, const pv_table *table, const pv_roles 
     plan->features = schema->sources;
     PV_GOTO(fail, pv__alloc(ctx, schema->sources, sizeof *plan->made, &plan->made));
     for (size_t s = 0; s < pv__schema_plain(schema); s++) {
-        PV_GOTO(fail, find_source(ctx, table, &schema->source[s], &plan->feature[s]));
+        PV_GOTO(fail, find_source(ctx, table, schema, &schema->source[s], &plan->feature[s]));
         plan->category[s] = schema->source[s].type == PV_COLUMN_TEXT;
     }
     if (schema->offset)

@@ -68,6 +68,8 @@ def _rows(logits, target):
     if target.shape != shape and target.shape != (shape[0], 1, *shape[1:]):
         raise ValueError(f"logits of shape {tuple(logits.shape)} need labels of shape {shape}, not {tuple(target.shape)}")
     logits = logits.movedim(1, -1).reshape(-1, logits.shape[1])
+    if logits.dtype in (torch.float16, torch.bfloat16):  # autocast's: the sum of 65,520 rows is infinite in half precision
+        logits = logits.float()
     if logits.shape[1] == 1:  # the log odds of the second of two classes
         logits = torch.cat([torch.zeros_like(logits), logits], dim=1)
     labels = target.reshape(-1)

@@ -203,3 +203,20 @@ def test_compiled(batch):
     logits, target = batch
     loss = losses.SelectionLoss(PREVALENCE, COUNTS)
     assert float(torch.compile(loss)(logits, target)) == pytest.approx(float(loss(logits, target)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("name", ["SelectionLoss", "ImportanceWeightedLoss", "InformationGainLoss"])
+def test_half_precision(name, dtype):
+    """Logits of autocast are read as they are and summed in single precision: more rows than float16 can count."""
+    n = 70_000
+    target = torch.arange(n) % 2
+    logits = torch.linspace(-2, 2, 2 * n).reshape(n, 2).to(dtype).requires_grad_()
+    loss = getattr(losses, name)([0.99, 0.01], counts=[1e6, 1e6])
+    value, wanted = loss(logits, target), loss(logits.float(), target)
+    assert value.dtype == torch.float32 and value.item() == wanted.item() != 0
+    (gradient,) = torch.autograd.grad(value, logits)
+    assert gradient.dtype == dtype and torch.isfinite(gradient).all()
+    if name != "InformationGainLoss":
+        rates = getattr(losses, name)(log_rate=[math.log(1 / 20), 0.0])
+        assert rates(logits, target).item() == rates(logits.float(), target).item() != 0

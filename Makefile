@@ -4,7 +4,7 @@ CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 MINUTES ?= 10
 
-.PHONY: all lab cuda r-package check-cuda bench-cuda setup setup-check setup-bench setup-fuzz setup-platforms demo check warnings sanitize fuzz soak coverage bench install format clean
+.PHONY: all lab cuda r-package check-cuda bench-cuda setup setup-check setup-bench setup-fuzz setup-platforms site demo check warnings sanitize fuzz soak coverage bench install format clean
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -46,6 +46,12 @@ setup-fuzz:
 	@scripts/setup build fuzz
 setup-platforms:
 	@scripts/setup build platforms
+
+# The site, BUILD/site/index.html: static, works offline; docs/ is its source.
+site:
+	@scripts/setup build site
+	@$(MAKE) --no-print-directory all
+	@scripts/site $(BUILD)
 
 demo: setup
 	@$(MAKE) --no-print-directory all

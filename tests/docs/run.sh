@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# The examples of the site's pages run and print what the pages show; links lead somewhere; the numbers of docs/validation.md
+# are right. usage: tests/docs/run.sh BUILD [PAGE...]
+#
+# BUILD is a CMake build folder with the command and the library. Ends with 77, which is skipped, where Python or NumPy is not
+# there. What a page compares with (R, scikit-learn, XGBoost, ...) is skipped, and reported, where it is not installed.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+source=$(cd "$here/../.." && pwd)
+build=$(cd "${1:?usage: tests/docs/run.sh BUILD [PAGE...]}" && pwd)
+shift
+python=${PYTHON:-/usr/bin/python3}
+"$python" -c 'import numpy' 2>/dev/null || { echo "skipped: $python has no NumPy (scripts/setup check)"; exit 77; }
+cd "$source"
+"$python" "$here/links.py"
+[ $# -gt 0 ] || set -- docs/index.md docs/validation.md docs/guides/*.md docs/coming-from/*.md docs/reference/*.md
+nice "$python" "$here/run.py" --build "$build" "$@"
+if command -v mkdocs >/dev/null; then "$source/scripts/site" "$build"; else echo "skipped: no mkdocs, so the site was not made (scripts/setup site)"; fi

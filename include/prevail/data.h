@@ -173,6 +173,10 @@ PV_MUST_USE pv_status pv_table_read(pv_ctx *ctx, const char *path, const pv_csv_
  * empty where it is not here. Writes at most room entries and returns how many there are. */
 size_t pv_engines(pv_library *list, size_t room);
 
+/* A file that has DuckDB's library in it, the Python package duckdb's, say, for where PREVAIL_DUCKDB names none and
+ * none is installed. NULL: there is none. Copied. To be called between the library's calls. */
+PV_MUST_USE pv_status pv_ctx_set_duckdb(pv_ctx *ctx, const char *path);
+
 /* The same in pieces, for what is done row by row with more rows than memory holds. Parquet files, queries and
  * databases are read as pieces are asked for; a packed table is mapped, and other files are read whole, and handed out
  * in parts. */

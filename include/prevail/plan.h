@@ -164,6 +164,8 @@ PV_MUST_USE pv_status pv_fit_settings_new(pv_ctx *ctx, pv_settings **settings);
 PV_MUST_USE pv_status pv_fit_settings_check(pv_ctx *ctx, const pv_settings *settings, bool sample);
 /* The options of a fit in settings that have that table, borrowed from them; NULL: they have not. */
 const pv_fit_options *pv_fit_options_of(const pv_settings *settings);
+/* What is in the file that prevalence_by or phase_one names, which is then not read. Borrowed. */
+void pv_fit_settings_set_known(pv_settings *settings, const pv_table *known);
 
 /* Completes roles for a fit of the file path: the label that the prevalence names is the positive one; for a model of
  * images, image gets the model's sizes and becomes the roles', and where no target is named it is labels, votes or

@@ -196,12 +196,13 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
                 "use the latter, or state `design`",
                 "usage",
             )
-        of_rows = len(classes) > 1 and not found.se.any() and np.array_equal(found.shares, _design.by_rows(codes, classes, weights))
-        off = _design.miscalibrated(self.estimator_, X, codes, weights) if of_rows else None
+        fitted_here = len(classes) > 1 and not _design.is_frozen(estimator)
+        off = _design.miscalibrated(self.estimator_, X, codes, weights, found.shares) if fitted_here else None
         if off is not None:
+            remedy = "" if found.se.any() else ", or use design=\"estimate\""
             warnings.warn(
                 f"the probabilities of {name} are not calibrated: on average they are {_listed(classes, off[0])} for training rows that "
-                f"are {_listed(classes, off[1])}. Give CalibratedClassifierCV({name}(...)), or use design=\"estimate\".",
+                f"are {_listed(classes, off[1])}. Give CalibratedClassifierCV({name}(...)){remedy}.",
                 PrevailWarning,
                 stacklevel=3,
             )
@@ -346,7 +347,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
 
     def decide(self, X: Rows, costs: Costs) -> Decisions:
         """The action of least expected cost for each row; `prevail.decide` says how costs are given."""
-        return decide(self._proba(X), costs, classes=self.classes_)
+        return decide(self._proba(X), costs, classes=self.classes_, positive=self.positive)
 
     def _more_tags(self):
         return _inner_tags(self.estimator)

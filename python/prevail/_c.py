@@ -275,6 +275,14 @@ class pv_report_options(Structure):
     _fields_ = [("page", c_char_p), ("figures", c_char_p), ("title", c_char_p), ("lead", c_char_p)]
 
 
+class pv_rate(Structure):
+    _fields_ = [("value", c_double), ("lo", c_double), ("hi", c_double)]
+
+
+class pv_rates(Structure):
+    _fields_ = [("threshold", c_double), *((name, pv_rate) for name in ("tpr", "tnr", "ppv", "npv", "called", "net_benefit"))]
+
+
 class pv_costs(Structure):
     _fields_ = [
         ("actions", c_size_t),
@@ -333,6 +341,7 @@ CALLS = {
     "pv_learn": [c_char_p, _handle, _out],
     "pv_ctx_set_ranks": [POINTER(pv_ranks)],
     "pv_ctx_set_memory": [c_size_t, c_char_p],
+    "pv_ctx_set_duckdb": [c_char_p],
     "pv_ranks_end": [c_int],
     "pv_learn_table": [_handle, _handle, _out],
     "pv_learn_sampled": [_handle, _handle, _handle, _out],
@@ -361,11 +370,14 @@ CALLS = {
     "pv_judge": [_handle, c_void_p, POINTER(pv_prediction), c_void_p, POINTER(POINTER(pv_judgement))],
     "pv_judgement_report": [POINTER(pv_judgement), c_char_p, c_double, POINTER(pv_report_options)],
     "pv_curve_make": [_handle, c_int, POINTER(pv_curve_options), POINTER(pv_curve)],
+    "pv_rates_at": [c_void_p, c_double, c_double, POINTER(pv_rates)],
+    "pv_costs_read": [c_char_p, _texts, c_int, POINTER(POINTER(pv_costs))],
     "pv_decide": [POINTER(pv_costs), c_size_t, _doubles, POINTER(c_int32), _doubles],
 }
 
 # Frees what its second argument points to.
 FREES = [
+    "pv_costs_free",
     "pv_settings_free",
     "pv_table_free",
     "pv_archive_free",
@@ -395,6 +407,7 @@ OTHERS = {
     "pv_ctx_set_threads": (None, [_handle, c_int]),
     "pv_status_name": (c_char_p, [c_int]),
     "pv_kernels": (c_char_p, []),
+    "pv_fit_settings_set_known": (None, [_handle, _handle]),
     "pv_settings_count": (c_size_t, [_handle]),
     "pv_settings_option": (POINTER(pv_option), [_handle, c_size_t]),
     "pv_unknown_options_of": (POINTER(pv_unknown_options), [_handle]),

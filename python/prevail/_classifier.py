@@ -21,7 +21,7 @@ from ._model import Model
 from ._options import TARGET, WEIGHT, settings_of, source_settings_of
 from ._predicting import Predicting
 from ._ranks import Ranks
-from ._training import Archive, Files, arrays_of, check_classes, place_of, plain_label, table_of
+from ._training import Archive, arrays_of, check_classes, duckdb_library, place_of, plain_label, table_of
 from ._types import Label, Prevalence, Rows
 
 
@@ -64,7 +64,8 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
     strata, matched, group, cluster, id : str, optional
         Columns of X that play such a part.
     prevalence_by, phase_one : data frame or path, optional
-        With strata: the prevalence and share of each, or the counts of the cohort.
+        With strata: the prevalence and share of each (columns prevalence and share), or the counts of the cohort by stratum and
+        label (a column count, and one named y or as the y given to `fit` is; `cohort.groupby(["site", "ill"]).size()` is that).
     prevalence_odds : float
         What the odds of every prevalence in `prevalence_by` are multiplied by.
     seed : int
@@ -258,9 +259,9 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
 
     # ---- settings ---------------------------------------------------------------------------------------------------
 
-    def _settings(self, ctx, classes, files, *, weighted, sampled):
+    def _settings(self, ctx, classes, *, weighted, sampled, outcome=None):
         return settings_of(
-            ctx, self.get_params(deep=False), _DEFAULTS, classes, files, weighted=weighted, sampled=sampled
+            ctx, self.get_params(deep=False), _DEFAULTS, classes, weighted=weighted, sampled=sampled, outcome=outcome
         )
 
     @property
@@ -288,11 +289,12 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
             return self._fit_images(X, y)
         check_order(X, y=y, sample_weight=sample_weight)
         rows, names, X = self._checked(X, reset=True)
+        outcome = getattr(y, "name", None)
         y = checked_labels(y, rows, type(self).__name__)
         weights = check_weights(sample_weight, rows)
         classes, codes = classes_and_codes(y)
         check_classes(classes, codes, weights)
-        with Context(self.threads, self.verbose) as ctx, Files() as files:
+        with Context(self.threads, self.verbose) as ctx:
             table = table_of(ctx, "X", X, names)
             self._add_labels(table, codes, classes)
             if weights is not None:
@@ -303,7 +305,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
             if population_sample is not None:
                 _, sample_names, population_sample = self._checked(population_sample, reset=False)
                 sample = table_of(ctx, "population_sample", population_sample, sample_names).handle
-            settings = self._settings(ctx, classes, files, weighted=weights is not None, sampled=sample is not None)
+            settings = self._settings(ctx, classes, weighted=weights is not None, sampled=sample is not None, outcome=outcome)
             self._learn(ctx, "pv_learn_sampled", [table.handle, sample, settings], classes)
         return self
 
@@ -332,11 +334,12 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         ranks : Ranks, optional
             The processes that fit together. All call this with the same arguments, and get the same model.
         """
-        with Context(self.threads, self.verbose) as ctx, Files() as files:
+        with Context(self.threads, self.verbose) as ctx:
+            ctx.call("pv_ctx_set_duckdb", duckdb_library())
             if memory is not None:
                 ctx.call("pv_ctx_set_memory", memory, None)
             with ranks.share(ctx) if ranks is not None else contextlib.nullcontext():
-                settings = source_settings_of(ctx, self.get_params(deep=False), _DEFAULTS, target, weights, files)
+                settings = source_settings_of(ctx, self.get_params(deep=False), _DEFAULTS, target, weights)
                 self.__dict__.pop("_model", None)
                 model = Model(ctx.new("pv_learn", encode(os.fspath(source)), settings))
             ctx.resume()
@@ -397,12 +400,12 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         rows = len(arrays["images"])
         y = np.asarray(y)
         self.n_features_in_ = int(np.prod(arrays["images"].shape[1:]))
-        with Context(self.threads, self.verbose) as ctx, Files() as files:
+        with Context(self.threads, self.verbose) as ctx:
             archive = Archive(ctx, arrays)
             if y.ndim == 2:  # the readers' votes
                 classes = np.arange(1, int(y.max()) + 1) if not self.binarise else np.array([0, 1])
                 archive.add("votes", y)
-                settings = self._settings(ctx, classes, files, weighted=False, sampled=False)
+                settings = self._settings(ctx, classes, weighted=False, sampled=False)
                 ctx.call("pv_settings_set", settings, b"votes", b"votes")
                 ctx.call("pv_settings_set", settings, b"target", None)
                 ctx.call("pv_settings_set", settings, b"positive", None)
@@ -420,7 +423,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
                 text = prevalence_text(self.prevalence, classes, self.positive)
                 parts = dict(part.rsplit("=", 1) for part in text.split(","))
                 numbered.prevalence = {label_texts(classes).index(label): float(p) for label, p in parts.items()}
-            settings = numbered._settings(ctx, np.arange(len(classes)), files, weighted=False, sampled=False)
+            settings = numbered._settings(ctx, np.arange(len(classes)), weighted=False, sampled=False)
             ctx.call("pv_settings_set", settings, b"target", b"labels")
             self._learn_numbered(ctx, [archive.table(), settings], classes)
         return self

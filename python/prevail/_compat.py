@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._context import _outside
 from ._errors import InputError, PrevailWarning
+from ._labels import check_no_label_is_missing
 
 VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
@@ -134,6 +135,7 @@ def checked_labels(y, rows, own):
     """One label a row, checked as scikit-learn does. rows: how many there should be; None: any number."""
     if y is None:
         raise ValueError(f"{own} requires y to be passed, but the target y is None")
+    check_no_label_is_missing(np.asarray(y))
     y = column_or_1d(y, warn=True)
     if y.dtype.kind in "fc":
         check_array(y, ensure_2d=False, dtype=None, input_name="y")

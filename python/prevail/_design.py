@@ -51,7 +51,7 @@ def last_step(estimator):
 def has_probabilities(estimator):
     """Whether it has `predict_proba`, once it is fitted: a stack says so only then, where its last model is the usual one."""
     last = last_step(estimator)
-    if hasattr(last, "refit"):  # a search
+    if hasattr(last, "refit") and hasattr(last, "estimator"):  # a search
         return has_probabilities(last.estimator)
     return hasattr(last, "predict_proba") or (hasattr(last, "final_estimator") and last.final_estimator is None)
 
@@ -301,9 +301,9 @@ def learn(estimator, X, y, codes, classes, weights, fit_params, only_estimate=Fa
     return Design(said), found if contradicted else None
 
 
-def miscalibrated(fitted, X, codes, weights):
-    """Whether probabilities of its own training rows, of 10,000 at most, are off on average: (their mean, the labels' proportions);
-    None where they agree. The design is known then; the probabilities are not those of any."""
+def miscalibrated(fitted, X, codes, weights, design):
+    """Whether probabilities of its own training rows, of 10,000 at most, are off on average once they are moved from the design to
+    the labels' proportions: (their mean, the proportions); None where they agree. The probabilities are then those of no design."""
     (X,) = indexable(X)
     rows = np.unique(np.linspace(0, len(codes) - 1, min(len(codes), 10_000)).astype(int))
     p = np.asarray(fitted.predict_proba(_safe_indexing(X, rows)))
@@ -311,8 +311,10 @@ def miscalibrated(fitted, X, codes, weights):
     codes = codes[rows]
     if np.bincount(codes, weights, minlength=p.shape[1]).min() == 0:
         return None
-    mean, there = np.average(p, axis=0, weights=weights), by_rows(codes, range(p.shape[1]), weights)
-    if (mean <= 0).any():
+    there = by_rows(codes, range(p.shape[1]), weights)
+    p = p * (there / design)
+    mean = np.average(p / p.sum(axis=1, keepdims=True), axis=0, weights=weights)
+    if not (mean > 0).all():
         return None
     chance = 3 * np.sqrt((1 / there[1:] + 1 / there[0]) / len(codes))
     return (mean, there) if (apart(mean, there) > np.maximum(chance, 0.4)).any() else None

@@ -44,6 +44,7 @@ class _CurveDisplay:
     kind = x = y = title = ""
     metric = None
     labels = ("", "")
+    legend = "best"
 
     def __init__(self, evaluation: Evaluation, name: str | None = None) -> None:
         self.evaluation, self.name = evaluation, name
@@ -141,7 +142,7 @@ class _CurveDisplay:
         handles, labels = self.ax_.get_legend_handles_labels()
         order = sorted(range(len(handles)), key=lambda i: getattr(handles[i], "get_gid", lambda: None)() != _LINE)
         if order:
-            self.ax_.legend([handles[i] for i in order], [labels[i] for i in order])
+            self.ax_.legend([handles[i] for i in order], [labels[i] for i in order], loc=self.legend)
 
     def _draw(self, ax, line_kw):
         curve = self.evaluation.curve(self.kind)
@@ -198,7 +199,7 @@ class CalibrationDisplay(_CurveDisplay):
         ends = [np.clip(sign * (np.asarray(bins[f"observed_{end}"]) - share), 0, None) for sign, end in ((-1, "lo"), (1, "hi"))]
         self.bins_ = ax.errorbar(at, share, yerr=ends, fmt="o", markersize=4, color=self.line_.get_color())
         self.perfect_ = self._reference(ax, "perfect", [0, 1], [0, 1])
-        right = max(1e-9, 1.2 * float(np.nanmax(at)))  # a few rows may have far larger probabilities
+        right = min(1.0, max(1e-9, 1.2 * float(np.nanmax(at))))  # a few rows may have far larger probabilities
         self._show("x", 0, right)
         self._show("y", 0, max(1e-9, float(np.nanmax([*(share + ends[1]), *y[x <= right], right]))))
 
@@ -208,6 +209,7 @@ class RocDisplay(_CurveDisplay):
     kind, x, y, title = "roc", "fpr", "tpr", "ROC"
     metric = ("auc", "AUC")
     labels = ("false positive rate", "true positive rate")
+    legend = "lower right"
 
     def _draw(self, ax, line_kw):
         super()._draw(ax, line_kw)
@@ -245,7 +247,7 @@ class DecisionCurveDisplay(_CurveDisplay):
         self._reference(ax, "treat none", [0, 1], [0, 0])
         top = max(float(np.nanmax(value)), 1e-9)
         useful = at[value > 0.02 * top]  # beyond these it is that of treating no one
-        self._show("x", 0, float(useful.max()) * 1.1 if len(useful) else 1.0)
+        self._show("x", 0, min(1.0, float(useful.max()) * 1.1) if len(useful) else 1.0)
         low, high = -0.15 * top, 1.1 * top
         if not self._first:
             old = ax.get_ylim()

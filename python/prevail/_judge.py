@@ -198,6 +198,30 @@ class Evaluation(Mapping[str, Metric]):
             names = [made.column[c].decode() for c in range(made.columns)]
         return {name: values[:, c] for c, name in enumerate(names)}
 
+    def rates(self, threshold: float, *, level: float | None = None) -> dict[str, Metric]:
+        """Rates of the decision that calls rows of probability `threshold` or more positive, with intervals.
+
+        Parameters
+        ----------
+        threshold : float
+            Between 0 and 1.
+        level : float, optional
+            Of the intervals; default: that of the evaluation.
+
+        Returns
+        -------
+        dict
+            "tpr", "tnr", "ppv", "npv", "called" (the share of people called positive) and "net_benefit" to `Metric`.
+        """
+        if self._judgement is None:
+            raise InputError("an evaluation that was pickled has no rates at a threshold; ask for them before", "usage")
+        made = _c.pv_rates()
+        with Context() as ctx:
+            ranking = ctypes.c_void_p(self._judgement.contents.found.ranking)
+            ctx.call("pv_rates_at", ranking, threshold, self.level if level is None else level, ctypes.byref(made))
+        rates = {name: getattr(made, name) for name, kind in made._fields_ if kind is _c.pv_rate}
+        return {name: Metric(rate.value, rate.lo, rate.hi) for name, rate in rates.items()}
+
     def report(
         self,
         path: str | os.PathLike[str] | None = None,
@@ -403,6 +427,8 @@ def evaluate(
         if given.width == 1 and is_guess(given.classes, positive):
             one, other = label_texts(given.classes)
             raise InputError(f"the probabilities are one a row: of which label, {one!r} or {other!r}? Name it with `positive`", "usage")
+        if given.width > 1 and is_guess(given.classes, positive):
+            ctx.warn(f"rates and curves speak of the label {label_text(given.classes[1])}, the last by spelling: name the one you mean with `positive`")
         settings = ctx.new("pv_judge_settings_new", free="pv_settings_free")
         if stated_for is None:
             stated_for = "rows" if prevalence is None else "population"
@@ -447,6 +473,7 @@ def _classes_of(y, proba):
     if named is not None and set(label_texts(classes)) <= {label_text(name) for name in named.tolist()}:
         return named
     shape = np.shape(proba)
+    shape = shape[:1] if shape[1:] == (1,) else shape
     if classes.dtype.kind == "f" and len(classes) > 2 and (classes % 1 != 0).any():
         raise InputError(
             f"y has {len(classes)} different values that are no labels ({listed(classes, 2)}): labels come first, then "
@@ -498,30 +525,20 @@ def net_benefit(
     made = evaluate(y, proba, prevalence=prevalence, stated_for=stated_for, level=level, bootstrap=0, **more)
     if thresholds is None:
         return made.curve("net_benefit")
-    return _at_thresholds(made, np.asarray(thresholds, dtype=float))
-
-
-def _at_thresholds(made, thresholds):
-    """Net benefit is made of rates, which change at the thresholds that rows have and nowhere else."""
-    if thresholds.ndim != 1 or not ((thresholds > 0) & (thresholds < 1)).all():
-        raise InputError("thresholds lie between 0 and 1", "usage")
-    curve = made.curve("roc", points=0)
-    at, tpr, fpr = (np.asarray(curve[name]) for name in ("threshold", "tpr", "fpr"))
+    at = np.atleast_1d(np.asarray(thresholds, dtype=float))
+    found = [made.rates(threshold)["net_benefit"] for threshold in at.tolist()]
     pi = made.stated[list(made.classes).index(made.positive)]
-    order = np.argsort(at)
-    # Rows of p >= t are called; the curve's thresholds are exp(log p), hence the hair's breadth.
-    place = np.searchsorted(at[order], thresholds * (1 - 1e-13), side="left")
-    padded_tpr, padded_fpr = np.append(tpr[order], 0.0), np.append(fpr[order], 0.0)
-    odds = thresholds / (1 - thresholds)
-    value = pi * padded_tpr[place] - (1 - pi) * padded_fpr[place] * odds
     return frame(
         {
-            "threshold": thresholds,
-            "net_benefit": value,
-            "treat_all": pi - (1 - pi) * odds,
-            "treat_none": np.zeros(len(thresholds)),
+            "threshold": at,
+            **{name: [getattr(metric, part) for metric in found] for name, part in _NET_BENEFIT.items()},
+            "treat_all": pi - (1 - pi) * at / (1 - at),
+            "treat_none": np.zeros(len(at)),
         }
     )
+
+
+_NET_BENEFIT = {"net_benefit": "value", "net_benefit_lo": "lo", "net_benefit_hi": "hi"}
 
 
 # ---- scorers --------------------------------------------------------------------------------------------------------

@@ -13,18 +13,37 @@ from ._errors import InputError, PrevailWarning
 from ._frames import by_label, encode, is_guess, label_text, label_texts, listed, positive_index, texts
 
 
+def is_missing(label):
+    """None, NaN or pandas' NA, which is neither equal to itself nor not."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True
+
+
+def check_no_label_is_missing(y):
+    """Refuses an array of labels in which there is none in some row."""
+    if y.dtype.kind not in "fO" or y.ndim != 1:
+        return
+    absent = np.isnan(y) if y.dtype.kind == "f" else np.fromiter(map(is_missing, y), bool, len(y))
+    if absent.any():
+        row = int(absent.argmax())
+        raise InputError(f"Input y contains NaN: there is no label in row {row}", "input", row=row)
+
+
 def classes_and_codes(y, classes=None):
     """The labels of y in order, and the place of each row's label among them.
 
     Where classes are given, a label that is none of them is refused.
     """
     y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
     if y.ndim != 1:
         raise InputError(f"labels are one a row, and y has the shape {y.shape}", "input")
     if len(y) == 0:
         raise InputError("y has no rows", "input")
-    if y.dtype.kind == "f" and np.isnan(y).any():
-        raise InputError(f"Input y contains NaN: there is no label in row {int(np.isnan(y).argmax())}", "input")
+    check_no_label_is_missing(y)
     found = _small_integers(y)
     if found is None:
         values, codes = np.unique(y, return_inverse=True)
@@ -160,7 +179,7 @@ def shares(ctx, option, prevalence, classes, positive=None):
         raise InputError(missing_prevalence(option, classes, positive), "usage")
     found = (ctypes.c_double * len(labels))()
     text = prevalence_text(prevalence, classes, positive, option)
-    if len(labels) == 2 and "=" not in text and "," not in text:  # a text with one number
-        text = f"{labels[positive_index(classes, positive)]}={text}"
-    ctx.call("pv_prevalence_parse_one", encode(f"`{option}`"), encode(text), texts(labels), len(labels), found)
-    return np.array(found)
+    turned = len(labels) == 2 and positive_index(classes, positive) == 0 and "," not in text  # one number is that of the last
+    named = texts(labels[::-1] if turned else labels)
+    ctx.call("pv_prevalence_parse_one", encode(f"`{option}`"), encode(text), named, len(labels), found)
+    return np.array(found)[::-1] if turned else np.array(found)

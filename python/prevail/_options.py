@@ -10,7 +10,7 @@ import numpy as np
 from ._c import lib
 from ._context import Context
 from ._errors import InputError, in_python
-from ._frames import by_label, encode, label_text, positive_index
+from ._frames import Table, by_label, encode, frame_names, is_frame, label_text, positive_index, renamed
 from ._labels import prevalence_text
 
 # Parameters that are no options of a fit.
@@ -63,7 +63,7 @@ def _quoted(name):
     return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n') else name
 
 
-def settings_of(ctx, chosen, defaults, classes, files, *, weighted, sampled):
+def settings_of(ctx, chosen, defaults, classes, *, weighted, sampled, outcome=None):
     """The library's settings of a fit with the parameters chosen: what differs from the defaults counts as given."""
     settings = ctx.new("pv_fit_settings_new", free="pv_settings_free")
     positive = chosen["positive"]
@@ -80,15 +80,13 @@ def settings_of(ctx, chosen, defaults, classes, files, *, weighted, sampled):
     by_design = stated or sampled or chosen["matched"] is not None or chosen["subcohort"]
     if chosen["loss"] == "ig" and not by_design and chosen["prevalence_by"] is None and chosen["phase_one"] is None:
         chosen["loss"] = "plain"
-    for name in ("prevalence_by", "phase_one"):
-        if chosen[name] is not None and hasattr(chosen[name], "to_csv"):
-            chosen[name] = files.write(name, chosen[name])
+    _take_population(ctx, settings, chosen, TARGET, outcome)
     chosen["target"] = TARGET
     chosen["weights"] = WEIGHT if weighted else None
     return _set(ctx, settings, chosen, defaults)
 
 
-def source_settings_of(ctx, chosen, defaults, target, weights, files):
+def source_settings_of(ctx, chosen, defaults, target, weights):
     """The same for a table that the library reads: its labels are not known yet, and prevalences are as the command has
     them."""
     settings = ctx.new("pv_fit_settings_new", free="pv_settings_free")
@@ -101,10 +99,25 @@ def source_settings_of(ctx, chosen, defaults, target, weights, files):
         chosen["prevalence"] = ",".join(f"{label_text(label)}={float(share)!r}" for label, share in prevalence.items())
     if chosen["positive"] is not None:
         chosen["positive"] = label_text(chosen["positive"])
-    for name in ("prevalence_by", "phase_one"):
-        if chosen[name] is not None and hasattr(chosen[name], "to_csv"):
-            chosen[name] = files.write(name, chosen[name])
+    _take_population(ctx, settings, chosen, target)
     return _set(ctx, settings, chosen, defaults)
+
+
+def _take_population(ctx, settings, chosen, target, outcome=None):
+    """Data frames of strata and counts go to the library as tables; outcome: what the column of the labels may be named as well."""
+    for name in ("prevalence_by", "phase_one"):
+        given = chosen[name]
+        if hasattr(given, "reset_index") and not hasattr(given, "columns"):  # counts by groupby or value_counts
+            given = given.rename("count").reset_index()
+        if isinstance(given, (Mapping, list, tuple, np.ndarray)):
+            raise InputError(f"`{name}`: give a data frame, or the path of a CSV file, with a column for each of the strata", "usage")
+        if not is_frame(given):
+            continue
+        names = [str(column) for column in frame_names(given)]
+        if target not in names and outcome is not None:
+            given = renamed(given, [target if column == str(outcome) else column for column in names])
+        lib.pv_fit_settings_set_known(settings, Table.of_frame(ctx, name, given).handle)
+        chosen[name] = name
 
 
 def _set(ctx, settings, chosen, defaults):

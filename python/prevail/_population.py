@@ -15,9 +15,9 @@ from . import _c
 from ._c import lib
 from ._context import Context, _outside
 from ._errors import InputError, PrevailWarning
-from ._frames import by_label, encode, label_text, label_texts, listed, positive_index, texts
+from ._frames import by_label, encode, is_guess, label_text, label_texts, listed, positive_index, texts
 from ._html import table
-from ._labels import classes_and_codes, missing_prevalence, prevalence_text, shares
+from ._labels import classes_and_codes, is_missing, missing_prevalence, prevalence_text, shares
 from ._model import array
 from ._types import Costs, Doubles, Label, Prevalence, PrevalenceByStratum, Rows
 
@@ -131,6 +131,9 @@ class Probabilities:
         else:
             check_columns(proba, classes)
         proba = np.asarray(proba)
+        self.shape = proba.shape
+        if proba.ndim == 2 and proba.shape[1] == 1:
+            proba = proba[:, 0]
         if proba.dtype.kind not in "biuf" or proba.ndim not in (1, 2) or proba.size == 0:
             raise InputError(
                 f"probabilities are numbers, one a row or one for each class, not {proba.dtype} of shape {proba.shape}"
@@ -191,7 +194,7 @@ class Probabilities:
         strata = np.asarray(strata)
         if strata.shape != (self.rows,):
             raise InputError(f"strata.shape == {strata.shape}, expected {(self.rows,)}!", "input")
-        if any(map(_is_missing, strata)):
+        if any(map(is_missing, strata)):
             raise InputError("every row needs a stratum, and strata has missing values", "input")
         self.strata, codes = np.unique(strata, return_inverse=True)
         made = self.by_stratum("from_", from_)
@@ -302,7 +305,7 @@ class Probabilities:
     def like_input(self, pointer):
         """The same in the shape that the probabilities came in."""
         made = self.matrix(pointer)
-        return made[:, self.positive] if self.width == 1 else made
+        return made[:, self.positive].reshape(self.shape) if self.width == 1 else made
 
 
 def unknown_options(ctx, level, reference=None, confusion=None, **options):
@@ -465,14 +468,6 @@ def infer_prevalence(
         return InferredPrevalence(said.inferred.contents, given.classes, given.positive, given.order)
 
 
-def _is_missing(label):
-    """None, NaN or pandas' NA, which is neither equal to itself nor not."""
-    try:
-        return label is None or bool(label != label)
-    except TypeError:
-        return True
-
-
 def _known_codes(given, labels):
     labels = list(labels)
     if len(labels) != given.rows:
@@ -480,7 +475,7 @@ def _known_codes(given, labels):
     code = {label: i for i, label in enumerate(given.names)}
     made = np.full(given.rows, -1, dtype=np.int32)
     for i, label in enumerate(labels):
-        if _is_missing(label):
+        if is_missing(label):
             continue
         if label_text(label) not in code:
             raise InputError(f"labels: {label_text(label)} in row {i} is none of the classes: {listed(given.names)}", "input", row=i)
@@ -534,6 +529,8 @@ def _costs(costs, classes):
         return (list(classes) if len(matrix) == len(labels) else list(range(len(matrix)))), matrix
     matrix = np.empty((len(actions), len(labels)))
     for i, (action, row) in enumerate(zip(actions, rows)):
+        if not isinstance(row, Mapping) and not hasattr(row, "__len__"):
+            raise InputError(f"costs of {action!r}: give one for each class: {listed(labels)}", "usage")
         if isinstance(row, Mapping):
             given = {label_text(label): cost for label, cost in row.items()}
         else:
@@ -544,19 +541,30 @@ def _costs(costs, classes):
     return actions, matrix
 
 
-def decide(proba: Rows, costs: Costs, *, classes: Rows | None = None) -> Decisions:
+def _of_errors(ctx, costs, given):
+    """What errors cost, fp=1,fn=50, as the library reads it: (actions, matrix in the order of the classes)."""
+    text = costs if isinstance(costs, str) else ",".join(f"{name}={cost!r}" for name, cost in costs.items())
+    read = ctx.new("pv_costs_read", encode(text), given.labels, len(given.classes), kind=ctypes.POINTER(_c.pv_costs), free="pv_costs_free").contents
+    actions = [read.action[i].decode() for i in range(read.actions)]
+    return actions, array(read.cost, read.actions, read.classes)[:, np.argsort(given.order)]
+
+
+def decide(proba: Rows, costs: Costs, *, classes: Rows | None = None, positive: Label | None = None) -> Decisions:
     """The action of least expected cost for each row.
 
     Parameters
     ----------
     proba : array-like of shape (n,) or (n, n_classes)
         Probabilities in the population where the decisions are made.
-    costs : mapping, data frame or array-like
+    costs : mapping, data frame, array-like or str
         What each action costs with each class: `{"biopsy": {0: 1, 1: 1}, "wait": {0: 0, 1: 50}}`, a data frame with
         actions as rows and classes as columns, or an array; of an array with as many rows as there are classes the
-        actions are to call the class.
+        actions are to call the class. Or what errors cost, `{"fp": 1, "fn": 50}` or "fp=1,fn=50": the actions are then
+        "treat" and "none".
     classes : sequence, optional
         The labels of the columns; default 0, 1, ...
+    positive : label, optional
+        Of two classes, the one whose cases "fn" misses. Default: as for `adjust`.
 
     Returns
     -------
@@ -571,8 +579,12 @@ def decide(proba: Rows, costs: Costs, *, classes: Rows | None = None) -> Decisio
     ['wait', 'wait', 'biopsy']
     """
     with Context() as ctx:
-        given = Probabilities(ctx, proba, classes)
-        actions, matrix = _costs(costs, given.classes)
+        given = Probabilities(ctx, proba, classes, positive)
+        by_errors = isinstance(costs, str) or (isinstance(costs, Mapping) and set(costs) <= {"fp", "fn", "tp", "tn"})
+        if by_errors and is_guess(given.classes, positive):
+            one, other = given.names
+            raise InputError(f"costs of errors: which label is the positive one, {one!r} or {other!r}? Name it with `positive`", "usage")
+        actions, matrix = _of_errors(ctx, costs, given) if by_errors else _costs(costs, given.classes)
         if not np.isfinite(matrix).all() or not len(actions):
             raise InputError("costs must be finite numbers, one for each action and class", "usage")
         p = np.ascontiguousarray(given.matrix(given.predict().p))

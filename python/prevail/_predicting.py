@@ -155,7 +155,7 @@ class Predicting(FrameOutput):
 
     def decide(self, X: Rows, costs: Costs, population: Prevalence | None = None) -> Decisions:
         """The action of least expected cost for each row; `prevail.decide` says how costs are given."""
-        return decide(self._said(X, population, "p")[0], costs, classes=self.classes_)
+        return decide(self._said(X, population, "p")[0], costs, classes=self.classes_, positive=self._named_positive())
 
     def infer_prevalence(self, X: Rows, level: float = 0.95) -> InferredPrevalence:
         """How common the classes are among rows without labels: an `InferredPrevalence`."""

@@ -1,9 +1,10 @@
-"""What a fit learns from: tables, arrays of images, and data frames that the library reads as files."""
+"""What a fit learns from: tables and arrays of images."""
 
 import contextlib
 import ctypes
+import glob
+import importlib.util
 import os
-import tempfile
 from collections.abc import Mapping
 
 import numpy as np
@@ -82,11 +83,14 @@ class Archive:
         return self.ctx.new("pv_table_of", self.handle, None, free="pv_table_free")
 
 
-class Files(contextlib.ExitStack):
-    """Data frames that the library reads as files."""
-
-    def write(self, name, data):
-        folder = self.enter_context(tempfile.TemporaryDirectory(prefix="prevail-"))
-        path = os.path.join(folder, f"{name}.csv")
-        data.to_csv(path, index=False)
-        return path
+def duckdb_library():
+    """The file of the package duckdb that has its C interface; None: it is not installed. It is not imported."""
+    for spec in map(importlib.util.find_spec, ("_duckdb", "duckdb")):
+        if spec is None:
+            continue
+        if spec.origin and spec.origin.endswith((".so", ".dylib")):
+            return os.fsencode(spec.origin)
+        for folder in spec.submodule_search_locations or []:  # before 1.4
+            for found in sorted(glob.glob(os.path.join(glob.escape(folder), "duckdb.*.so"))):
+                return os.fsencode(found)
+    return None

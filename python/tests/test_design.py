@@ -5,7 +5,7 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier, StackingClassifier, VotingClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -65,6 +65,7 @@ ESTIMATORS = {
     "class weights": balanced,
     "scale_pos_weight": scale_pos_weight,
     "pipeline": lambda: make_pipeline(StandardScaler(), balanced()),
+    "a search of its own": lambda: LogisticRegressionCV(Cs=3, class_weight="balanced", cv=2),
     "search": lambda: GridSearchCV(balanced(), {"C": [0.1, 1.0]}, cv=2),
     "random search": lambda: RandomizedSearchCV(balanced(), {"C": [0.1, 1.0]}, n_iter=2, cv=2),
     "weights in the grid": lambda: GridSearchCV(LogisticRegression(), {"class_weight": ["balanced"]}, cv=2),
@@ -145,6 +146,18 @@ def test_several_classes():
     gap = np.log(model.design_ / model.design_[0]) - np.log(wanted / wanted[0])
     assert (np.abs(gap) <= 3 * model.design_se_ + 1e-12).all() and (model.design_se_[1:] > 0).all()
     np.testing.assert_allclose(model.predict_proba(X).mean(axis=0), [0.7, 0.2, 0.1], atol=0.02)
+
+
+def test_an_estimated_design_that_is_not_that_of_the_model(rows):
+    """Folds say one thing and the fitted model does another: its mean prediction would be far from the prevalence."""
+    X, y = rows
+
+    class Erratic(LogisticRegression):
+        def fit(self, X, y):
+            return super().fit(X, y, sample_weight=np.where(y == 1, 9.0 if len(y) == 1500 else 1.0, 1.0))
+
+    with pytest.warns(prevail.PrevailWarning, match="not calibrated.*CalibratedClassifierCV"):
+        prevail.PrevalenceAdjusted(Erratic(), prevalence=PREVALENCE).fit(X, y)
 
 
 def test_the_standard_error_is_right():

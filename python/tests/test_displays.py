@@ -84,6 +84,16 @@ def test_limits_of_rare_outcomes(rare):
     assert 0.01 < precision.ax_.get_ylim()[1] < 0.5
 
 
+def test_limits_of_common_outcomes():
+    """No axis of probabilities goes far beyond 1."""
+    rng = np.random.default_rng(0)
+    proba = rng.random(400)
+    y = rng.random(400) < proba
+    for display in DISPLAYS:
+        ax = display.from_predictions(y, proba).ax_
+        assert 0.9 < ax.get_xlim()[1] <= 1.06 and ax.get_ylim()[1] <= 1.06
+
+
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_pos_label_and_arguments(display):
     X, y = sample(200, 200)

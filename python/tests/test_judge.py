@@ -95,6 +95,23 @@ def test_net_benefit(judged):
     assert {"threshold", "net_benefit", "net_benefit_lo", "treat_all"} <= set(whole)
     with pytest.raises(prevail.InputError, match="between 0 and 1"):
         prevail.net_benefit(y, p, [1.5])
+    one = prevail.net_benefit(y, p, 0.25)
+    assert len(one) == 1 and one["net_benefit"].iloc[0] == curve["net_benefit"].iloc[1]
+    assert one["net_benefit_lo"].iloc[0] < one["net_benefit"].iloc[0] < one["net_benefit_hi"].iloc[0]
+
+
+def test_rates_at_a_threshold(judged):
+    y, p = judged
+    ev = prevail.evaluate(y, p, stated_for=0.02, bootstrap=0)
+    rates = ev.rates(0.3)
+    tpr, fpr = (p[y == 1] >= 0.3).mean(), (p[y == 0] >= 0.3).mean()
+    called = 0.02 * tpr + 0.98 * fpr
+    wanted = {"tpr": tpr, "tnr": 1 - fpr, "ppv": 0.02 * tpr / called, "called": called, "net_benefit": 0.02 * tpr - 0.98 * fpr * 3 / 7}
+    for name, value in wanted.items():
+        assert rates[name].value == pytest.approx(value, abs=1e-12) and rates[name].lo < value < rates[name].hi
+    assert rates["tpr"].hi - rates["tpr"].lo > ev.rates(0.3, level=0.5)["tpr"].hi - ev.rates(0.3, level=0.5)["tpr"].lo
+    with pytest.raises(prevail.InputError, match="between 0 and 1"):
+        ev.rates(1.5)
 
 
 def test_texts(judged):

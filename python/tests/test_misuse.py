@@ -247,6 +247,67 @@ def test_costs_that_do_not_fit():
         prevail.decide([0.1, 0.2], {"wait": [0, 50, 99], "biopsy": [1, 1]})
 
 
+def test_columns_of_one_number():
+    """(n, 1), as networks give it, is (n,)."""
+    proba = np.linspace(0.05, 0.9, 40)
+    labels = np.tile([0, 1, 1, 1], 10)
+    flat, column = (prevail.evaluate(*given, bootstrap=0).nell.value for given in ((labels, proba), (labels[:, None], proba[:, None])))
+    assert flat == column == prevail.evaluate(pandas.DataFrame({"y": labels}), pandas.DataFrame({"p": proba}), bootstrap=0).nell.value
+    moved = prevail.adjust(proba[:, None], from_=0.5, to=0.1)
+    assert moved.shape == (40, 1) and (moved[:, 0] == prevail.adjust(proba, from_=0.5, to=0.1)).all()
+
+
+@pytest.mark.parametrize("labels", [np.array([1.0, 0, np.nan] * 20), np.array([1, 0, None] * 20, dtype=object),
+                                    np.array(["a", "b", None] * 20, dtype=object), pandas.Series([1, 0, None] * 20, dtype="Int64"),
+                                    pandas.Series(["a", "b", None] * 20, dtype="string"), pandas.Series([True, False, None] * 20, dtype="boolean")])  # fmt: skip
+def test_labels_that_are_missing(labels):
+    rows = X[:60]
+    for use in (
+        lambda: prevail.PrevalenceClassifier({labels[0]: 0.1, labels[1]: 0.9}).fit(rows, labels),
+        lambda: prevail.PrevalenceAdjusted(LogisticRegression(), {labels[0]: 0.1, labels[1]: 0.9}).fit(rows, labels),
+        lambda: prevail.evaluate(labels, np.full(60, 0.5)),
+    ):
+        with pytest.raises(prevail.InputError, match="y contains NaN: there is no label in row 2"):
+            use()
+
+
+def test_prevalences_that_are_no_one_number():
+    for positive in (None, 0):
+        with pytest.raises(prevail.InputError, match="`to` 0.01-0.05: give one prevalence, not an interval"):
+            prevail.adjust([0.5], from_=0.5, to="0.01-0.05", positive=positive)
+        with pytest.raises(prevail.InputError, match="write '5%' as a decimal number"):
+            prevail.adjust([0.5], from_=0.5, to="5%", positive=positive)
+        assert prevail.adjust([0.5], from_=0.5, to="0.1", positive=positive)[0] == pytest.approx(0.1)
+
+
+def test_costs_of_errors():
+    """As the command reads them; a number for each action is none for each class."""
+    proba = np.linspace(0.005, 0.9, 41)
+    wanted = prevail.decide(proba, {"none": {0: 0, 1: 50}, "treat": {0: 1, 1: 0}})
+    for costs in ({"fp": 1, "fn": 50}, "fp=1,fn=50"):
+        found = prevail.decide(proba, costs)
+        assert found.action.tolist() == wanted.action.tolist()
+        np.testing.assert_array_equal(found.cost, wanted.cost)
+    turned = prevail.decide(np.c_[proba, 1 - proba], "fp=1,fn=50", classes=["case", "control"])
+    assert turned.action.tolist() == wanted.action.tolist()
+    with pytest.raises(prevail.InputError, match="which label is the positive one, 'a' or 'b'"):
+        prevail.decide(np.c_[proba, 1 - proba], "fp=1,fn=50", classes=["a", "b"])
+    with pytest.raises(prevail.InputError, match="costs of 'wait': give one for each class: 0, 1"):
+        prevail.decide(proba, {"wait": 1, "go": 50})
+    model = prevail.PrevalenceAdjusted(LogisticRegression(), 0.1, positive=0).fit(X, y)
+    assert (model.decide(X, "fp=1,fn=3").action == np.where(model.predict_proba(X)[:, 0] > 0.25, "treat", "none")).all()
+
+
+def test_rates_of_a_label_that_was_guessed():
+    words = np.where(y == 1, "low", "normal")
+    proba = LogisticRegression().fit(X, words).predict_proba(X)
+    with pytest.warns(prevail.PrevailWarning, match="speak of the label normal, the last by spelling"):
+        prevail.evaluate(words, proba, bootstrap=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", prevail.PrevailWarning)
+        prevail.evaluate(words, proba, positive="low", bootstrap=0)
+
+
 def test_partly_known_labels():
     proba = np.linspace(0.1, 0.9, 40)
     known = [np.int64(1), None, np.nan, 0] * 10

@@ -12,8 +12,8 @@ SEXP call_learn(SEXP session, SEXP table, SEXP sample, SEXP known, SEXP names, S
     need(session, pv_fit_settings_new(ctx, &settings));
     handle_set(settings_handle, settings);
     set_options(session, settings, names, texts);
-    if (known != R_NilValue) /* the settings are this function's own, and so is what they hold */
-        ((pv_fit_options *)pv_fit_options_of(settings))->known = handle_get(known, HANDLE_TABLE);
+    if (known != R_NilValue)
+        pv_fit_settings_set_known(settings, handle_get(known, HANDLE_TABLE));
     const pv_table *rows = handle_get(table, HANDLE_TABLE);
     const pv_table *population = sample == R_NilValue ? NULL : handle_get(sample, HANDLE_TABLE);
     pv_status status = pv_learn_sampled(ctx, rows, population, settings, &model);

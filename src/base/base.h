@@ -51,6 +51,7 @@ struct pv_ctx {
     double kept;                                          /* when this context last kept a state */
     const struct pv__engine_kind *engine[PV_ENGINES_MAX]; /* of plug-ins (compute/engines.c); of the root */
     int engines;
+    char *duckdb; /* a file of its library, for where none is installed (data/engine.c); of the root; NULL: none */
     struct {
         int kind, precision;             /* pv_device, pv_precision */
         const struct pv__plugin *plugin; /* NULL: there is none, or not yet */

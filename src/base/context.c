@@ -62,6 +62,7 @@ void pv_ctx_free(pv_ctx *ctx) {
     if (ctx->root == ctx)
         pv_files_end(ctx);
     pv__ranks_free(ctx);
+    pv__free(ctx, ctx->duckdb);
     pv__spill_end(ctx);
     ctx->options.allocator.release(ctx->options.allocator.state, ctx);
 }

@@ -17,26 +17,40 @@ static void *open_own(const char *file) {
     return length > 0 && (size_t)length < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
-static void *open_first(const char *named, const char *const *files, size_t n) {
+static void *open_first(const char *named, const char *const *files, size_t n, const char *last) {
     void *library = NULL;
     if (named)
         return dlopen(named, RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; i < n && !library; i++)
         library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
-    return library ? library : open_own(files[0]);
+    if (!library)
+        library = open_own(files[0]);
+    return library || !last ? library : dlopen(last, RTLD_NOW | RTLD_LOCAL);
+}
+
+pv_status pv_ctx_set_duckdb(pv_ctx *ctx, const char *path) {
+    char *copy = NULL;
+    pv_status status = path ? pv__strdup(ctx, path, &copy) : PV_OK;
+    if (status != PV_OK)
+        return status;
+    pv__free(ctx, ctx->root->duckdb);
+    ctx->root->duckdb = copy;
+    return PV_OK;
 }
 
 pv_status pv__engine_load(pv_ctx *ctx, const char *source, const char *variable, const char *const *files, size_t n,
                           const char *what, bool writing, const pv__symbol *symbols) {
     const char *named = secure_getenv(variable), *done = writing ? "written" : "read";
-    void *library = open_first(named, files, n);
-    if (!library && named)
-        return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0, "cannot be %s: %s names no library that loads: %s", done,
-                           variable, pv__show(dlerror()).text);
+    bool duckdb = strcmp(files[0], "libduckdb.so") == 0;
+    const char *last = duckdb ? ctx->root->duckdb : NULL;
+    void *library = open_first(named, files, n, last);
+    if (!library && (named || last))
+        return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0, "cannot be %s: %s %s no library that loads: %s", done,
+                           named ? variable : last, named ? "names" : "is", pv__show(dlerror()).text);
     if (!library)
         return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0,
                            "cannot be %s without %s; there is no %s here.\nInstall it%s, or name the file in %s", done,
-                           what, files[0], strcmp(files[0], "libduckdb.so") == 0 ? " (prevail-duckdb does)" : "",
+                           what, files[0], duckdb ? " (prevail-duckdb does, and so does Python's package duckdb)" : "",
                            variable);
     for (; symbols->name; symbols++)
         if (!(*symbols->address = dlsym(library, symbols->name)))
@@ -48,7 +62,8 @@ pv_status pv__engine_load(pv_ctx *ctx, const char *source, const char *variable,
 
 /* Each has its own way to say which it is. */
 static void ask(const char *variable, const char *const *files, const char *function, bool number, pv_library *to) {
-    void *library = open_first(secure_getenv(variable), files, 2), *found = library ? dlsym(library, function) : NULL;
+    void *library = open_first(secure_getenv(variable), files, 2, NULL),
+         *found = library ? dlsym(library, function) : NULL;
     const char *(*text)(void) = NULL;
     int (*version)(void) = NULL;
     if (!found)

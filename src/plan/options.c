@@ -162,6 +162,13 @@ const pv_fit_options *pv_fit_options_of(const pv_settings *settings) {
     return pv_settings_values(settings, pv_fit_option_table);
 }
 
+void pv_fit_settings_set_known(pv_settings *settings, const pv_table *known) {
+    const pv_fit_options *held = pv_fit_options_of(settings);
+    pv_fit_options *options; /* settings that may be changed hold options that may be */
+    memcpy(&options, &held, sizeof options);
+    options->known = known;
+}
+
 /* NULL: no memory. */
 static json_t *record_of(const pv_fit_options *options, const pv_fit_options *used) {
     json_t *record = json_object(), *list = json_object();

@@ -37,7 +37,7 @@ def by_draws(path, values):
 
 
 def drawn(case):
-    return case.infer in ("laplace", "vi", "hmc", "robust")
+    return case.infer in ("laplace", "vi", "hmc")
 
 
 DRAWN = ("coefficients/*", "marginal/*", "marginal_interval/*", "predicted/*", "elbo*", "evidence", "ess_min", "rhat_max", "divergences",

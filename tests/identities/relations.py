@@ -273,7 +273,7 @@ def groups_renamed(random, case):
 def strata_renamed(random, case):
     if "s" not in case.table.columns:
         return None
-    names = {"s0": "here", "s1": "there", "s2": "yonder"}
+    names = {"s0": "Adelaide", "s1": "Bergen", "s2": "Cork"}  # words of no message, in the order of the others
 
     def written(table):
         return table.replace(s=[names[v] for v in table.columns["s"]]) if "s" in table.columns else table

@@ -93,7 +93,7 @@ class Case:
     @property
     def drawn(self):
         """Whether results rest on random draws of parameters."""
-        return self.infer in ("laplace", "vi", "hmc", "robust")
+        return self.infer in ("laplace", "vi", "hmc")
 
 
 def softmax(scores):
@@ -301,7 +301,7 @@ def make(random, design, loss, infer, model, rows=None):
         options.update({"--warmup": 200, "--draws": 400})
     if infer == "vi":
         options.update({"--steps": 100, "--components": 2, "--draws": 400})
-    if infer in ("laplace", "robust"):
+    if infer == "laplace":
         options["--draws"] = 400
     if infer == "ml" and "c" in table.columns:
         table = table.without("c")

@@ -1,3 +1,5 @@
+# A corrected command shows what the configuration added to it.
+/^prevail: corrected: /d
 # How many ranks there are, which some commands print only when there is more than one.
 :more
 $!N

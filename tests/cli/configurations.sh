@@ -7,7 +7,7 @@
 # library (tests/sources/engines.sh). configured.py stands in for the command and changes how it is run. A configuration whose
 # engine is missing, and each case that configurations.txt excludes, is reported as SKIPPED with its reason (without --all: if no other is left). A case that the file
 # marks as a DEFECT must differ: when it no longer does, the test fails until the mark is removed. What may differ in the output
-# is in configurations-*.sed, applied to what is expected as well.
+# is in configurations.sed (of ranks: configurations-ranks.sed), applied to what is expected as well.
 #
 # Without --all each case runs in one of the configurations that apply to it; --turn N chooses the N-th next one, so that
 # the turns together are what --all runs. A case in which no command was changed does not count.
@@ -111,7 +111,7 @@ for CONFIGURATION in $names; do
     for case in ${chosen[$CONFIGURATION]}; do
         : >"$CONFIGURED_FOLDER/names"
         mask=$here/configurations-${CONFIGURATION%[0-9]}.sed
-        [ -e "$mask" ] || mask=/dev/null
+        [ -e "$mask" ] || mask=$here/configurations.sed
         "$here/run.sh" --names "$CONFIGURED_FOLDER/names" --mask "$mask" "$work/bin/prevail" "$case" >"$CONFIGURED_FOLDER/log" 2>&1
         differs=$? defect=$(excluded "$CONFIGURATION" "$case")
         if [ ! -e "$CONFIGURED_FOLDER/changed/$case" ]; then

@@ -1,0 +1,2 @@
+# A corrected command shows what the configuration added to it.
+/^prevail: corrected: /d

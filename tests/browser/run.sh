@@ -1,5 +1,5 @@
 #!/bin/bash
-# Reports in a real browser. usage: tests/browser/run.sh [--update] PREVAIL FOLDER
+# Reports, and the site, in a real browser. usage: tests/browser/run.sh [--update] PREVAIL FOLDER
 # Installs the packages of package-lock.json into FOLDER. Exits with 77, which ctest shows as skipped, where node, npm,
 # Chromium or the packages cannot be had. --update takes the screenshot of the README anew.
 set -u
@@ -20,6 +20,12 @@ if ! cmp -s "$here/package-lock.json" "$folder/installed.json"; then
 fi
 PREVAIL_UPDATE=$update NODE_PATH=$folder/node_modules node "$here/report.test.js" "$prevail" "$folder" "$browser" "$here/../.."
 code=$?
+site=$(dirname "$prevail")/site # which tests/docs/run.sh made, where mkdocs is
+if [ -f "$site/index.html" ]; then
+    NODE_PATH=$folder/node_modules node "$here/site.test.js" "$site" "$browser" || code=1
+else
+    echo "SKIPPED [browser] the site was not made"
+fi
 if [ -n "$update" ] && command -v pngquant >/dev/null; then
     pngquant --force --output "$here/../../docs/report.png" 64 -- "$here/../../docs/report.png"
 fi

@@ -71,7 +71,7 @@ def fit():
         found = best_of(
             ours=lambda: prevail.PrevalenceClassifier(0.05).fit(X, y),
             command=lambda: subprocess.run(
-                [command, "fit", path, "--target", "y", "--prevalence", "0.05", "--json"],
+                [command, "fit", path, "--outcome", "y", "--prevalence", "0.05", "--json"],
                 check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             ),
             plain=lambda: prevail.PrevalenceClassifier().fit(X, y),

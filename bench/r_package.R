@@ -22,8 +22,8 @@ run("pack", csv, "-o", packed)
 rm(x)
 works <- list(
   `prevail()` = function() prevail(y ~ ., data, prevalence = 0.05),
-  `command, CSV` = function() run("fit", csv, "--target", "y", "--prevalence", "0.05"),
-  `command, packed` = function() run("fit", packed, "--target", "y", "--prevalence", "0.05"),
+  `command, CSV` = function() run("fit", csv, "--outcome", "y", "--prevalence", "0.05"),
+  `command, packed` = function() run("fit", packed, "--outcome", "y", "--prevalence", "0.05"),
   glm = function() stats::glm(y ~ ., stats::binomial(), data)
 )
 found <- matrix(Inf, length(works), 2, dimnames = list(names(works), c("processor", "clock")))

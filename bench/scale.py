@@ -105,7 +105,7 @@ def times(made):
 
 
 def fit(prevail, path, memory, out, *options, group=None):
-    command = [prevail, "fit", path, "--target", "y", "-o", out, "--json", "--memory", str(memory), *options]
+    command = [prevail, "fit", path, "--outcome", "y", "-o", out, "--json", "--memory", str(memory), *options]
     return run(command, group)
 
 

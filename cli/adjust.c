@@ -42,7 +42,7 @@ static const pv_option option_table[] = {
      "enough."},
     CLI_OPTION_INTERVAL(adjust_options, interval, NULL,
                         "Adds the central interval of this level, 0.95 say, for each probability: what not knowing the "
-                        "prevalence (--to unknown), or how it is to be read (--source), means for it."),
+                        "prevalence (--to unknown), or how it is to be read (--labelled-sample), means for it."),
     CLI_OPTION_COSTS(adjust_options, costs),
     CLI_OPTION_MISSING(adjust_options, missing),
     CLI_OPTION_OUTPUT(adjust_options, output, "The file to write. Default: standard output."),
@@ -58,18 +58,18 @@ static const pv_option unknown_table[] = {
     CLI_OPTION_LABELS(adjust_options, labels),
     {"weights", PV_OPTION_TEXT, offsetof(adjust_options, weights), NULL, 0, 0, NULL, "COL",
      "A column of counts or weights, one non-negative number per row: a row of weight v counts as v rows towards the "
-     "prevalence. PROBS and --source both need it."},
+     "prevalence. PROBS and --labelled-sample both need it."},
     CLI_OPTION_END};
 
 static const pv_option source_table[] = {
-    {"source", PV_OPTION_TEXT, offsetof(adjust_options, source), NULL, 0, 0, NULL, "FILE",
+    {"labelled-sample", PV_OPTION_TEXT, offsetof(adjust_options, source), NULL, 0, 0, NULL, "FILE",
      "Probabilities like PROBS of other rows. With two labels: rows whose labels are known, in any label shares, and "
      "which the model has not seen. They tell how the probabilities are to be read, too bold or too timid ones say "
-     "(log odds ratios count as shift + slope times them); --target names the column of the labels. --to unknown "
+     "(log odds ratios count as shift + slope times them); --outcome names the column of the labels. --to unknown "
      "--method bbse: rows drawn from the population of --from, whose own probabilities tell how decisions confuse the "
      "labels."},
-    {"target", PV_OPTION_TEXT, offsetof(adjust_options, target_column), NULL, 0, 0, NULL, "COL",
-     "The column of --source with the true labels."},
+    {"outcome", PV_OPTION_TEXT, offsetof(adjust_options, target_column), NULL, 0, 0, NULL, "COL",
+     "The column of --labelled-sample with the true labels."},
     CLI_OPTION_END};
 
 /* Rows of a piece. The result does not depend on it. */
@@ -91,7 +91,7 @@ typedef struct work {
     pv_population *to;       /* where they are wanted */
     int32_t *label;          /* [rows]; NULL: none known */
     double *confusion;       /* [classes][classes]; NULL: not needed */
-    pv_reference *reference; /* of --source with labels; NULL: none */
+    pv_reference *reference; /* of --labelled-sample with labels; NULL: none */
     pv_reading read_by;      /* with it and a known prevalence */
     size_t *copy;
     pv_prediction *said;
@@ -121,11 +121,13 @@ static int check_options(cli_call *call, const adjust_options *options) {
         if (code == CLI_OK)
             code = cli_check_idle(call, pv_unknown_option_table, "--to unknown", "give that");
         if (code == CLI_OK && cli_given(call, "interval") && !options->source)
-            code = cli_error(call, PV_ERR_USAGE, NULL,
-                             "--interval is for --to unknown, and for labelled rows (--source): leave it out, or give "
-                             "one of these");
+            code = cli_error(
+                call, PV_ERR_USAGE, NULL,
+                "--interval is for --to unknown, and for labelled rows (--labelled-sample): leave it out, or give "
+                "one of these");
         if (code == CLI_OK && options->source && strncmp(options->to, "counts:", 7) == 0)
-            code = cli_error(call, PV_ERR_USAGE, NULL, "--source knows no counts: leave it out, or state a prevalence");
+            code = cli_error(call, PV_ERR_USAGE, NULL,
+                             "--labelled-sample knows no counts: leave it out, or state a prevalence");
         if (code != CLI_OK)
             return code;
     }
@@ -133,18 +135,19 @@ static int check_options(cli_call *call, const adjust_options *options) {
     if (code != CLI_OK)
         return code;
     if (options->strata && options->source)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--source knows no strata: leave it out, or --strata");
+        return cli_error(call, PV_ERR_USAGE, NULL, "--labelled-sample knows no strata: leave it out, or --strata");
     bool exact = options->target.method == PV_UNKNOWN_EXACT;
     if (options->source && !exact && options->target.method != PV_UNKNOWN_BBSE)
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--source is for --method exact and bbse: leave it out, or give one of these");
+                         "--labelled-sample is for --method exact and bbse: leave it out, or give one of these");
     if (options->source && exact && !options->target_column)
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--source holds rows whose labels are known: name their column with --target%s",
+                         "--labelled-sample holds rows whose labels are known: name their column with --outcome%s",
                          is_unknown(options) ? ", or use --method bbse" : "");
     if (options->target_column && !(options->source && exact))
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--target names the labels of --source with --method exact: leave it out, or give these");
+        return cli_error(
+            call, PV_ERR_USAGE, NULL,
+            "--outcome names the labels of --labelled-sample with --method exact: leave it out, or give these");
     if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--json prints on standard output; name a file for the probabilities with -o");
@@ -455,8 +458,8 @@ static const cli_common common[] = {
     {NULL, "to", "The prevalence of the population they are wanted for."},
     {NULL, "strata", "Columns of strata, each with a prevalence of its own in the files of --from and --to."},
     {NULL, "labels", "Unknown prevalence: a column with the labels of some rows."},
-    {NULL, "source", "Labelled rows, which tell how the probabilities are to be read."},
-    {NULL, "target", NULL},
+    {NULL, "labelled-sample", "Labelled rows, which tell how the probabilities are to be read."},
+    {NULL, "outcome", NULL},
     {"Uncertainty", "interval", "Adds the central interval of this level, as in --interval 0.95."},
     {"Decisions", "costs", "A CSV file of costs: the action of least expected cost for each row."},
     {"Output", "output", NULL},
@@ -470,13 +473,12 @@ static const cli_example examples[] = {
      "The same where nobody knows the prevalence: inferred from the rows, with intervals."},
     {"prevail adjust probs.csv --strata site --from trained.csv --to here.csv",
      "Sites, each with its own prevalence among the training data and here."},
-    {"prevail adjust probs.csv --from 0.5 --to 0.01 --source labelled.csv --target cancer --interval 0.95",
+    {"prevail adjust probs.csv --from 0.5 --to 0.01 --labelled-sample labelled.csv --outcome cancer --interval 0.95",
      "Probabilities that may be too bold: read by rows with labels, which the model has not seen."},
     {"prevail adjust probs.csv --from 0.5 --to 0.01 --columns yes=risk", "One column only, the probability of yes."},
     {NULL, NULL}};
 
-static const cli_hint hints[] = {
-    {"population", "to", NULL}, {"labelled-sample", "source", NULL}, {"outcome", "target", NULL}, {NULL, NULL, NULL}};
+static const cli_hint hints[] = {{"population", "to", NULL}, {NULL, NULL, NULL}};
 static const cli_hint renamed[] = {{"population", "to", NULL}, {NULL, NULL, NULL}};
 
 const cli_command cli_adjust = {
@@ -508,7 +510,8 @@ const cli_command cli_adjust = {
         "cost__\tWith --costs, that expected cost\n"
         "Columns p__LABEL, lo__LABEL, hi__LABEL, decision__ and cost__ of PROBS are left out or replaced. With --json "
         "one object: from, "
-        "prevalence (label: share), reading (--source with a known prevalence: shift, slope and their standard errors; "
+        "prevalence (label: share), reading (--labelled-sample with a known prevalence: shift, slope and their "
+        "standard errors; "
         "else "
         "null), rows, costs, and for --to unknown target_prevalence (label: value, lo, hi, sd), "
         "method, iterations, stop, identified, calibrated, shift and expected. With --strata from is null, expected is "

@@ -339,7 +339,7 @@ static const cli_group groups[] = {
     {NULL, NULL, 0}};
 
 static const cli_common common[] = {
-    {"Data", "target", "The column to predict."},
+    {"Data", "outcome", "The column to predict."},
     {NULL, "positive", "Which of two labels the prevalence and the rates refer to."},
     {NULL, "weights", "A column of counts or weights."},
     {NULL, "exclude", "Columns that are not features, comma-separated."},
@@ -359,20 +359,20 @@ static const cli_common common[] = {
     {NULL, NULL, NULL}};
 
 static const cli_example examples[] = {
-    {"prevail cv study.csv --target cancer --prevalence 0.01",
+    {"prevail cv study.csv --outcome cancer --prevalence 0.01",
      "Three folds, the default model; metrics as they would be where one in a hundred is a case."},
-    {"prevail cv study.csv --target cancer --prevalence 0.01 --group patient --folds 5 --repeats 10 -o oof.csv",
+    {"prevail cv study.csv --outcome cancer --prevalence 0.01 --group patient --folds 5 --repeats 10 -o oof.csv",
      "No patient in two folds; the predictions of every row by models that did not see its patient."},
-    {"prevail cv study.csv --target cancer --prevalence 0.01 --stated-for rows",
+    {"prevail cv study.csv --outcome cancer --prevalence 0.01 --stated-for rows",
      "Metrics of the rows as they are, with as many cases as the study has."},
-    {"prevail cv study.csv --target cancer --prevalence 0.01 --loss plain --population design",
+    {"prevail cv study.csv --outcome cancer --prevalence 0.01 --loss plain --population design",
      "Plain log-loss, judged as it was trained."},
     {NULL, NULL}};
 
 const cli_command cli_cv = {
     .name = "cv",
     .summary = "metrics by cross-validation, with every option of fit",
-    .usage = "DATA --target COL --prevalence P|--population-sample FILE [--folds K] [--repeats R] [options]",
+    .usage = "DATA --outcome COL --prevalence P|--population-sample FILE [--folds K] [--repeats R] [options]",
     .text = "Splits the rows into folds with the label shares of the whole, fits to all folds but one and predicts "
             "that one, for each. Means and standard deviations, what fills missing cells, knots of splines and what is "
             "known of rare levels are learned from the rows of each fit alone. --seed draws the folds and goes to "

@@ -15,10 +15,10 @@
 #include <string.h>
 
 static const pv_option option_table[] = {
-    {"target", PV_OPTION_TEXT, offsetof(eval_options, target), NULL, 0, 0, NULL, "COL",
+    {"outcome", PV_OPTION_TEXT, offsetof(eval_options, target), NULL, 0, 0, NULL, "COL",
      "The column with the observed labels. Default: the name it had in fit."},
     {"votes", PV_OPTION_TEXT, offsetof(eval_options, votes), NULL, 0, 0, NULL, "COL,COL,...",
-     "Soft labels instead of --target: a column of votes (counts or shares) for each label, in the order of the "
+     "Soft labels instead of --outcome: a column of votes (counts or shares) for each label, in the order of the "
      "labels, or as LABEL=COL,... A row then counts as its share of votes for each label."},
     {"binarise", PV_OPTION_TEXT, offsetof(eval_options, binarise), NULL, 0, 0, NULL, "LABEL",
      "For a model of ordered labels, as grades from 1 to 5: they are judged as two, below and above this one, 3 say. A "
@@ -58,7 +58,7 @@ static const pv_option option_table[] = {
 static const pv_option probs_table[] = {
     {"probs", PV_OPTION_TEXT, offsetof(eval_options, probs), NULL, 0, 0, NULL, "FILE",
      "Judge the probabilities in this CSV file, whatever made them, instead of a model's: columns p__LABEL and the "
-     "--target. - reads standard input."},
+     "--outcome. - reads standard input."},
     {"columns", PV_OPTION_TEXT, offsetof(eval_options, columns), NULL, 0, 0, NULL, "LABEL=COL,...",
      "The columns with the probabilities, where they are not named p__LABEL. Of two labels one is enough; it is then "
      "the last."},
@@ -129,7 +129,7 @@ static int check_call(cli_call *call, const eval_options *options) {
     if (code != CLI_OK)
         return code;
     if (options->votes && options->target)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--target and --votes both name the labels; give one");
+        return cli_error(call, PV_ERR_USAGE, NULL, "--outcome and --votes both name the labels; give one");
     if (options->ensemble && options->probs)
         return cli_error(call, PV_ERR_USAGE, NULL, "--ensemble is for models, not for --probs");
     if (options->ensemble && strcmp(options->population, "unknown") == 0)
@@ -239,7 +239,7 @@ static const cli_group groups[] = {
     {NULL, NULL, 0}};
 
 static const cli_common common[] = {
-    {"Data", "target", NULL},
+    {"Data", "outcome", NULL},
     {NULL, "positive", "The label that rates, predictive values and curves refer to."},
     {NULL, "weights", "A column of counts or weights."},
     {NULL, "missing", "Rows with missing cells."},
@@ -273,7 +273,7 @@ static const cli_example examples[] = {
      "Sensitivity, predictive values and mean cost of the decision that costs call for, in the population."},
     {"prevail eval one.model holdout.csv --compare two.model",
      "By how much the second model's metrics differ from the first's, with paired intervals."},
-    {"prevail eval --probs scores.csv --columns 1=score --target cancer --from 0.5",
+    {"prevail eval --probs scores.csv --columns 1=score --outcome cancer --from 0.5",
      "Probabilities that another model made for a balanced sample."},
     {NULL, NULL}};
 
@@ -283,7 +283,7 @@ const cli_command cli_eval = {
     .name = "eval",
     .more = "--compare FILE,... judges further models on the same rows",
     .summary = "metrics and curves of predictions on labelled data",
-    .usage = "MODEL DATA | --probs FILE [--target COL] [--population NAME] [--stated-for P] [--curves DIR] [options]",
+    .usage = "MODEL DATA | --probs FILE [--outcome COL] [--population NAME] [--stated-for P] [--curves DIR] [options]",
     .text =
         "Judges a model, or another model's probabilities, on rows whose labels are known. Two populations play a "
         "part. --population is the one the predictions are made for. --stated-for is the one the metrics are stated "

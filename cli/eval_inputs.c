@@ -14,8 +14,9 @@ static int target_options(cli_call *call, const eval_options *options, pv_unknow
     target->level = options->interval;
     target->seed = options->seed;
     if (target->method == PV_UNKNOWN_BBSE)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--method bbse learns from other labelled rows, which eval has none of: use predict --source");
+        return cli_error(
+            call, PV_ERR_USAGE, NULL,
+            "--method bbse learns from other labelled rows, which eval has none of: use predict --labelled-sample");
     return CLI_OK;
 }
 
@@ -78,8 +79,8 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
     const char *learned = classifier->schema->image ? classifier->schema->image->votes : "";
     if (options->target && *learned && strcmp(options->target, learned) != 0)
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--target %s: the model learned votes and is judged by them, from the array '%s'; leave "
-                         "--target out",
+                         "--outcome %s: the model learned votes and is judged by them, from the array '%s'; leave "
+                         "--outcome out",
                          options->target, learned);
     if (options->weights && *learned && !options->votes)
         return cli_error(call, PV_ERR_USAGE, NULL,
@@ -130,7 +131,7 @@ static int move_probs(cli_call *call, const eval_options *options, eval_inputs *
 
 static int read_probs(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     if (!options->target && !options->votes)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--probs needs --target, the column with the observed labels");
+        return cli_error(call, PV_ERR_USAGE, NULL, "--probs needs --outcome, the column with the observed labels");
     pv_csv_options csv = cli_csv(call);
     pv_probs_options reading = {.columns = options->columns,
                                 .csv = &csv,

@@ -173,7 +173,7 @@ static void print_text(const cli_call *call, const fit_options *options, const p
     else
         printf("%s on %s: %zu rows, %d feature%s", pv_model_spec(c->model), c->source, c->rows,
                pv_classifier_features(c), pv_classifier_features(c) == 1 ? "" : "s");
-    fputs(", target ", stdout);
+    fputs(", outcome ", stdout);
     cli_put_name(c->schema->target, 0);
     fputc('\n', stdout);
     char why[96];
@@ -404,7 +404,7 @@ static const cli_group groups[] = {{"Data", pv_role_option_table, offsetof(fit_o
                                    {NULL, NULL, 0}};
 
 static const cli_common common[] = {
-    {"Data", "target", "The column to predict."},
+    {"Data", "outcome", "The column to predict."},
     {NULL, "positive", "Which of two labels the prevalence and the odds ratios refer to."},
     {NULL, "weights", "A column of counts or weights."},
     {NULL, "exclude", "Columns that are not features, comma-separated."},
@@ -424,20 +424,20 @@ static const cli_common common[] = {
     {NULL, NULL, NULL}};
 
 static const cli_example examples[] = {
-    {"prevail fit study.csv --target cancer --prevalence 0.01 -o study.model",
+    {"prevail fit study.csv --outcome cancer --prevalence 0.01 -o study.model",
      "A case-control study of a disease that one person in a hundred has."},
-    {"prevail fit builtin:esoph --target cancer --weights count --prevalence 0.0005 --prevalence-n known",
+    {"prevail fit builtin:esoph --outcome cancer --weights count --prevalence 0.0005 --prevalence-n known",
      "The embedded study of oesophageal cancer; the model's prevalence is made to equal the stated one."},
-    {"prevail fit study.csv --target cancer --prevalence 0.005-0.02 --infer vi -o study.model",
+    {"prevail fit study.csv --outcome cancer --prevalence 0.005-0.02 --infer vi -o study.model",
      "With a posterior: intervals for coefficients, and for risks with prevail predict --interval."},
-    {"prevail fit study.csv --target cancer --population-sample people.csv -o study.model",
+    {"prevail fit study.csv --outcome cancer --population-sample people.csv -o study.model",
      "Nobody knows the prevalence, but there are people of the population, without their labels."},
     {NULL, NULL}};
 
 const cli_command cli_fit = {
     .name = "fit",
     .summary = "fit a classifier to a table and save it",
-    .usage = "DATA --target COL --prevalence P|--population-sample FILE [-o MODEL] [options]",
+    .usage = "DATA --outcome COL --prevalence P|--population-sample FILE [-o MODEL] [options]",
     .text = "Fits a classifier to a table whose classes may have been sampled by design, such that its probabilities "
             "hold in the population whose prevalence is stated. Columns of text become indicator columns against their "
             "first level; columns of numbers are standardised for the fit, and coefficients are reported on their own "

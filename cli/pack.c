@@ -47,7 +47,7 @@ static const cli_group groups[] = {
     {"Reading", pv_csv_option_table, offsetof(pack_options, csv)}, {"Running", run_table, 0}, {NULL, NULL, 0}};
 static const cli_example examples[] = {
     {"prevail pack study.csv.gz -o study.pvt", "Once."},
-    {"prevail fit study.pvt --target case --prevalence 0.01 --memory 2G", "As often as you like."},
+    {"prevail fit study.pvt --outcome case --prevalence 0.01 --memory 2G", "As often as you like."},
     {NULL, NULL}};
 
 const cli_command cli_pack = {

@@ -82,8 +82,8 @@ static const pv_option unknown_table[] = {
     {"weights", PV_OPTION_TEXT, offsetof(predict_options, weights), NULL, 0, 0, NULL, "COL",
      "A column of counts or weights, one non-negative number per row: a row of weight v counts as v rows towards the "
      "prevalence. Default: the column named in fit, if the data have it."},
-    {"source", PV_OPTION_TEXT, offsetof(predict_options, source), NULL, 0, 0, NULL, "FILE",
-     "Labelled rows that the fit has not seen, with the model's columns and its target, in any label shares. bbse "
+    {"labelled-sample", PV_OPTION_TEXT, offsetof(predict_options, source), NULL, 0, 0, NULL, "FILE",
+     "Labelled rows that the fit has not seen, with the model's columns and its outcome, in any label shares. bbse "
      "learns the confusion of labels from them; exact, with two labels, how the model's ratios are to be read, in the "
      "place of what the model keeps of its training rows."},
     CLI_OPTION_END};
@@ -110,7 +110,7 @@ typedef struct work {
     pv_population *population;
     int32_t *label;          /* [rows]; NULL: none known */
     double *confusion;       /* [classes][classes]; NULL: not needed */
-    pv_reference *reference; /* of --source; NULL: none */
+    pv_reference *reference; /* of --labelled-sample; NULL: none */
     pv_prediction *said;
 } work;
 
@@ -128,7 +128,7 @@ static int check_options(cli_call *call, const predict_options *options) {
         return code;
     if (options->source && options->target.method != PV_UNKNOWN_BBSE && options->target.method != PV_UNKNOWN_EXACT)
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--source is for --method exact and bbse: leave it out, or give one of these");
+                         "--labelled-sample is for --method exact and bbse: leave it out, or give one of these");
     if (options->ensemble && options->interval > 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "--interval is for one model, not for an --ensemble");
     if (options->ensemble && strcmp(options->population, "unknown") == 0)
@@ -145,7 +145,7 @@ static int check_options(cli_call *call, const predict_options *options) {
 /* The linear predictor has no population, interval or decision. */
 static int predict_lp(cli_call *call, const predict_options *options) {
     static const char *const idle[] = {"population", "interval", "posterior", "ensemble", "costs",
-                                       "keep",       "json",     "labels",    "weights",  "source"};
+                                       "keep",       "json",     "labels",    "weights",  "labelled-sample"};
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
         if (cli_given(call, idle[i]))
             return cli_error(call, PV_ERR_USAGE, NULL, "--%s has no effect with --scale lp: leave it out", idle[i]);
@@ -519,7 +519,8 @@ static const cli_example examples[] = {
 const cli_command cli_predict = {
     .name = "predict",
     .summary = "probabilities for the rows of a table",
-    .usage = "MODEL DATA [--population true|known:P|unknown|counts:N,N,...|design] [--costs FILE|fp=X,fn=Y] [--interval LEVEL] "
+    .usage = "MODEL DATA [--population true|known:P|unknown|counts:N,N,...|design] [--costs FILE|fp=X,fn=Y] "
+             "[--interval LEVEL] "
              "[-o CSV] [options]",
     .text =
         "Computes the probability of each label for each row of DATA. A model fitted with --loss plain is corrected "

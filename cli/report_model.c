@@ -27,7 +27,7 @@ static void put_fit(pv_report *report, const char *path, const pv_classifier *c)
     report_cell_format(&cells, "%s: %zu %s%s%s%s", c->source, c->rows, c->schema->image ? "images" : "rows",
                        c->dropped ? ", others " : "", c->dropped ? cli_left_out(c->schema->image, why, sizeof why) : "",
                        c->dropped ? " left out" : "");
-    report_cell(&cells, "target column");
+    report_cell(&cells, "outcome column");
     report_cell(&cells, c->schema->target);
     if (c->schema->offset) {
         report_cell(&cells, "offset");

@@ -83,7 +83,7 @@ static void print_json(const cli_call *call, const pv_classifier *c, const pv_su
     cli_json_set(object, "file", cli_json_text(call->argument[0]));
     cli_json_set(object, "data", cli_json_text(c->source));
     cli_json_set(object, "data_hash", cli_json_text(hash));
-    cli_json_set(object, "target", cli_json_text(c->schema->target));
+    cli_json_set(object, "outcome", cli_json_text(c->schema->target));
     cli_json_set(object, "classes", labels);
     cli_json_set(object, "features", features);
     if (c->schema->offset)
@@ -233,7 +233,7 @@ const cli_command cli_summary = {
     .groups = groups,
     .options_size = sizeof(summary_options),
     .output =
-        "Text, or with --json one object: file, data, data_hash, target, classes, features, offset, image (how images "
+        "Text, or with --json one object: file, data, data_hash, outcome, classes, features, offset, image (how images "
         "become "
         "views, null for a table), rows, dropped, model, "
         "parameters, loss_kind, marginal_kind, stop, iterations, loss, design, prevalence, prevalence_n, marginal, "

@@ -354,7 +354,7 @@ static const cli_group groups[] = {
 static const char *const without[] = {CLI_PHASE_OPTIONS, "loss", NULL};
 
 static const cli_common common[] = {
-    {"Data", "target", "The column to predict."},
+    {"Data", "outcome", "The column to predict."},
     {NULL, "positive", "Which of two labels the prevalence and the rates refer to."},
     {NULL, "weights", "A column of counts or weights."},
     {NULL, "exclude", "Columns that are not features, comma-separated."},
@@ -374,20 +374,20 @@ static const cli_common common[] = {
     {NULL, NULL, NULL}};
 
 static const cli_example examples[] = {
-    {"prevail sweep study.csv --target cancer --prevalence 0.1,0.01,0.001",
+    {"prevail sweep study.csv --outcome cancer --prevalence 0.1,0.01,0.001",
      "Three assumed prevalences, three losses, judged by cross-validation."},
-    {"prevail sweep study.csv --target cancer --prevalence 0.1,0.01,0.001 --losses ig --mixture --mixture-prior 1,2,1",
+    {"prevail sweep study.csv --outcome cancer --prevalence 0.1,0.01,0.001 --losses ig --mixture --mixture-prior 1,2,1",
      "And the mixture of the three models, the middle one the most likely."},
-    {"prevail sweep study.csv --target cancer --prevalence 0.02,0.01 --holdout cohort.csv --population known:0.012",
+    {"prevail sweep study.csv --outcome cancer --prevalence 0.02,0.01 --holdout cohort.csv --population known:0.012",
      "Judged on a cohort in which 1.2 % are cases."},
-    {"prevail sweep sites.csv --target cancer --strata site --prevalence-by known.csv --prevalence-odds 0.5,1,2",
+    {"prevail sweep sites.csv --outcome cancer --strata site --prevalence-by known.csv --prevalence-odds 0.5,1,2",
      "Strata, each with its own prevalence: as the file has them, and with half and twice the odds in all."},
     {NULL, NULL}};
 
 const cli_command cli_sweep = {
     .name = "sweep",
     .summary = "what depends on the assumed prevalence and on the loss",
-    .usage = "DATA --target COL (--prevalence LIST | --strata COLS --prevalence-by FILE) [--losses LIST] [options]",
+    .usage = "DATA --outcome COL (--prevalence LIST | --strata COLS --prevalence-by FILE) [--losses LIST] [options]",
     .text = "Fits a model for each assumed prevalence and loss and judges each by cross-validation, on the same folds, "
             "or on a hold-out file. A case-control sample says nothing about the prevalence, so metrics cannot choose "
             "between the assumptions; the sweep shows how much depends on them.\n"

@@ -99,9 +99,11 @@ static void note_doubts(cli_call *call, const pv_unknown_prevalence *t) {
         return;
     if (!isnan(t->effective) && t->points == 0)
         cli_note(call, "the interval counts in the draws of the model, and no other error of it");
-    else if (t->classes == 2 && cli_value(call, "source"))
-        cli_note(call, "the interval takes the model as right; --source with labelled rows that it has not seen counts "
-                       "its errors in");
+    else if (t->classes == 2 && cli_value(call, "labelled-sample"))
+        cli_note(
+            call,
+            "the interval takes the model as right; --labelled-sample with labelled rows that it has not seen counts "
+            "its errors in");
     else
         cli_note(call, "the interval takes the model as right");
 }

@@ -46,9 +46,10 @@ int cli_validation_unknown(cli_call *call, const char *population, pv_unknown_op
     unknown->level = level;
     unknown->seed = seed;
     if (unknown->method == PV_UNKNOWN_BBSE)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--method bbse learns from other labelled rows, which %s has none of: use predict --source",
-                         call->command->name);
+        return cli_error(
+            call, PV_ERR_USAGE, NULL,
+            "--method bbse learns from other labelled rows, which %s has none of: use predict --labelled-sample",
+            call->command->name);
     return cli_check_method(call, unknown);
 }
 

@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
     if (pv_ctx_new(NULL, &ctx) != PV_OK) // NULL here and below: the defaults
         return 1;
     need(ctx, pv_fit_settings_new(ctx, &settings));
-    need(ctx, pv_settings_set(ctx, settings, "target", argv[2]));
+    need(ctx, pv_settings_set(ctx, settings, "outcome", argv[2]));
     need(ctx, pv_settings_set(ctx, settings, "prevalence", argv[3]));
     need(ctx, pv_learn(ctx, argv[1], settings, &model));
     pv_roles labelled = pv_schema_roles(model->schema); // with outcomes; NULL in its place: without

@@ -1,5 +1,5 @@
 // A fit that several ranks share by a callback of one's own: threads here, where others have processes or machines.
-// cc ranks.c $(pkg-config --cflags --libs prevail) -lpthread && ./a.out 2 study.csv target outcome prevalence 0.01
+// cc ranks.c $(pkg-config --cflags --libs prevail) -lpthread && ./a.out 2 study.csv outcome malignant prevalence 0.01
 #include <prevail/prevail.h>
 #include <pthread.h>
 #include <stdio.h>

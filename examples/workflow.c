@@ -41,7 +41,7 @@ static pv_classifier *learn(const char *path, const char *target, const char *pr
     pv_settings *settings;
     pv_classifier *model;
     need(pv_fit_settings_new(ctx, &settings));
-    need(pv_settings_set(ctx, settings, "target", target));
+    need(pv_settings_set(ctx, settings, "outcome", target));
     need(pv_settings_set(ctx, settings, "prevalence", prevalence));
     need(pv_settings_set(ctx, settings, "infer", "laplace"));
     need(pv_settings_set(ctx, settings, "draws", "200"));

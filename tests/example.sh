@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 "$prevail" simulate nodules --cases 60 --controls 60 --seed 4 -o "$work/study.csv"
 "$fit" "$work/study.csv" malignant 0.01 "$work/study.csv" >"$work/example" 2>"$work/auc"
 grep -q '^AUC 0\.[5-9]' "$work/auc"
-"$prevail" fit "$work/study.csv" --target malignant --prevalence 0.01 -o "$work/model" --quiet >/dev/null
+"$prevail" fit "$work/study.csv" --outcome malignant --prevalence 0.01 -o "$work/model" --quiet >/dev/null
 "$prevail" predict "$work/model" "$work/study.csv" | awk -F, 'NR > 1 { printf "%.6g\n", $3 }' >"$work/command"
 cmp "$work/example" "$work/command" || { echo "examples/fit.c and the command predict differently"; exit 1; }
 if "$fit" "$work/study.csv" nothing 0.01 "$work/study.csv" 2>"$work/error"; then echo "a wrong column passed"; exit 1; fi
@@ -19,7 +19,7 @@ grep -q nothing "$work/error"
 grep -q '^loss ' "$work/loss"
 
 # Threads that share a fit have the model of the command; what one of them cannot do is told.
-"$prevail" fit "$work/study.csv" --target malignant --prevalence 0.01 --batch 50 --epochs 2 -o "$work/batches" --quiet >/dev/null
+"$prevail" fit "$work/study.csv" --outcome malignant --prevalence 0.01 --batch 50 --epochs 2 -o "$work/batches" --quiet >/dev/null
 "$prevail" predict "$work/batches" "$work/study.csv" >"$work/alone"
 for size in 1 3; do
     (cd "$work" && "$ranks" $size study.csv target malignant prevalence 0.01 batch 50 epochs 2 >ranks) || exit 1

@@ -31,7 +31,7 @@ rows() {
 "$prevail" simulate nodules --cases 60 --controls 60 --seed 4 -o study.csv --quiet
 "$prevail" simulate nodules --rows 80 --prevalence 0.2 --seed 5 -o people.csv --quiet
 {
-    "$prevail" fit study.csv --target malignant --prevalence 0.01 --infer laplace --draws 200 -o a.model --json --quiet | numbers fit
+    "$prevail" fit study.csv --outcome malignant --prevalence 0.01 --infer laplace --draws 200 -o a.model --json --quiet | numbers fit
     "$prevail" summary a.model --json | numbers summary
     "$prevail" diagnose a.model --json --quiet | numbers diagnose
     "$prevail" predict a.model people.csv --interval 0.8 -o true.csv --quiet
@@ -43,8 +43,8 @@ rows() {
     awk -F, 'NR == FNR { label[FNR] = $NF; next } { print $2 "," $3 "," label[FNR] }' people.csv true.csv >probs.csv
     "$prevail" adjust probs.csv --from 0.01 --to 0.3 -o adjusted.csv --quiet
     rows adjust adjusted.csv
-    "$prevail" eval --probs probs.csv --target malignant --from 0.01 --population known:0.3 --json --quiet | numbers probs
-    "$prevail" cv study.csv --target malignant --prevalence 0.01 --json --quiet | numbers cv
+    "$prevail" eval --probs probs.csv --outcome malignant --from 0.01 --population known:0.3 --json --quiet | numbers probs
+    "$prevail" cv study.csv --outcome malignant --prevalence 0.01 --json --quiet | numbers cv
 } >command
 "$workflow" study.csv malignant 0.01 people.csv probs.csv >program
 

@@ -27,20 +27,31 @@ bool cli_has(const cli_command *command, const cli_group *group, const pv_option
     return true;
 }
 
+static size_t table_length(const pv_option *table) {
+    size_t length = 0;
+    while (table[length].name)
+        length++;
+    return length;
+}
+
 static size_t option_count(const cli_command *command) {
     size_t count = 0;
     for (const cli_group *group = command->groups; group->table; group++)
-        for (const pv_option *row = group->table; row->name; row++)
-            count++;
+        count += table_length(group->table);
     return count;
 }
 
+/* name: its first length bytes. */
 static found find_option(const cli_command *command, const char *name, size_t length) {
+    char whole[80];
     size_t index = 0;
-    for (const cli_group *group = command->groups; group->table; group++)
-        for (const pv_option *row = group->table; row->name; row++, index++)
-            if (strlen(row->name) == length && strncmp(row->name, name, length) == 0 && cli_has(command, group, row))
-                return (found){group, row, index};
+    snprintf(whole, sizeof whole, "%.*s", length < sizeof whole ? (int)length : 0, name);
+    for (const cli_group *group = command->groups; group->table; group++) {
+        const pv_option *row = pv_option_find(group->table, whole);
+        if (row && cli_has(command, group, row))
+            return (found){group, row, index + (size_t)(row - group->table)};
+        index += table_length(group->table);
+    }
     return (found){NULL, NULL, 0};
 }
 

@@ -87,7 +87,7 @@ PV_MUST_USE pv_status pv_table_put_away(pv_ctx *ctx, const char *folder, pv_tabl
 size_t pv_table_line(const pv_table *table, size_t row);
 
 /* The column's index. On failure the message has the nearest name. option is what asked for it, as messages are
- * to call it: "`target`". */
+ * to call it: "`outcome`". */
 PV_MUST_USE pv_status pv_table_find(pv_ctx *ctx, const pv_table *table, const char *option, const char *name,
                                     size_t *column);
 

@@ -131,7 +131,7 @@ typedef struct pv_classifier {
 /* The same by function, for those that must not know the layout (docs/architecture.md). What is returned is borrowed.
  * Words and numbers of a fit go by a name; a text that is a number's, and the other way round, is NULL, or NaN. */
 #define PV_CLASSIFIER_FACT_LIST(X)                                                                                     \
-    X(TARGET, "target")                                                                                                \
+    X(OUTCOME, "outcome")                                                                                              \
     X(WEIGHTS, "weights") /* empty: none */                                                                            \
     X(SOURCE, "source")                                                                                                \
     X(RECORD, "record") /* JSON */                                                                                     \

@@ -27,7 +27,7 @@
  *         if (pv_ctx_new(NULL, &ctx) != PV_OK) // NULL here and below: the defaults
  *             return 1;
  *         need(ctx, pv_fit_settings_new(ctx, &settings));
- *         need(ctx, pv_settings_set(ctx, settings, "target", argv[2]));
+ *         need(ctx, pv_settings_set(ctx, settings, "outcome", argv[2]));
  *         need(ctx, pv_settings_set(ctx, settings, "prevalence", argv[3]));
  *         need(ctx, pv_learn(ctx, argv[1], settings, &model));
  *         pv_roles labelled = pv_schema_roles(model->schema); // with outcomes; NULL in its place: without
@@ -53,7 +53,7 @@
  * The way is the same for every model, table -> schema -> fit -> predict -> judge:
  *
  *   pv_ctx_new           a context: errors, threads, memory                               base.h
- *   pv_fit_settings_new  the settings of a fit: "target", "prevalence", "model", ...      plan.h
+ *   pv_fit_settings_new  the settings of a fit: "outcome", "prevalence", "model", ...      plan.h
  *   pv_settings_set      one of them: names and texts are those of prevail fit --help all,
  *                        without the dashes in front ("prevalence-n", "infer", "positive")  base.h
  *   pv_learn             a file (CSV, NPZ, NPY, IDX) and settings to a classifier         infer.h

@@ -302,7 +302,7 @@ static const pv_option option_table[] = {
     {"draws", PV_OPTION_INT, AT(draws), "400", 100, 1e6, NULL, NULL, "Draws of each posterior."},
     {"data", PV_OPTION_TEXT, AT(data), NULL, 0, 0, NULL, "FILE",
      "Also on real rows at their natural prevalence: a CSV file with two labels."},
-    {"target", PV_OPTION_TEXT, AT(target), "malignant", 0, 0, NULL, "COL", "Its column of labels."},
+    {"outcome", PV_OPTION_TEXT, AT(target), "malignant", 0, 0, NULL, "COL", "Its column of labels."},
     {"splits", PV_OPTION_INT, AT(splits), "25", 2, 1e5, NULL, NULL, "How often its rows are split into halves."},
     CLI_OPTION_END};
 static const cli_group groups[] = {

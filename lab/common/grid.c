@@ -24,7 +24,7 @@ const pv_option grid_option_table[] = {
     /* before the table of fit, whose own would hide the study's */
     {"seed", PV_OPTION_INT, AT(shared.seed), "1", 0, 1e15, NULL, NULL, "Of every random stream."},
     {"data", PV_OPTION_TEXT, AT(data), NULL, 0, 0, NULL, "FILE", "Images, as fit has them, instead of simulated ones."},
-    {"target", PV_OPTION_TEXT, AT(target), NULL, 0, 0, NULL, "COL",
+    {"outcome", PV_OPTION_TEXT, AT(target), NULL, 0, 0, NULL, "COL",
      "nodules: their column of labels. Default: labels, or --votes."},
     {"cases", PV_OPTION_INT, AT(cases), NULL, 5, 1e6, NULL, NULL,
      "Malignant nodules of simulated data. Default: 342, the paper's."},

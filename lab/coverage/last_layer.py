@@ -58,7 +58,7 @@ def one(prevail, folder, seed, rows, epochs):
     for s in range(1, 6):
         model, out = os.path.join(folder, "m.model"), os.path.join(folder, "p.csv")
         infer = ["--infer", "laplace", "--draws", 1000] if s == 1 else []
-        run(prevail, "fit", train, "--target", "labels", "--prevalence", 0.02, "--model", MODEL, "--epochs", epochs,
+        run(prevail, "fit", train, "--outcome", "labels", "--prevalence", 0.02, "--model", MODEL, "--epochs", epochs,
             "--rate", 0.002, "--threads", 1, "--seed", s, *infer, "-o", model)
         run(prevail, "predict", model, test, "--threads", 1, *(["--interval", 0.9] if s == 1 else []), "-o", out)
         if s == 1:

@@ -26,7 +26,7 @@ count()
 
 fit <- function(rows, ...) {
     write.csv(rows, file.path(folder, "rows.csv"), row.names = FALSE, quote = FALSE)
-    out <- system2(prevail, c("fit", file.path(folder, "rows.csv"), "--target", "rel", "--strata", "site", "--phase-one",
+    out <- system2(prevail, c("fit", file.path(folder, "rows.csv"), "--outcome", "rel", "--strata", "site", "--phase-one",
                               file.path(folder, "counts.csv"), "--infer", "ml", "--tolerance", "1e-10", "--threads", "1",
                               "--json", ...), stdout = TRUE)
     at <- grep("\"value\"", out[-seq_len(grep("\"coefficients\"", out))]) + grep("\"coefficients\"", out)

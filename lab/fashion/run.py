@@ -19,7 +19,7 @@ import numpy as np
 
 DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")
 CONTROL, CASE, PREVALENCE, PER_CLASS = 0, 6, 0.01, 1000  # T-shirt/top, shirt
-FIT = ["--target", "labels", "--prevalence", str(PREVALENCE), "--field", "28", "--rotate", "10", "--batch", "32",
+FIT = ["--outcome", "labels", "--prevalence", str(PREVALENCE), "--field", "28", "--rotate", "10", "--batch", "32",
        "--epochs", "10", "--rate", "0.002", "--model", "convnet:views=1,size=28,low=8,channels=16-32,features=32"]
 METHODS = {
     "ig, profile": ["--loss", "ig", "--marginal", "profile", "--prevalence-n", "known"],

@@ -23,7 +23,7 @@ with tempfile.TemporaryDirectory() as folder:
                 x = z if sigma is None else np.exp(sigma * z)
                 y = random.random(rows) < 1 / (1 + np.exp(-np.clip(1 - x, -700, 700)))
                 np.savetxt(path, np.c_[x, y], delimiter=",", header="x,y", comments="", fmt=("%.17g", "%d"))
-                made = subprocess.run([command, "fit", path, "--target", "y", "--loss", "plain", "--interval", "0.9", "--json", "--quiet"],
+                made = subprocess.run([command, "fit", path, "--outcome", "y", "--loss", "plain", "--interval", "0.9", "--json", "--quiet"],
                                       capture_output=True, text=True, check=True)
                 slope = json.loads(made.stdout)["coefficients"]["x"]
                 held += slope["lo"] <= -1 <= slope["hi"]

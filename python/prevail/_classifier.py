@@ -407,7 +407,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
                 archive.add("votes", y)
                 settings = self._settings(ctx, classes, weighted=False, sampled=False)
                 ctx.call("pv_settings_set", settings, b"votes", b"votes")
-                ctx.call("pv_settings_set", settings, b"target", None)
+                ctx.call("pv_settings_set", settings, b"outcome", None)
                 ctx.call("pv_settings_set", settings, b"positive", None)
                 self._learn(ctx, "pv_learn_table", [archive.table(), settings], classes)
                 self.classes_ = np.array([plain_label(label) for label in self._model.labels])
@@ -424,7 +424,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
                 parts = dict(part.rsplit("=", 1) for part in text.split(","))
                 numbered.prevalence = {label_texts(classes).index(label): float(p) for label, p in parts.items()}
             settings = numbered._settings(ctx, np.arange(len(classes)), weighted=False, sampled=False)
-            ctx.call("pv_settings_set", settings, b"target", b"labels")
+            ctx.call("pv_settings_set", settings, b"outcome", b"labels")
             self._learn_numbered(ctx, [archive.table(), settings], classes)
         return self
 

@@ -16,7 +16,7 @@ from ._labels import prevalence_text
 # Parameters that are no options of a fit.
 _OWN = ("threads", "verbose")
 # Options of the command that are not parameters: what they name are X, y and sample_weight; and reading files.
-NOT_PARAMETERS = {"target", "weights", "images", "votes", "separator", "decimal", "no-header", "names", "quote", "na"}
+NOT_PARAMETERS = {"outcome", "weights", "images", "votes", "separator", "decimal", "no-header", "names", "quote", "na"}
 # Defaults that differ from the command's: scikit-learn's estimators accept columns of one value.
 OTHER_DEFAULTS = {"constant": "drop"}
 
@@ -81,7 +81,7 @@ def settings_of(ctx, chosen, defaults, classes, *, weighted, sampled, outcome=No
     if chosen["loss"] == "ig" and not by_design and chosen["prevalence_by"] is None and chosen["phase_one"] is None:
         chosen["loss"] = "plain"
     _take_population(ctx, settings, chosen, TARGET, outcome)
-    chosen["target"] = TARGET
+    chosen["outcome"] = TARGET
     chosen["weights"] = WEIGHT if weighted else None
     return _set(ctx, settings, chosen, defaults)
 
@@ -90,7 +90,7 @@ def source_settings_of(ctx, chosen, defaults, target, weights):
     """The same for a table that the library reads: its labels are not known yet, and prevalences are as the command has
     them."""
     settings = ctx.new("pv_fit_settings_new", free="pv_settings_free")
-    chosen = {**chosen, "target": target, "weights": weights}
+    chosen = {**chosen, "outcome": target, "weights": weights}
     prevalence = chosen["prevalence"]
     prevalence = by_label(prevalence, getattr(prevalence, "index", ()))
     if isinstance(prevalence, (list, tuple, np.ndarray)):

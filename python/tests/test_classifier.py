@@ -42,7 +42,7 @@ def command_fit(tmp_path, frame, y, *options, weights=None):
     table.to_csv(path, index=False)
     more = [] if weights is None else ["--weights", "w"]
     made = subprocess.run(
-        [COMMAND, "fit", str(path), "--target", "y", "--json", *more, *options], capture_output=True, text=True
+        [COMMAND, "fit", str(path), "--outcome", "y", "--json", *more, *options], capture_output=True, text=True
     )
     assert made.returncode == 0, made.stderr
     return json.loads(made.stdout)

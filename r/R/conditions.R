@@ -14,7 +14,7 @@ otherwise <- list(
   },
   features = function(value) "the right side of the formula",
   terms = function(value) "the formula",
-  target = function(value) "the left side of the formula",
+  outcome = function(value) "the left side of the formula",
   categorical = function(value) if (is.null(value)) "factor()" else paste0("`factor(", value, ")`"),
   `prevalence-by` = function(value) "`prevalence_by`",
   `phase-one` = function(value) "`phase_one`",

@@ -66,8 +66,8 @@ fit_options <- function(given, prevalence, outcome, made, columns, tables, sampl
   if (!known && !"matched" %in% made$roles && is.null(given[["loss"]])) given[["loss"]] <- "plain"
   if (is.null(given[["constant"]])) given[["constant"]] <- "drop"
   for (name in names(tables)) given[[name]] <- if (is.data.frame(tables[[name]])) name else tables[[name]]
-  own <- list(target = target)
-  if (!is.null(outcome$counts)) own$target <- paste(colnames(outcome$counts), collapse = "/")
+  own <- list(outcome = target)
+  if (!is.null(outcome$counts)) own$outcome <- paste(colnames(outcome$counts), collapse = "/")
   if (length(outcome$labels) == 2 && is.null(outcome$counts)) own$positive <- outcome$positive
   if (!is.null(weights)) own$weights <- "(weights)"
   if (!is.null(offset)) own$offset <- offset_column

@@ -2,7 +2,7 @@
 
 # Options of the command that the formula and the data take the place of, and how it is said in R.
 instead <- c(
-  target = "the left side of the formula", features = "the right side of the formula",
+  outcome = "the left side of the formula", target = "the left side of the formula", features = "the right side of the formula",
   exclude = "the right side of the formula", terms = "the formula: log(x), ns(x, 3), a:b",
   categorical = "factor(x) in the formula", reference = "relevel(x, ref) or contrasts",
   separator = "a data frame", decimal = "a data frame", `no-header` = "a data frame", names = "a data frame", quote = "a data frame", na = "a data frame",

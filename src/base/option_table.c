@@ -10,9 +10,19 @@ static void *field(const pv_option *row, void *options) {
     return (char *)options + row->offset;
 }
 
+/* The name of what was called otherwise: both are accepted. */
+static const char *current_name(const char *name) {
+    static const char *const earlier[][2] = {{"target", "outcome"}, {"source", "labelled-sample"}};
+    for (size_t i = 0; i < sizeof earlier / sizeof *earlier; i++)
+        if (strcmp(earlier[i][0], name) == 0)
+            return earlier[i][1];
+    return name;
+}
+
 const pv_option *pv_option_find(const pv_option *table, const char *name) {
+    const char *current = current_name(name);
     for (const pv_option *row = table; row->name; row++)
-        if (strcmp(row->name, name) == 0)
+        if (strcmp(row->name, name) == 0 || strcmp(row->name, current) == 0)
             return row;
     return NULL;
 }

@@ -130,9 +130,11 @@ pv_status pv_settings_copy(pv_ctx *ctx, const pv_settings *settings, pv_settings
 /* ---- one option -------------------------------------------------------------------------------------------------- */
 
 static entry *find(const pv_settings *s, const char *name) {
-    for (size_t i = 0; i < s->entries; i++)
-        if (strcmp(s->entry[i].row->name, name) == 0)
-            return &s->entry[i];
+    for (const group *g = s->group; g < s->group + s->groups; g++) {
+        const pv_option *row = pv_option_find(g->table, name);
+        if (row)
+            return &s->entry[g->first + (size_t)(row - g->table)];
+    }
     return NULL;
 }
 

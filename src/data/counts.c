@@ -18,20 +18,20 @@ pv_status pv__counts_find(pv_ctx *ctx, const pv_table *table, const pv_roles *ro
     if (!slash || pv__table_lookup(table, roles->target) < table->columns)
         return PV_OK;
     if (roles->weights && strcmp(roles->weights, "") != 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "`target=%s` counts the rows' people already:\nleave `weights` out",
+        return pv__fail(ctx, PV_ERR_USAGE, "`outcome=%s` counts the rows' people already:\nleave `weights` out",
                         pv__show(roles->target).text);
     if (roles->matched)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`target=%s` has counts, and `matched` sets have people:\nwrite a row for each of them",
+                        "`outcome=%s` has counts, and `matched` sets have people:\nwrite a row for each of them",
                         pv__show(roles->target).text);
     char *first;
     PV_TRY(pv__strdup(ctx, roles->target, &first));
     first[slash - roles->target] = '\0';
     pv_status status;
-    PV_GOTO(done, pv__number_column(ctx, table, "`target`", first, &plan->count[0]));
-    PV_GOTO(done, pv__number_column(ctx, table, "`target`", slash + 1, &plan->count[1]));
+    PV_GOTO(done, pv__number_column(ctx, table, "`outcome`", first, &plan->count[0]));
+    PV_GOTO(done, pv__number_column(ctx, table, "`outcome`", slash + 1, &plan->count[1]));
     if (plan->count[0] == plan->count[1])
-        status = pv__fail(ctx, PV_ERR_USAGE, "`target=%s`: cases and controls are two columns",
+        status = pv__fail(ctx, PV_ERR_USAGE, "`outcome=%s`: cases and controls are two columns",
                           pv__show(roles->target).text);
 done:
     pv__free(ctx, first);
@@ -52,7 +52,7 @@ pv_status pv__counts_rows(pv_ctx *ctx, const pv_table *table, const pv__encoding
     }
     if (rows == 0)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->count[0] + 1,
-                           "all counts are 0;\ncheck the columns of `target`");
+                           "all counts are 0;\ncheck the columns of `outcome`");
     PV_TRY(pv__alloc(ctx, rows, sizeof *table_row, &table_row));
     pv_status status;
     PV_GOTO(done, pv__resize(ctx, rows, sizeof *data->weight, &data->weight));
@@ -81,7 +81,7 @@ pv_status pv__counts_learn(pv_ctx *ctx, const pv_table *table, const pv__encodin
     const char *names[2] = {table->column[plan->count[1]].name, table->column[plan->count[0]].name};
     bool swap = positive && strcmp(positive, names[0]) == 0;
     if (positive && !swap && strcmp(positive, names[1]) != 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "the labels are '%s' and '%s', the columns of `target`; '%s' is neither",
+        return pv__fail(ctx, PV_ERR_USAGE, "the labels are '%s' and '%s', the columns of `outcome`; '%s' is neither",
                         pv__show(names[1]).text, pv__show(names[0]).text, pv__show(positive).text);
     for (int y = 0; y < 2; y++) {
         double total = 0;
@@ -110,7 +110,7 @@ pv_status pv__counts_apply(pv_ctx *ctx, const pv_table *table, const pv__encodin
         y++;
     if (schema->classes != 2 || y == 2)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`target`: the model does not know '%s';\nname the columns of counts as in training, or a "
+                        "`outcome`: the model does not know '%s';\nname the columns of counts as in training, or a "
                         "column of its labels",
                         pv__show(cases).text);
     for (size_t i = 0; y == 0 && i < data->rows; i++)

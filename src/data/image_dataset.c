@@ -12,7 +12,8 @@ const pv_option pv_image_option_table[] = {
     {"images", PV_OPTION_TEXT, AT(images), NULL, 0, 0, NULL, "ARRAY",
      "The array of images [N][H][W], or volumes [N][D][H][W]. Default: images, or the only array there is."},
     {"votes", PV_OPTION_TEXT, AT(votes), NULL, 0, 0, NULL, "ARRAY|COL,...",
-     "Soft labels instead of a target. Images: readers' grades, an array [N][readers] of whole numbers from 1, 0 where "
+     "Soft labels instead of an outcome. Images: readers' grades, an array [N][readers] of whole numbers from 1, 0 "
+     "where "
      "a "
      "reader gave none; their frequencies are learned. Or these themselves: an array [N][grades] of shares that add up "
      "to 1. Tables: a column of votes (counts or shares) for each label, in the order of the labels, or as "

@@ -419,7 +419,7 @@ static pv_status read_targets(reader *r) {
             PV_TRY(find_array(r, kinds[i].option, kinds[i].named, &this_one, &found));
         if (found && chosen >= 0)
             return pv__fail_at(r->ctx, PV_ERR_USAGE, r->images->source, 0, 0,
-                               "has both `%s` and `%s`:\nsay with one of them which array is the target",
+                               "has both `%s` and `%s`:\nsay with one of them which array is the outcome",
                                kinds[chosen].option, kinds[i].option);
         if (found) {
             chosen = i;
@@ -428,7 +428,7 @@ static pv_status read_targets(reader *r) {
     }
     if (chosen < 0)
         return pv__fail_at(r->ctx, PV_ERR_INPUT, r->images->source, 0, 0,
-                           "has no array 'labels', 'votes' or 'frequencies':\nname the target with `target` or "
+                           "has no array 'labels', 'votes' or 'frequencies':\nname the outcome with `outcome` or "
                            "`votes`");
     if (roles->binarise > 0 && chosen != 1)
         return pv__fail(r->ctx, PV_ERR_USAGE, "`binarise` is for votes;\nleave it out");

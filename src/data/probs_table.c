@@ -199,7 +199,7 @@ static pv_status name_other_label(pv_ctx *ctx, bool named, pairs *found) {
 /* One column for two classes: the other label is the target's other one, and comes first. */
 static pv_status find_other_label(pv_ctx *ctx, const pv_table *table, const char *target, pairs *found) {
     size_t c;
-    PV_TRY(pv_table_find(ctx, table, "`target`", target, &c));
+    PV_TRY(pv_table_find(ctx, table, "`outcome`", target, &c));
     const pv_column *column = &table->column[c];
     char *other = NULL, number[PV__NUMBER_TEXT];
     int32_t *label;
@@ -213,18 +213,19 @@ static pv_status find_other_label(pv_ctx *ctx, const pv_table *table, const char
         if (!other) {
             PV_GOTO(done, pv__strdup(ctx, text, &other));
         } else if (strcmp(text, other) != 0) {
-            PV_GOTO(done, pv__fail(ctx, PV_ERR_USAGE,
-                                   "the target '%s' has labels '%s' and '%s' beside '%s'; each label needs a column of "
-                                   "probabilities (`columns`)",
-                                   pv__show(target).text, pv__show(other).text, pv__show(text).text,
-                                   pv__show(found->label[0]).text));
+            PV_GOTO(done,
+                    pv__fail(ctx, PV_ERR_USAGE,
+                             "the outcome '%s' has labels '%s' and '%s' beside '%s'; each label needs a column of "
+                             "probabilities (`columns`)",
+                             pv__show(target).text, pv__show(other).text, pv__show(text).text,
+                             pv__show(found->label[0]).text));
         }
     }
     if (!other)
         PV_GOTO(
             done,
             pv__fail(ctx, PV_ERR_USAGE,
-                     "the target '%s' has no label but '%s', so the other label is unknown:\nname a column for each",
+                     "the outcome '%s' has no label but '%s', so the other label is unknown:\nname a column for each",
                      pv__show(target).text, pv__show(found->label[0]).text));
     status = put_first(ctx, other, found);
     other = NULL;
@@ -234,7 +235,7 @@ done:
     return status;
 }
 
-/* "not LABEL" of two is whatever else the target has, where that is one label: what adjust calls it without a target.
+/* "not LABEL" of two is whatever else the outcome has, where that is one label: what adjust calls it without a target.
  */
 static pv_status name_by_target(pv_ctx *ctx, const pv_table *table, const char *target, pairs *found) {
     int unnamed = 0;
@@ -244,7 +245,7 @@ static pv_status name_by_target(pv_ctx *ctx, const pv_table *table, const char *
     if (unnamed == 2)
         return PV_OK;
     size_t c;
-    PV_TRY(pv_table_find(ctx, table, "`target`", target, &c));
+    PV_TRY(pv_table_find(ctx, table, "`outcome`", target, &c));
     int32_t *label;
     char *other = NULL, number[PV__NUMBER_TEXT];
     bool one = true;
@@ -275,7 +276,7 @@ static pv_status check_target(pv_ctx *ctx, const char *target, const pv_probs *m
     const pv_table *table = made->table;
     size_t c, i = 0;
     int32_t *label;
-    PV_TRY(pv_table_find(ctx, table, "`target`", target, &c));
+    PV_TRY(pv_table_find(ctx, table, "`outcome`", target, &c));
     PV_TRY(pv__alloc(ctx, table->rows, sizeof *label, &label));
     pv_status status = pv__labels_match(ctx, &table->column[c], made->labels, made->classes, table->rows, NULL, label);
     while (status == PV_OK && i < table->rows && label[i] != PV__UNSEEN)

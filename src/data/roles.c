@@ -10,7 +10,7 @@
     { name, PV_OPTION_TEXT, offsetof(pv_roles, field), NULL, 0, 0, NULL, metavar, help }
 
 const pv_option pv_role_option_table[] = {
-    ROLE("target", target, "COL",
+    ROLE("outcome", target, "COL",
          "The column to predict. Required; images: labels, or `votes`. CASES/CONTROLS: two columns of counts, each "
          "row being so many people with the outcome and so many without."),
     ROLE("positive", positive, "LABEL",
@@ -111,7 +111,7 @@ static pv_status mark(pv_ctx *ctx, const pv_table *table, const char *option, co
         status = pv_table_find(ctx, table, option, names[i], &c);
         if (status == PV_OK && refuse && (is_target(refuse, c) || c == refuse->weights))
             status = pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is the %s and cannot be a feature", option,
-                              pv__show(names[i]).text, is_target(refuse, c) ? "target" : "weights");
+                              pv__show(names[i]).text, is_target(refuse, c) ? "outcome" : "weights");
         else if (status == PV_OK)
             marked[c] = true;
     }
@@ -123,11 +123,11 @@ static pv_status mark(pv_ctx *ctx, const pv_table *table, const char *option, co
 pv_status pv__encoding_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__encoding *plan) {
     plan->target = plan->weights = plan->group = plan->offset = table->columns;
     if (roles->target && roles->weights && strcmp(roles->target, roles->weights) == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "column '%s' cannot be both `target` and `weights`",
+        return pv__fail(ctx, PV_ERR_USAGE, "column '%s' cannot be both `outcome` and `weights`",
                         pv__show(roles->target).text);
     PV_TRY(pv__counts_find(ctx, table, roles, plan));
     if (roles->target && !pv__encoding_counts(plan, table))
-        PV_TRY(pv_table_find(ctx, table, "`target`", roles->target, &plan->target));
+        PV_TRY(pv_table_find(ctx, table, "`outcome`", roles->target, &plan->target));
     if (roles->weights)
         PV_TRY(pv__number_column(ctx, table, "`weights`", roles->weights, &plan->weights));
     return roles->votes ? pv__encoding_votes(ctx, table, roles->votes, plan) : PV_OK;
@@ -158,7 +158,7 @@ static pv_status check_offset(pv_ctx *ctx, const pv_roles *roles) {
 pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
     const char *group = pv__roles_group(roles), *option = pv__roles_grouping(roles);
     if (roles->votes && roles->target)
-        return pv__fail(ctx, PV_ERR_USAGE, "give `target` or `votes`, not both");
+        return pv__fail(ctx, PV_ERR_USAGE, "give `outcome` or `votes`, not both");
     if (roles->votes && roles->positive)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`positive` does not go with `votes`: labels are in the order of their columns;\nname the one "
@@ -170,11 +170,11 @@ pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
         return pv__fail(ctx, PV_ERR_USAGE, "`order` does not go with %s, which says it already:\nleave one out",
                         roles->votes      ? "`votes`"
                         : roles->positive ? "`positive`"
-                                          : "`target` of counts");
+                                          : "`outcome` of counts");
     if (roles->offset)
         PV_TRY(check_offset(ctx, roles));
     if (!roles->target && !roles->votes)
-        return pv__fail(ctx, PV_ERR_USAGE, "`target` is missing:\nname the column to predict");
+        return pv__fail(ctx, PV_ERR_USAGE, "`outcome` is missing:\nname the column to predict");
     if (!group)
         return PV_OK;
     if (!*group)
@@ -189,7 +189,7 @@ pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
             ctx, PV_ERR_USAGE,
             "`weights` do not go with `matched`:\nwrite a row for each person of a set, and leave them out");
     if (roles->target && strcmp(group, roles->target) == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is the target;\nname the column of what stays together", option,
+        return pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is the outcome;\nname the column of what stays together", option,
                         pv__show(group).text);
     if (roles->weights && strcmp(group, roles->weights) == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is the column of weights;\nname that of what stays together",
@@ -211,7 +211,7 @@ static pv_status plan_offset(pv_ctx *ctx, const pv_table *table, const pv_roles 
     if (!roles->offset)
         return PV_OK;
     PV_TRY(pv_table_find(ctx, table, "`offset`", roles->offset, &c));
-    const char *part = is_target(plan, c)   ? "the target"
+    const char *part = is_target(plan, c)   ? "the outcome"
                        : c == plan->weights ? "the column of weights"
                        : c == plan->group   ? "the column of groups"
                        : c == id            ? "the column of ids"
@@ -245,7 +245,7 @@ static pv_status plan_terms(pv_ctx *ctx, const pv_table *table, const pv_schema 
         if (!name)
             continue;
         PV_TRY(pv_table_find(ctx, table, "`terms`", name, c));
-        const char *part = is_target(plan, *c)                                 ? "target"
+        const char *part = is_target(plan, *c)                                 ? "outcome"
                            : *c == plan->weights                               ? "column of weights"
                            : *c == plan->group                                 ? "column of groups"
                            : *c == id                                          ? "column of ids"
@@ -329,7 +329,7 @@ pv_status pv__encoding_learn(pv_ctx *ctx, const pv_table *table, const pv_roles 
     PV_GOTO(done, check_products(ctx, table, schema, category, plan));
     if (plan->features == (plan->offset < n) && schema->terms == 0 && roles->constant != PV_CONSTANT_DROP)
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                             "no column is left as a feature beside the target;\ncheck `features` and `exclude`");
+                             "no column is left as a feature beside the outcome;\ncheck `features` and `exclude`");
 done:
     pv__free(ctx, wanted);
     pv__free(ctx, excluded);

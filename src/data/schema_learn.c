@@ -44,13 +44,13 @@ static pv_status check_labels(pv_ctx *ctx, const pv_table *table, const pv__enco
     const char *name = table->column[plan->target].name;
     if (labels->levels == 1)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
-                           "the target '%s' is '%s' in every row that is used; there is nothing to learn:\ncheck the "
+                           "the outcome '%s' is '%s' in every row that is used; there is nothing to learn:\ncheck the "
                            "column and which rows were kept",
                            pv__show(name).text, pv__show(labels->level[0]).text);
     if (labels->levels > PV__CLASSES_MAX)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
-                           "the target '%s' has more than %d different values; it looks like a number or an id, not "
-                           "like classes:\nname another with `target`",
+                           "the outcome '%s' has more than %d different values; it looks like a number or an id, not "
+                           "like classes:\nname another with `outcome`",
                            pv__show(name).text, PV__CLASSES_MAX);
     return PV_OK;
 }
@@ -62,7 +62,7 @@ static pv_status refuse_twins(pv_ctx *ctx, const pv_table *table, const pv__enco
         const char *a = labels->level[i - 1], *b = labels->level[i];
         if (pv__number_parse(a, strlen(a), &left) && pv__number_parse(b, strlen(b), &right) && left == right)
             return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
-                               "the target has the labels '%s' and '%s', one number in two spellings;\nuse one",
+                               "the outcome has the labels '%s' and '%s', one number in two spellings;\nuse one",
                                pv__show(a).text, pv__show(b).text);
     }
     return PV_OK;
@@ -103,11 +103,11 @@ static pv_status check_spellings(pv_ctx *ctx, const pv_table *table, const pv__e
     pv__shown one = pv__show(first), other = pv__show(second), name = pv__show(table->column[plan->target].name);
     if (labels->levels > 2 && distinct <= 2)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
-                           "the target '%s' has the labels '%s' and '%s', which differ in case or spaces only:\nwrite "
+                           "the outcome '%s' has the labels '%s' and '%s', which differ in case or spaces only:\nwrite "
                            "them alike",
                            name.text, one.text, other.text);
     pv__log(ctx, PV_LOG_WARNING,
-            "%s: the target '%s' has the labels '%s' and '%s', which differ in case or spaces only", table->source,
+            "%s: the outcome '%s' has the labels '%s' and '%s', which differ in case or spaces only", table->source,
             name.text, one.text, other.text);
     return PV_OK;
 }
@@ -116,13 +116,13 @@ static pv_status move_positive(pv_ctx *ctx, const pv_dataset *data, const char *
     char joined[200];
     pv__join(labels->level, (size_t)labels->levels, 6, joined, sizeof joined);
     if (labels->levels != 2)
-        return pv__fail(ctx, PV_ERR_USAGE, "`positive` is for two classes; the target has %d: %s;\nleave it out",
+        return pv__fail(ctx, PV_ERR_USAGE, "`positive` is for two classes; the outcome has %d: %s;\nleave it out",
                         (int)labels->levels, joined);
     int32_t at = pv__label_find(labels->level, 2, positive, strlen(positive));
     if (at < 0) {
         char *const *words = labels->level;
         const char *near = pv_nearest(positive, (const char *const *)words, 2);
-        return pv__fail(ctx, PV_ERR_USAGE, "`positive`: the target has no label '%s'; %s%s%s", pv__show(positive).text,
+        return pv__fail(ctx, PV_ERR_USAGE, "`positive`: the outcome has no label '%s'; %s%s%s", pv__show(positive).text,
                         near ? "did you mean '" : "its labels are ", near ? pv__show(near).text : joined,
                         near ? "'?" : "");
     }

@@ -169,7 +169,7 @@ pv_status pv__strata_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
     PV_GOTO(done, pv__alloc(ctx, data->rows, sizeof *key, &key));
     for (size_t c = 0; c < count; c++) {
         if (roles->target && strcmp(names[c], roles->target) == 0) {
-            status = pv__fail(ctx, PV_ERR_USAGE, "`strata`: '%s' is the target", pv__show(names[c]).text);
+            status = pv__fail(ctx, PV_ERR_USAGE, "`strata`: '%s' is the outcome", pv__show(names[c]).text);
             goto done;
         }
         PV_GOTO(done, learn_column(ctx, table, names[c], data, &schema->strata->column[c], key));

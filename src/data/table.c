@@ -164,7 +164,7 @@ pv_status pv_table_find(pv_ctx *ctx, const pv_table *table, const char *option, 
     if (table->arrays && pv__table_lookup(table, first) < table->columns)
         return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0,
                            "%s: the array '%s' has several numbers a row; %s, or name one of them, as '%s'", option,
-                           pv__show(name).text, "readers' votes are a target by `votes`", pv__show(first).text);
+                           pv__show(name).text, "readers' votes are an outcome by `votes`", pv__show(first).text);
     pv__table_suggest(ctx, table, name, suggestion, sizeof suggestion);
     return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0, "%s: there is no column '%s'%s", option,
                        pv__show(name).text, suggestion);

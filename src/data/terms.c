@@ -201,7 +201,7 @@ static pv_status parse_all(scanner *in, pv_schema *schema) {
         PV_TRY(take_term(in, term));
         PV_TRY(refuse_twice(in->ctx, schema, term));
     } while (take(in, ',') || take(in, '+'));
-    return *in->at == '~'   ? refuse_text(in, "the target is not part of them")
+    return *in->at == '~'   ? refuse_text(in, "the outcome is not part of them")
            : *in->at == '*' ? refuse_text(in, "a product is written a:b")
            : *in->at        ? refuse_text(in, "a comma is missing")
                             : PV_OK;

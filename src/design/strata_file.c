@@ -201,7 +201,7 @@ pv_status pv_stratified_read(pv_ctx *ctx, const char *path, const pv_csv_options
 static pv_status count_people(pv_ctx *ctx, const pv_schema *schema, const strata_file *file, double *people) {
     const pv_table *table = file->table;
     size_t target, count = pv__table_lookup(table, "count"), k = (size_t)schema->classes;
-    PV_TRY(find_column(ctx, table, schema->target, "the target of the data", &target));
+    PV_TRY(find_column(ctx, table, schema->target, "the outcome of the data", &target));
     const pv_column *column = &table->column[target];
     for (size_t i = 0; i < table->rows; i++) {
         double n = 1;

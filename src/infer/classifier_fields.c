@@ -106,7 +106,7 @@ bool pv_classifier_is_relative(const pv_classifier *classifier) {
 
 const char *pv_classifier_text(const pv_classifier *classifier, pv_classifier_fact fact) {
     switch (fact) {
-    case PV_CLASSIFIER_TARGET:
+    case PV_CLASSIFIER_OUTCOME:
         return classifier->schema->target;
     case PV_CLASSIFIER_WEIGHTS:
         return classifier->schema->weights;
@@ -152,7 +152,7 @@ double pv_classifier_number(const pv_classifier *classifier, pv_classifier_fact 
         return classifier->prevalence_n;
     case PV_CLASSIFIER_SECONDS:
         return classifier->seconds;
-    case PV_CLASSIFIER_TARGET:
+    case PV_CLASSIFIER_OUTCOME:
     case PV_CLASSIFIER_WEIGHTS:
     case PV_CLASSIFIER_SOURCE:
     case PV_CLASSIFIER_RECORD:

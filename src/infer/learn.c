@@ -25,7 +25,7 @@ static pv_status find_target(pv_ctx *ctx, const char *path, pv_roles *roles, pv_
     if (roles->target || image->votes)
         return PV_OK;
     return pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
-                       "has no array 'labels', 'votes' or 'frequencies':\nname the labels with `target`, an array in "
+                       "has no array 'labels', 'votes' or 'frequencies':\nname the labels with `outcome`, an array in "
                        "it or a file of one, or readers' votes with `votes`");
 }
 
@@ -51,7 +51,7 @@ static pv_status complete_images(pv_ctx *ctx, const char *path, const char *mode
                                  pv_image_options *image) {
     PV_TRY(check_arrays(ctx, path, model));
     if (image->votes && roles->target)
-        return pv__fail(ctx, PV_ERR_USAGE, "give `target` or `votes`, not both");
+        return pv__fail(ctx, PV_ERR_USAGE, "give `outcome` or `votes`, not both");
     if (!image->votes && !roles->target)
         PV_TRY(find_target(ctx, path, roles, image));
     if (image->votes)
@@ -79,7 +79,7 @@ pv_status pv_roles_complete(pv_ctx *ctx, const char *path, const pv_fit_options 
     else if (!roles->target && !roles->votes && pv_archive_recognise(path))
         return pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
                            "is a file of arrays, and `model=%s` takes columns:\nfor images choose `model=convnet` or "
-                           "inception, for columns name the one to predict with `target`",
+                           "inception, for columns name the one to predict with `outcome`",
                            fit->model);
     return pv_roles_check(ctx, roles);
 }

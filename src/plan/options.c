@@ -29,7 +29,7 @@ const pv_option pv_fit_option_table[] = {
      "label against the first one. 1: as in the file."},
     {"phase-one", PV_OPTION_TEXT, AT(phase_one), NULL, 0, 0, NULL, "FILE",
      "With `strata`, in the place of `prevalence`: a CSV file of the cohort that the rows were drawn from, with the "
-     "columns of `strata`, the target and count, the people of that stratum and label; without count, a row for each "
+     "columns of `strata`, the outcome and count, the people of that stratum and label; without count, a row for each "
      "person."},
     {"subcohort", PV_OPTION_REAL, AT(subcohort), "0", 0, 1, NULL, "F",
      "The rows are a case-cohort sample: all cases of a cohort, and of the others this share. In the place of "

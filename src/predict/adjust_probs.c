@@ -308,10 +308,10 @@ static pv_status check_asked(pv_ctx *ctx, const pv_probs *probs, const double *f
     if (options->level > 0 && !read && (!population || population->kind != PV_POPULATION_UNKNOWN))
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`interval` is for a population of unknown prevalence, or for labelled rows that say how "
-                        "probabilities are to be read (`source`):\nleave it out");
+                        "probabilities are to be read (`labelled-sample`):\nleave it out");
     if (read && (probs->strata || probs->classes != 2))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "labelled rows (`source`) are for two labels and no strata:\nleave them out");
+                        "labelled rows (`labelled-sample`) are for two labels and no strata:\nleave them out");
     return PV_OK;
 }
 
@@ -328,8 +328,9 @@ static pv_status check_strata(pv_ctx *ctx, const pv_probs *probs, const pv_popul
                         "label counts do not support strata;\ngive a prevalence for each stratum, or unknown");
     if (population && population->kind == PV_POPULATION_UNKNOWN &&
         (population->unknown.method == PV_UNKNOWN_BBSE || population->unknown.reference))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`source` and `method=bbse` do not support strata:\nleave them out and choose `method=exact`");
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`labelled-sample` and `method=bbse` do not support strata:\nleave them out and choose `method=exact`");
     return PV_OK;
 }
 
@@ -447,10 +448,11 @@ pv_status pv_probs_confusion(pv_ctx *ctx, const pv_probs *probs, const double *f
 static pv_status reference_of(pv_ctx *ctx, const pv_unknown_sample *sample, pv_reference **reference) {
     double *score;
     if (sample->classes != 2)
-        return pv__fail(ctx, PV_ERR_USAGE, "`source`: reference rows calibrate a model of two labels, this has %d",
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`labelled-sample`: reference rows calibrate a model of two labels, this has %d",
                         sample->classes);
     if (!sample->label)
-        return pv__fail(ctx, PV_ERR_USAGE, "`source`: reference rows are labelled ones; these have no labels");
+        return pv__fail(ctx, PV_ERR_USAGE, "`labelled-sample`: reference rows are labelled ones; these have no labels");
     PV_TRY(pv__gate_pass(ctx, PV__GATE_LOG, sample->n, 2, sample->loglik));
     PV_TRY(pv__alloc(ctx, sample->n, sizeof *score, &score));
     for (size_t i = 0; i < sample->n; i++)

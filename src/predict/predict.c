@@ -286,9 +286,10 @@ done:
 
 static pv_status check_joint(pv_ctx *ctx, const pv_classifier *c, const pv_population *population) {
     if (population->kind == PV_POPULATION_UNKNOWN && population->unknown.reference)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`posterior=joint` takes the ratios as the model has them, and `source` is to say how they are "
-                        "to be read:\nleave one of them out");
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`posterior=joint` takes the ratios as the model has them, and `labelled-sample` is to say how they are "
+            "to be read:\nleave one of them out");
     if (!c->posterior)
         return pv__fail(
             ctx, PV_ERR_USAGE,

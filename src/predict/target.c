@@ -44,7 +44,7 @@ pv_status pv__unknown_check(pv_ctx *ctx, const pv_unknown_sample *sample, const 
     if (options->method == PV_UNKNOWN_BBSE && !options->confusion)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "bbse needs the rates at which decisions confuse the labels, which the target rows do not "
-                        "tell:\ngive rows to learn them from with `source`, or use `method=exact`");
+                        "tell:\ngive rows to learn them from with `labelled-sample`, or use `method=exact`");
     return check_masses(ctx, sample);
 }
 
@@ -576,9 +576,10 @@ pv_status pv_confusion(pv_ctx *ctx, const pv_unknown_sample *sample, char *const
     pv_status status = PV_OK;
     for (size_t y = 0; y < k && status == PV_OK; y++) {
         if (!(mass[y] > 0))
-            status = pv__fail(ctx, PV_ERR_INPUT,
-                              "bbse: the source rows have none of label '%s';\ngive some of each with `source`",
-                              pv__show(labels[y]).text);
+            status =
+                pv__fail(ctx, PV_ERR_INPUT,
+                         "bbse: the source rows have none of label '%s';\ngive some of each with `labelled-sample`",
+                         pv__show(labels[y]).text);
         for (size_t i = 0; i < k; i++)
             confusion[i * k + y] /= mass[y];
     }

@@ -12,7 +12,7 @@ const pv_option pv_unknown_option_table[] = {
         "How an unknown prevalence is inferred: exact, its posterior with the labels summed out; vb, the paper's "
         "variational updates (intervals too narrow); em, maximum likelihood (no interval); bbse, from a confusion "
         "matrix "
-        "of rows given with `source` (no interval)."),
+        "of rows given with `labelled-sample` (no interval)."),
     ROW(PV_OPTION_TEXT, "dirichlet", dirichlet, "flat", 0, 0, NULL, "PRIOR",
         "Prior of an unknown prevalence, for exact and vb: flat, one observation of each label; jeffreys, half of one; "
         "balanced:K, K of each; true:K, the paper's rule: in proportion to the true prevalence, K of the rarest; "

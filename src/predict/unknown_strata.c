@@ -38,8 +38,9 @@ static pv_status check(pv_ctx *ctx, const pv_dataset *data, const pv_population 
                 "own, which its rows tell;\nfill the column, or state prevalences with `population=known:FILE`",
                 i + 1);
     if (how->method == PV_UNKNOWN_BBSE || how->confusion || how->reference)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`source` and `method=bbse` know no strata:\nleave them out and choose `method=exact`");
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`labelled-sample` and `method=bbse` know no strata:\nleave them out and choose `method=exact`");
     return PV_OK;
 }
 

@@ -243,7 +243,7 @@ pv_status pv_importance_find(pv_ctx *ctx, const pv_classifier *classifier, const
     if (!judged->label || judged->frequency || judged->stratum)
         PV_GOTO(done, pv__fail(ctx, PV_ERR_USAGE,
                                "`importance` needs rows with one label each, and knows no votes and no strata:\nname "
-                               "the `target`, or leave it out"));
+                               "the `outcome`, or leave it out"));
     PV_GOTO(done, take_rows(ctx, table, judged, (size_t)asked.rows, &w));
     PV_GOTO(done, pv_schema_apply(ctx, classifier->schema, w.table, roles, &w.data));
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *found, &found));

@@ -170,7 +170,7 @@ static pv_status make_case(pv_ctx *ctx, const pv_dataset *data, char *const *lab
     if (!data->label && !data->frequency)
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "the rows have no labels to be judged by:\nread them with the target (roles of pv_schema_roles)");
+            "the rows have no labels to be judged by:\nread them with the outcome (roles of pv_schema_roles)");
     if (data->rows != said->rows)
         return pv__fail(ctx, PV_ERR_USAGE, "%zu rows have labels and %zu were predicted;\njudge the rows that were",
                         data->rows, said->rows);

@@ -37,21 +37,21 @@ function makeReports(run, lab, folder) {
   run("simulate", "nodules", "--cases", "400", "--controls", "400", "--prevalence", "0.01", "--seed", "1", "-o", "train.csv");
   run("simulate", "nodules", "--rows", "3000", "--prevalence", "0.05", "--seed", "2", "-o", "test.csv");
   run("simulate", "nodules", "--rows", "20000", "--prevalence", "0.05", "--seed", "3", "-o", "many.csv");
-  run("fit", "train.csv", "--target", "malignant", "--prevalence", "0.01", "-o", "exact.model");
-  run("fit", "train.csv", "--target", "malignant", "--prevalence", "0.01", "--infer", "laplace", "-o", "laplace.model");
+  run("fit", "train.csv", "--outcome", "malignant", "--prevalence", "0.01", "-o", "exact.model");
+  run("fit", "train.csv", "--outcome", "malignant", "--prevalence", "0.01", "--infer", "laplace", "-o", "laplace.model");
   run("eval", "exact.model", "test.csv", "--stated-for", "population", "--training", "train.csv", "--report", "exact.html", "--figures", "figures");
   run("eval", "exact.model", "many.csv", "--bootstrap", "0", "--report", "thinned.html");
   run("eval", "laplace.model", "train.csv", "--stated-for", "population", "--report", "laplace.html");
   hostile(folder);
-  run("fit", "hostile.csv", "--target", "y</title><i>", "--positive", hostileLabels[1], "--prevalence", "0.1", "-o", "hostile.model");
+  run("fit", "hostile.csv", "--outcome", "y</title><i>", "--positive", hostileLabels[1], "--prevalence", "0.1", "-o", "hostile.model");
   run("eval", "hostile.model", "hostile.csv", "--report", "hostile.html");
   edges(folder);
   for (const name of ["one_class", "one_row", "equal"])
-    run("eval", "--probs", name + ".csv", "--target", "y", "--report", name + ".html");
-  run("fit", "classes.csv", "--target", "y", "--loss", "plain", "--max-iter", "5", "-o", "classes.model");
+    run("eval", "--probs", name + ".csv", "--outcome", "y", "--report", name + ".html");
+  run("fit", "classes.csv", "--outcome", "y", "--loss", "plain", "--max-iter", "5", "-o", "classes.model");
   run("eval", "classes.model", "classes.csv", "--population", "design", "--bootstrap", "0", "--report", "classes.html");
-  run("cv", "train.csv", "--target", "malignant", "--prevalence", "0.01", "--report", "cv.html");
-  run("sweep", "train.csv", "--target", "malignant", "--prevalence", "0.1,0.01", "--mixture", "--report", "sweep.html");
+  run("cv", "train.csv", "--outcome", "malignant", "--prevalence", "0.01", "--report", "cv.html");
+  run("sweep", "train.csv", "--outcome", "malignant", "--prevalence", "0.1,0.01", "--mixture", "--report", "sweep.html");
   lab("contingency", "--prevalence-n", "1,10,100", "-o", "contingency");
   lab("calibration", "--replicates", "2", "--prevalences", "0.1,0.01", "--population-rows", "5000", "-o", "calibration");
   run("demo", "--report", "demo.html");

@@ -23,7 +23,7 @@ CONFIGURATION = os.environ["CONFIGURATION"]
 
 # Which argument is a table, by command, and the options whose values are tables.
 TABLE = {"fit": 0, "cv": 0, "sweep": 0, "adjust": 0, "predict": 1, "eval": 1, "diagnose": 1}
-TABLE_OPTIONS = {"--probs", "--population-sample", "--source", "--training"}
+TABLE_OPTIONS = {"--probs", "--population-sample", "--labelled-sample", "--training"}
 READING_OPTIONS = {"--separator", "--decimal", "--na", "--no-header"}
 MISSING = {"", "NA", "N/A", "NaN", "null", "."}
 INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})\Z")

@@ -73,7 +73,7 @@ clinic() { prevail simulate nodules --cases 100 --controls 400 --prevalence 0.02
 arrays() { for file in "$@"; do cp "$ARRAYS/$file" .; done; }
 npy() { printf '\x93NUMPY\x01\x00'; printf "\\x$(printf %02x $((${#1} % 256)))\\x$(printf %02x $((${#1} / 256)))"; printf %s "$1"; }
 overwrite() { printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; }
-fitted() { study study.csv && prevail fit study.csv --target malignant --prevalence 0.02 -o "${1:-a.model}" --quiet >/dev/null; }
+fitted() { study study.csv && prevail fit study.csv --outcome malignant --prevalence 0.02 -o "${1:-a.model}" --quiet >/dev/null; }
 EOF
 
 mask() {

@@ -84,7 +84,7 @@ thresholds() {
 check "a network with thresholds" thresholds
 
 # Tables: on the device where it is asked for, with the processor's answer; what it cannot do is refused.
-table=(fit builtin:esoph --target cancer --weights count --prevalence 0.0001 --quiet)
+table=(fit builtin:esoph --outcome cancer --weights count --prevalence 0.0001 --quiet)
 answer() { # of a fit: its loss and its coefficients, to ten digits
     python3 -c '
 import json, sys
@@ -120,7 +120,7 @@ PRETEND=lost check "a device lost under an unknown prevalence" says 1 'the devic
 full() {
     "$prevail" simulate gaussian --rows 2000 --dimensions 8 --prevalence 0.3 -o "$scratch/some.csv" &&
         "$prevail" simulate gaussian --rows 125000 --dimensions 8 --prevalence 0.3 --seed 2 -o "$scratch/many.csv" &&
-        "$prevail" fit "$scratch/some.csv" --target y --prevalence 0.3 --infer laplace --draws 160 --device cpu -o "$scratch/some.model" --quiet &&
+        "$prevail" fit "$scratch/some.csv" --outcome y --prevalence 0.3 --infer laplace --draws 160 --device cpu -o "$scratch/some.model" --quiet &&
         "$prevail" predict "$scratch/some.model" "$scratch/many.csv" --device cpu -o "$scratch/full.cpu" --quiet &&
         PRETEND=full PREVAIL_PLUGINS=$scratch/pretend "$prevail" predict "$scratch/some.model" "$scratch/many.csv" -o "$scratch/full.auto" 2>"$scratch/err" &&
         grep -q 'the processor takes the rows: the device has too little memory' "$scratch/err" && cmp "$scratch/full.cpu" "$scratch/full.auto"

@@ -65,7 +65,7 @@ prevail=$scratch/build/prevail
 cd "$scratch" || exit 1
 "$prevail" simulate nodules --cases 100 --controls 100 --seed 3 -o study.csv
 "$prevail" simulate nodules --rows 300 --prevalence 0.2 --seed 4 -o people.csv
-fit="fit study.csv --target malignant --prevalence 0.02 --quiet"
+fit="fit study.csv --outcome malignant --prevalence 0.02 --quiet"
 coefficients() { "$prevail" $fit "$@" --json | sed -n '/"coefficients"/,/^  }/p'; }
 same() { [ -n "$1" ] && [ "$1" = "$2" ]; }
 check "the loss learns" same "$(coefficients --loss toy)" "$(coefficients --loss iw)"
@@ -88,7 +88,7 @@ twice() { # the metric, its interval included, is twice the other
         exit n != 3 }'
 }
 check "the metric" twice
-counted() { "$prevail" fit 'toy:51?rows' --target y --prevalence odd=0.5 --model toy --json --quiet | grep -q '"rows": 51'; }
+counted() { "$prevail" fit 'toy:51?rows' --outcome y --prevalence odd=0.5 --model toy --json --quiet | grep -q '"rows": 51'; }
 check "the source" counted
 helps() { "$prevail" fit --help all | tr -s ' \n' ' ' >help && grep -q 'toy-total' help && grep -q 'toy: class weights, again' help && grep -q 'toy: the same for every row' help; }
 check "help names them" helps

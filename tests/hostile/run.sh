@@ -3,7 +3,7 @@
 #
 # Cases are as those of tests/cli/run.sh, which runs them. Each is one mistake: the command must end with 2 (or 1, where
 # the machine failed it), print nothing on standard output, and one line on standard error that names the file or the
-# option.
+# option; the corrected command may follow.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 "$here"/../cli/run.sh --cases "$here/cases" "$@" || exit 1
@@ -17,6 +17,7 @@ for file in "$here"/cases/*.test; do
         /^--- stderr$/ { part = "stderr"; next }
         part == "" { commands = commands $0 "\n" }
         part == "stdout" { wrong = "prints on standard output" }
+        part == "stderr" && /^prevail: corrected: / { next }
         part == "stderr" { lines++; message = $0 }
         END {
             if (lines != 1) wrong = lines + 0 " lines of error"

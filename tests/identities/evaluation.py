@@ -60,7 +60,7 @@ class Evaluation:
             for ties in (False, True):
                 title = f"eval, {classes} labels" + (", ties" if ties else "")
                 table = probabilities(self.random, 200, classes, ties)
-                words = ["--target", "y", "--from", prevalence(self.random, classes), "--bootstrap", "0"]
+                words = ["--outcome", "y", "--from", prevalence(self.random, classes), "--bootstrap", "0"]
                 one = self.ask("eval", "--probs", self.place("a", table), *words, "--weights", "w")
                 order = self.random.permutation(len(table))
                 other = self.ask("eval", "--probs", self.place("b", table.take(order)), *words, "--weights", "w")
@@ -73,8 +73,8 @@ class Evaluation:
                 self.same("columns reordered", title, one, other, 1e-10)
         table = probabilities(self.random, 200)
         turned = Table({"p__a": table.columns["p__1"], "p__b": table.columns["p__0"], "y": ["ba"[v] for v in table.columns["y"]]})
-        one = self.ask("eval", "--probs", self.place("a", table), "--target", "y", "--bootstrap", "0")
-        other = self.ask("eval", "--probs", self.place("b", turned), "--target", "y", "--bootstrap", "0")
+        one = self.ask("eval", "--probs", self.place("a", table), "--outcome", "y", "--bootstrap", "0")
+        other = self.ask("eval", "--probs", self.place("b", turned), "--outcome", "y", "--bootstrap", "0")
         kept = {"auc", "nell", "brier", "accuracy", "mcc", "ece", "informedness", "calibration_slope"}
         self.same("positive label swapped", "eval", one, other, 1e-10, lambda path, values: None if path[0] == "metrics" and path[1] in kept else "skip")
 
@@ -129,18 +129,18 @@ class Evaluation:
             self.same("people alone", "predict", part, alone, 0.0)
         words = ["--bootstrap", "0", "--folds", "4"]
         table = tables.plain(self.random, 120, category=False)
-        one = self.ask("cv", self.place("a", table), "--target", "y", "--prevalence", "0.1", *words)
+        one = self.ask("cv", self.place("a", table), "--outcome", "y", "--prevalence", "0.1", *words)
         named = table.replace(y=["no" if v == 0 else "yes" for v in table.columns["y"]])
-        other = self.ask("cv", self.place("b", named), "--target", "y", "--prevalence", "0.1", *words)
+        other = self.ask("cv", self.place("b", named), "--outcome", "y", "--prevalence", "0.1", *words)
         self.same("labels renamed", "cv", one, other, 0.0, lambda path, values: None if path[0] == "metrics" else "skip")
-        other = self.ask("cv", self.place("b", table.replace(x0=[4 * v for v in table.columns["x0"]])), "--target", "y", "--prevalence", "0.1", *words)
+        other = self.ask("cv", self.place("b", table.replace(x0=[4 * v for v in table.columns["x0"]])), "--outcome", "y", "--prevalence", "0.1", *words)
         self.same("columns times powers of two", "cv", one, other, 1e-8, lambda path, values: None if path[0] == "metrics" else "skip")
-        other = self.ask("cv", self.place("b", table.ordered(reversed(list(table.columns)))), "--target", "y", "--prevalence", "0.1", *words)
+        other = self.ask("cv", self.place("b", table.ordered(reversed(list(table.columns)))), "--outcome", "y", "--prevalence", "0.1", *words)
         self.same("columns reordered", "cv", one, other, 1e-8, lambda path, values: None if path[0] == "metrics" else "skip")
 
     def folds(self):
         """Folds are a property of the rows: of neither their order, nor the columns', nor how people are counted."""
-        words = ["--target", "y", "--prevalence", "0.02"]
+        words = ["--outcome", "y", "--prevalence", "0.02"]
         for title, more, make in (("fit --prior auto", ["--prior", "auto"], bent), ("fit of a network", ["--model", "mlp:2", "--max-iter", "3"], bent)):
             table = make(self.random, 80)
             one = self.ask("fit", self.place("a", table), *words, *more)
@@ -170,7 +170,7 @@ class Evaluation:
         table = tables.plain(self.random, 80, category=False)
         half = [int(i >= 40) for i in range(80)]
         table = table.adding("g", half).adding("w", [float(w) * (9.5 if h else 0.5) for w, h in zip(self.random.uniform(0.5, 1.5, 80), half)])
-        words = ["--target", "y", "--prevalence", "0.05", "--weights", "w", "--weights-are", "sampling", "--group", "g", "--prior", "normal:0.3", "--loss", "iw"]
+        words = ["--outcome", "y", "--prevalence", "0.05", "--weights", "w", "--weights-are", "sampling", "--group", "g", "--prior", "normal:0.3", "--loss", "iw"]
         folder = self.battery.folder
         self.command("cv", self.place("a", table), *words, "--folds", "2", "--bootstrap", "0", "--quiet", "-o", os.path.join(folder, "out.csv"))
         whole = commands.read_predictions(open(os.path.join(folder, "out.csv"), encoding="utf-8").read())

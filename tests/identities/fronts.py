@@ -8,7 +8,7 @@ import tables
 from run import answer
 
 LEFT_OUT = {"matched", "phase one"}  # predictions of sets are not compared; a cohort is a file of its own
-WORDS = {"--prevalence-by": "prevalence_by", "--weights": None, "--target": None, "--population-sample": None}
+WORDS = {"--prevalence-by": "prevalence_by", "--weights": None, "--outcome": None, "--population-sample": None}
 
 
 def parameters(case):

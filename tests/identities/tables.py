@@ -291,7 +291,7 @@ def make(random, design, loss, infer, model, rows=None):
     if infer == "robust" or classes == 3:
         rows = max(rows, 150)
     table = plain(random, rows, classes)
-    options = {"--target": "y", "--prevalence": prevalence_text(random, classes), "--loss": loss, "--infer": infer, "--threads": 1,
+    options = {"--outcome": "y", "--prevalence": prevalence_text(random, classes), "--loss": loss, "--infer": infer, "--threads": 1,
                "--tolerance": "1e-11", "--model": {"mlp": "mlp:3"}.get(model, model)}
     if model == "mlp":
         options.update({"--max-iter": 4, "--prior": "normal:1"})

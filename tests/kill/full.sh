@@ -20,7 +20,7 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 export OMP_WAIT_POLICY=passive
 "$prevail" simulate gaussian --cases 200 --controls 200 --dimensions 5 --prevalence 0.05 -o data.csv || exit 1
-"$prevail" fit data.csv --target y --prevalence 0.1 -o a.model >/dev/null || exit 1
+"$prevail" fit data.csv --outcome y --prevalence 0.1 -o a.model >/dev/null || exit 1
 "$prevail" predict a.model data.csv -o probs.csv >/dev/null || exit 1
 "$prevail" simulate nodules --rows 400 --prevalence 0.3 -o nodules.csv || exit 1
 cp "$here/../arrays/discs.npz" .
@@ -122,7 +122,7 @@ try_beside() {
     local limit=0 code said count=0
     rm -rf work && mkdir work
     "$prevail" simulate gaussian --cases 5000 --controls 5000 --dimensions 5 --prevalence 0.05 -o long.csv
-    set -- fit ../long.csv --target y --prevalence 0.1 -o b.model --memory 1M --checkpoint ck --quiet
+    set -- fit ../long.csv --outcome y --prevalence 0.1 -o b.model --memory 1M --checkpoint ck --quiet
     while [ $limit -lt 100000 ]; do
         echo before >work/b.model
         said=$(cd work && ulimit -S -f $limit && exec "$prevail" "$@" 2>&1 >/dev/null)
@@ -139,7 +139,7 @@ try_beside() {
     echo "beside: refused at $count limits, done at $limit KiB"
 }
 
-fit="fit ../data.csv --target y --prevalence 0.1"
+fit="fit ../data.csv --outcome y --prevalence 0.1"
 kept="--checkpoint ck --checkpoint-every 0.001"
 try pack pack ../data.csv -o t.pvt
 try_beside
@@ -153,8 +153,8 @@ try hmc $fit --infer hmc --chains 2 --draws 100 --warmup 50 -o b.model $kept
 try predict predict ../a.model ../data.csv -o p.csv
 try adjust adjust ../probs.csv --from 0.1 --to 0.3 -o p.csv
 try eval eval ../a.model ../data.csv --bootstrap 20 --report r.html --curves c --figures f
-try cv cv ../data.csv --target y --prevalence 0.1 --bootstrap 20 -o p.csv --report r.html $kept
-try sweep sweep ../data.csv --target y --prevalence 0.1,0.2 -o p.csv --report r.html $kept
+try cv cv ../data.csv --outcome y --prevalence 0.1 --bootstrap 20 -o p.csv --report r.html $kept
+try sweep sweep ../data.csv --outcome y --prevalence 0.1,0.2 -o p.csv --report r.html $kept
 try simulate simulate nodules --rows 300 -o s.csv --truth truth.csv
 try design simulate cohort --cohort 2000 -o s.csv --known known.csv --truth truth.csv
 try arrays simulate ct-nodules --rows 20 --size 24 -o s.npz

@@ -31,7 +31,7 @@ cp "$here/../arrays/discs.npz" .
 
 names=(table packed images vi vi_batches hmc cv sweep sweep_holdout contingency coverage ranks calibration calibration_data bias robust unknown designs nodules ratings)
 arguments() {
-    local fit="--target y --prevalence 0.1"
+    local fit="--outcome y --prevalence 0.1"
     case $1 in
     table) echo fit data.csv $fit --model mlp:16 --batch 16 --epochs 100 --marginal auxiliary:linear --validation 0.2 --trace trace.csv ;;
     packed) echo fit long.csv $fit --memory 1M --model mlp:8 --batch 64 --epochs 4 ;; # beside the checkpoint

@@ -39,7 +39,7 @@ refused() { # text that must be in it, then the arguments
     return 1
 }
 without='this prevail was built without networks for images (PV_IMAGES=OFF)'
-check "convnet is refused" refused "--model convnet: $without" fit builtin:esoph --target cancer --prevalence 0.01 --model convnet
+check "convnet is refused" refused "--model convnet: $without" fit builtin:esoph --outcome cancer --prevalence 0.01 --model convnet
 check "inception is refused" refused "--model inception: $without" fit "$here/../arrays/graded.npz" --prevalence 0.1 --model inception
 
 # A model of images that the whole build has made.

@@ -43,9 +43,9 @@ network=convnet:views=3,size=8,low=8,channels=16,features=16
 {
     "$prevail" simulate nodules --cases 400 --controls 400 --seed 3 -o study.csv &&
         "$prevail" simulate nodules --rows 1000 --prevalence 0.3 --seed 4 -o people.csv &&
-        "$prevail" fit study.csv --target malignant --prevalence 0.02 -o a.model --quiet &&
-        "$prevail" fit study.csv --target malignant --prevalence 0.02 --infer laplace --draws 200 -o post.model --quiet &&
-        "$prevail" fit study.csv --target malignant --prevalence 0.02 --model mlp:8 --batch 64 --epochs 5 -o mlp.model --quiet &&
+        "$prevail" fit study.csv --outcome malignant --prevalence 0.02 -o a.model --quiet &&
+        "$prevail" fit study.csv --outcome malignant --prevalence 0.02 --infer laplace --draws 200 -o post.model --quiet &&
+        "$prevail" fit study.csv --outcome malignant --prevalence 0.02 --model mlp:8 --batch 64 --epochs 5 -o mlp.model --quiet &&
         ONEDNN_MAX_CPU_ISA=SSE41 "$prevail" fit "$here/../arrays/discs.npz" --model $network --prevalence 0.1 --epochs 3 \
             --rate 0.005 -o net.model --quiet
 } >/dev/null || { echo "the inputs could not be made"; exit 1; }
@@ -55,9 +55,9 @@ work() { # folder
     "$prevail" predict a.model people.csv -o "$1/linear.csv" --quiet
     "$prevail" predict mlp.model people.csv -o "$1/mlp.csv" --quiet
     "$prevail" predict post.model people.csv --population unknown --prevalence-draws 200 -o "$1/unknown.csv" --quiet
-    "$prevail" fit study.csv --target malignant --prevalence 0.02 -o "$1/a.model" --quiet >/dev/null
+    "$prevail" fit study.csv --outcome malignant --prevalence 0.02 -o "$1/a.model" --quiet >/dev/null
     "$prevail" predict "$1/a.model" people.csv -o "$1/refit.csv" --quiet
-    "$prevail" fit study.csv --target malignant --prevalence 0.02 --model mlp:8 --batch 64 --epochs 5 -o "$1/m.model" \
+    "$prevail" fit study.csv --outcome malignant --prevalence 0.02 --model mlp:8 --batch 64 --epochs 5 -o "$1/m.model" \
         --quiet >/dev/null
     "$prevail" predict "$1/m.model" people.csv -o "$1/remlp.csv" --quiet
 }

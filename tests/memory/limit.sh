@@ -17,7 +17,7 @@ export LC_ALL=C OMP_WAIT_POLICY=passive
 {
     "$prevail" simulate nodules --cases 200 --controls 200 --seed 3 -o study.csv &&
         "$prevail" simulate nodules --rows 40000 --prevalence 0.3 --seed 4 -o people.csv &&
-        "$prevail" fit study.csv --target malignant --prevalence 0.02 -o a.model --quiet
+        "$prevail" fit study.csv --outcome malignant --prevalence 0.02 -o a.model --quiet
 } >/dev/null || { echo "the inputs could not be made"; exit 1; }
 
 cases=0 failed=0 fewer=0 short=0
@@ -45,8 +45,8 @@ while read -r line; do
     done
 done <<'LINES'
 predict ../a.model ../people.csv -o a.csv --quiet
-cv ../study.csv --target malignant --prevalence 0.02 --folds 8 -o a.csv --quiet
-fit ../people.csv --target malignant --prevalence 0.02 -o a.model --quiet
+cv ../study.csv --outcome malignant --prevalence 0.02 --folds 8 -o a.csv --quiet
+fit ../people.csv --outcome malignant --prevalence 0.02 -o a.model --quiet
 eval ../a.model ../people.csv --bootstrap 20 --report a.html
 LINES
 echo "$cases runs: $fewer done, $short out of memory, $failed failures"

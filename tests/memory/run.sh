@@ -34,11 +34,11 @@ mkdir in && cp "$here"/../arrays/*.np[yz] in/
         "$prevail" pack in/long.csv -o in/long.pvt --single --quiet &&
         { echo 'when|g|x|y'; awk 'BEGIN { for (i = 0; i < 60; i++) printf "2020-01-%02d|%s|%s|%d\n", 1 + i % 28, \
             i % 9 ? i % 2 ? "u" : "v" : "?", i % 7 ? i % 11 : "", i % 3 == 0 }'; } | gzip >in/gaps.csv.gz &&
-        "$prevail" fit in/gaps.csv.gz --target y --prevalence 0.2 --missing indicator --terms 'ns(x,2),when:g' \
+        "$prevail" fit in/gaps.csv.gz --outcome y --prevalence 0.2 --missing indicator --terms 'ns(x,2),when:g' \
             -o in/terms.model --quiet &&
-        "$prevail" fit in/study.csv --target malignant --prevalence 0.02 -o in/a.model --quiet &&
-        "$prevail" fit in/study.csv --target malignant --prevalence 0.02 --infer laplace --draws 100 -o in/post.model --quiet &&
-        "$prevail" fit in/study.csv --target malignant --prevalence 0.02 --loss plain -o in/plain.model --quiet &&
+        "$prevail" fit in/study.csv --outcome malignant --prevalence 0.02 -o in/a.model --quiet &&
+        "$prevail" fit in/study.csv --outcome malignant --prevalence 0.02 --infer laplace --draws 100 -o in/post.model --quiet &&
+        "$prevail" fit in/study.csv --outcome malignant --prevalence 0.02 --loss plain -o in/plain.model --quiet &&
         "$prevail" predict in/a.model in/people.csv -o in/probs.csv --quiet &&
         paste -d, in/probs.csv <(cut -d, -f8 in/people.csv) >in/judged.csv &&
         printf 'action,0,1\ntreat,1,0\nwait,0,50\n' >in/costs.csv

@@ -43,7 +43,7 @@ awk 'BEGIN { srand(4); print "a,b,g,w,y"; for (i = 0; i < 30000; i++) { a = rand
     g = substr("uvw", 1 + int(3 * rand()), 1); p = 1 / (1 + exp(-a + b - (g == "u")))
     y = rand() < p ? 1 : 0; printf "%.4f,%.4f,%s,%d,%d\n", a, b, g, 1 + int(2 * rand()), y } }' >data.csv
 head -n 20000 data.csv >other.csv
-fit="fit data.csv --target y --prevalence 0.05 --quiet"
+fit="fit data.csv --outcome y --prevalence 0.05 --quiet"
 
 same() { # ranks, then options of a fit: the model and what is printed, but for the time it took and the number of ranks
     local ranks=$1
@@ -82,8 +82,8 @@ check "images" same_images 3
 packed() { # ranks, options
     local ranks=$1
     shift
-    "$prevail" fit data.pvt --target y --prevalence 0.05 --quiet -o alone.model "$@" >/dev/null &&
-        mpi -n "$ranks" "$prevail" fit data.pvt --target y --prevalence 0.05 --quiet -o shared.model "$@" >/dev/null 2>err && cmp alone.model shared.model
+    "$prevail" fit data.pvt --outcome y --prevalence 0.05 --quiet -o alone.model "$@" >/dev/null &&
+        mpi -n "$ranks" "$prevail" fit data.pvt --outcome y --prevalence 0.05 --quiet -o shared.model "$@" >/dev/null 2>err && cmp alone.model shared.model
 }
 check "a packed table" packed 3
 check "a packed table in little memory" packed 2 --memory 1M
@@ -101,9 +101,9 @@ shared() { # ranks, then a command that writes results with -o; `lab` before it:
         mpi -n "$ranks" "$program" "$@" --threads $((ranks % 2 + 1)) -o results >shared.txt 2>err && diff -r alone results && cmp alone.txt shared.txt
 }
 head -n 2000 data.csv >small.csv
-check "folds" shared 3 cv small.csv --target y --prevalence 0.05 --folds 4 --repeats 2 --bootstrap 10
-check "an unknown prevalence" shared 2 cv small.csv --target y --prevalence 0.05 --population unknown --bootstrap 0
-check "folds say how many" test "$(mpi -n 2 "$prevail" cv small.csv --target y --prevalence 0.05 --folds 2 --bootstrap 0 --json --quiet 2>/dev/null | grep -c '"ranks": 2')" -eq 1
+check "folds" shared 3 cv small.csv --outcome y --prevalence 0.05 --folds 4 --repeats 2 --bootstrap 10
+check "an unknown prevalence" shared 2 cv small.csv --outcome y --prevalence 0.05 --population unknown --bootstrap 0
+check "folds say how many" test "$(mpi -n 2 "$prevail" cv small.csv --outcome y --prevalence 0.05 --folds 2 --bootstrap 0 --json --quiet 2>/dev/null | grep -c '"ranks": 2')" -eq 1
 "$prevail" ${fit/data/small} -o judged.model >/dev/null
 judged() { # ranks, options of eval: what is printed, but for the number of ranks
     local ranks=$1
@@ -119,7 +119,7 @@ check "an unknown option" says 2 "unknown option --targt" -n 3 "$prevail" fit da
 check "another model's columns" says 2 'rank 1 has other work than rank 0: the way they are read=' -n 1 "$prevail" eval judged.model data.csv : -n 1 "$prevail" eval another.model data.csv
 "$prevail" ${fit/data/small} --infer ml -o another.model >/dev/null
 check "another model" says 2 'rank 1 has other work than rank 0: what is judged=30000 rows' -n 1 "$prevail" eval judged.model data.csv : -n 1 "$prevail" eval another.model data.csv
-check "a sweep" shared 2 sweep small.csv --target y --prevalence 0.05,0.01
+check "a sweep" shared 2 sweep small.csv --outcome y --prevalence 0.05,0.01
 check "a study" shared 3 lab coverage --replicates 4 --quiet
 
 # A study that keeps its fits in files: all of them are there in the end, whichever rank has fitted them, and some serve again.
@@ -155,7 +155,7 @@ check "interrupted and continued" continued
 # Replicates are made between two exchanges: a signal is heeded then too.
 replicates() {
     rm -f pid.*
-    "$prevail" fit small.csv --target y --prevalence 0.05 -o judged.model --quiet >/dev/null 2>&1
+    "$prevail" fit small.csv --outcome y --prevalence 0.05 -o judged.model --quiet >/dev/null 2>&1
     mpi -n 2 bash -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$0" "$@"' "$prevail" eval judged.model small.csv --bootstrap 1000000 \
         --threads 1 --quiet >out 2>err &
     local run=$! try
@@ -184,7 +184,7 @@ check "another study" says 2 'rank 1 has other work than rank 0: --replicates=3'
 echo text >other.state
 check "a checkpoint that is none" says 2 'other.state: exists, and is not a checkpoint' -n 2 "$prevail" ${fit/fit/cv} --checkpoint other.state
 check "a file that only one rank lacks" says 2 'rank 1: none.csv: cannot be read' -n 1 "$prevail" $fit : -n 1 "$prevail" ${fit/data/none}
-check "a bad file" says 2 "data.csv: --target: there is no column 'z'" -n 2 "$prevail" fit data.csv --target z --prevalence 0.1
+check "a bad file" says 2 "data.csv: --outcome: there is no column 'z'" -n 2 "$prevail" fit data.csv --outcome z --prevalence 0.1
 check "a folder that cannot be written" says 2 'none/m: ' -n 2 "$prevail" $fit -o none/m
 mkdir empty
 PREVAIL_PLUGINS=$scratch/empty check "no plug-in" says 2 'there is no libprevail-mpi.so beside prevail' -n 1 "$prevail" $fit --ranks mpi

@@ -24,7 +24,7 @@ static void compare(pv_ctx *ctx, const oracle_case *item, bool counts, bool weig
     size_t n = feature ? 5 : 3;
     double coefficient[5];
     assert_int_equal(pv_fit_settings_new(ctx, &settings), PV_OK);
-    set(ctx, settings, "target", "y");
+    set(ctx, settings, "outcome", "y");
     set(ctx, settings, "strata", "site");
     set(ctx, settings, counts ? "phase-one" : "prevalence-by", counts ? FILE_OF("counts") : FILE_OF("known"));
     set(ctx, settings, "loss", weighted ? "iw" : "ig");

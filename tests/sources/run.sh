@@ -30,7 +30,7 @@ stops() {
     [ $code = 124 ] && ok || bad "$name: exit $code after one signal"
 }
 # what a fit is, without where it came from
-fit() { p fit "$1" --target y --prevalence 0.1 --infer laplace --missing indicator -o "$2" "${@:3}" --json | grep -vE '"(seconds|saved|data|hash|source)"'; }
+fit() { p fit "$1" --outcome y --prevalence 0.1 --infer laplace --missing indicator -o "$2" "${@:3}" --json | grep -vE '"(seconds|saved|data|hash|source)"'; }
 
 cd "$work" || exit 1
 p simulate gaussian --cases 200 --controls 200 --prevalence 0.1 --dimensions 3 -o plain.csv || exit 1
@@ -52,9 +52,9 @@ awk -F, 'BEGIN {print "x1,x2,label,pair,id,zip"}
 [ "$(cut -d, -f4 ids.csv | sort -u | wc -l)" = 121 ] || bad "the pairs are not of their own"
 # alike NAME SOURCE: fits and predictions of it are those of the CSV file
 alike() {
-    p fit "$2" --target label --prevalence 0.1 --id id --categorical zip --exclude pair -o alike.model --json | grep -vE '"(seconds|saved|data|hash|source)"' >alike.json
+    p fit "$2" --outcome label --prevalence 0.1 --id id --categorical zip --exclude pair -o alike.model --json | grep -vE '"(seconds|saved|data|hash|source)"' >alike.json
     p predict alike.model "$2" --id id >alike.risks
-    p fit "$2" --target label --matched pair --exclude id,zip --infer ml --json | grep -vE '"(seconds|saved|data|hash|source)"' >alike.sets
+    p fit "$2" --outcome label --matched pair --exclude id,zip --infer ml --json | grep -vE '"(seconds|saved|data|hash|source)"' >alike.sets
     p predict alike.model "$2" --id zip >alike.zips
     if [ ! -e ids.risks ]; then for what in json risks sets zips; do mv alike.$what ids.$what; done; fi
     for what in json risks sets zips; do [ ! -e alike.$what ] || same "$1, $what" ids.$what alike.$what; done
@@ -75,20 +75,20 @@ else
 fi
 
 mkfifo silent
-stops "a pipe that no one writes to" "$prevail" fit silent --target y --prevalence 0.1
+stops "a pipe that no one writes to" "$prevail" fit silent --outcome y --prevalence 0.1
 if [ -x /usr/bin/python3 ]; then
     /usr/bin/python3 -c "
 import socket, time
 s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); open('port', 'w').write(str(s.getsockname()[1])); time.sleep(60)" & silent=$!
     for i in $(seq 1 50); do [ -s port ] && break; sleep 0.1; done
-    stops "a silent server" "$prevail" fit "postgresql://u@127.0.0.1:$(cat port)/d#t" --target y --prevalence 0.1
+    stops "a silent server" "$prevail" fit "postgresql://u@127.0.0.1:$(cat port)/d#t" --outcome y --prevalence 0.1
     kill $silent
 fi
 
 # Predictions into a file are made in pieces of 131072 rows; to standard output, at once.
 p simulate gaussian --cases 90000 --controls 90000 --prevalence 0.1 --dimensions 2 -o many.csv
 sed -i '2s/^[^,]*/NA/; 150000s/^[^,]*/NA/' many.csv
-p fit plain.csv --target y --prevalence 0.1 --exclude x3 -o two.model >two.out
+p fit plain.csv --outcome y --prevalence 0.1 --exclude x3 -o two.model >two.out
 p predict two.model many.csv --missing drop >whole.csv; p predict two.model many.csv --missing drop -o pieces.csv
 grep -q "2 rows with missing cells left out" said && ok || bad "rows left out: $(cat said)"
 same "predictions in pieces" whole.csv pieces.csv
@@ -104,11 +104,11 @@ refused "a missing cell in a later piece" ":149999:1: 'x1' is missing" "$prevail
 
 # ---- DuckDB
 install_duckdb() { PREVAIL_DUCKDB=$(find_duckdb "$folder") || { skip "DuckDB: $PREVAIL_DUCKDB"; return 1; }; export PREVAIL_DUCKDB; }
-refused "no library" "names no library that loads" env PREVAIL_DUCKDB="$work/none.so" "$prevail" fit x.parquet --target y --prevalence 0.1
+refused "no library" "names no library that loads" env PREVAIL_DUCKDB="$work/none.so" "$prevail" fit x.parquet --outcome y --prevalence 0.1
 refused "no library to write with" "cannot be written: PREVAIL_DUCKDB names no library" env PREVAIL_DUCKDB="$work/none.so" "$prevail" predict two.model plain.csv -o x.parquet
 if install_duckdb; then
     # a first batch, and none after it
-    stops "rows that never come" "$prevail" fit 'SELECT i % 7 AS x, i % 2 AS y FROM range(1000000000000) t(i) WHERE i < 5000 OR i < 0' --target y --prevalence 0.1
+    stops "rows that never come" "$prevail" fit 'SELECT i % 7 AS x, i % 2 AS y FROM range(1000000000000) t(i) WHERE i < 5000 OR i < 0' --outcome y --prevalence 0.1
     ran=1
     types="{'x1':'DOUBLE','x2':'DOUBLE','x3':'DOUBLE','y':'INTEGER','town':'VARCHAR','code':'TINYINT','note':'VARCHAR'}"
     query="SELECT * FROM read_csv('all.csv', columns = $types)"
@@ -122,7 +122,7 @@ if install_duckdb; then
     duckdb=$(HOME=$work/home XDG_DATA_HOME="" "$here/../../scripts/prevail-duckdb" "$PREVAIL_DUCKDB") && [ "$duckdb" = "$work/home/.local/share/prevail/libduckdb.so" ] && ok || bad "prevail-duckdb"
     env -u PREVAIL_DUCKDB -u XDG_DATA_HOME HOME="$work/home" "$prevail" simulate gaussian --rows 20 --prevalence 0.3 -o home.parquet --quiet && ok || bad "what prevail-duckdb installed is not found"
     env -u PREVAIL_DUCKDB HOME=/nowhere XDG_DATA_HOME="$work/home/.local/share" "$prevail" version | grep -q "DuckDB [0-9]" && ok || bad "XDG_DATA_HOME is not looked at"
-    refused "no library anywhere" "prevail-duckdb does" env -u PREVAIL_DUCKDB -u XDG_DATA_HOME HOME="$work/nowhere" "$prevail" fit home.parquet --target y --prevalence 0.1
+    refused "no library anywhere" "prevail-duckdb does" env -u PREVAIL_DUCKDB -u XDG_DATA_HOME HOME="$work/nowhere" "$prevail" fit home.parquet --outcome y --prevalence 0.1
     "$here/../../scripts/prevail-duckdb" --bogus 2>/dev/null; [ $? = 2 ] && ok || bad "an unknown option of prevail-duckdb"
     # Parquet out and in
     p simulate gaussian --cases 200 --controls 200 --prevalence 0.1 --dimensions 3 -o plain.parquet
@@ -142,7 +142,7 @@ if install_duckdb; then
     same "predictions in a Parquet file" adjusted.csv adjusted.parquet.csv
     p predict query.model "$query" --interval 0.9 >query.risks
     same "texts, quotes and missing cells" csv.risks query.risks
-    p eval query.model "$query" --target y --json | grep -vE 'seconds|"(model|data)"' >e1; p eval csv.model all.csv --target y --json | grep -vE 'seconds|"(model|data)"' >e2
+    p eval query.model "$query" --outcome y --json | grep -vE 'seconds|"(model|data)"' >e1; p eval csv.model all.csv --outcome y --json | grep -vE 'seconds|"(model|data)"' >e2
     same "judged alike" e1 e2
     # more than one piece, in and out
     p predict two.model "SELECT * FROM read_csv('many.csv', nullstr = 'NA')" --missing drop -o pieces.parquet
@@ -157,14 +157,14 @@ if install_duckdb; then
     printf 'p__no,p__yes,Age,age\n0.5,0.5,1,2\n' >letters.csv
     refused "names that differ in case" "'Age' and 'age' differ" "$prevail" adjust letters.csv --from 0.5 --to 0.1 -o letters.parquet
     p predict b.model plain.csv --id y -o judged.parquet; p predict b.model plain.csv --id y >judged.csv
-    p eval --probs judged.csv --target y --json | grep -vE 'seconds|"(probs|data)"' >e1; p eval --probs 'SELECT * FROM "judged.parquet"' --target y --json | grep -vE 'seconds|"(probs|data)"' >e2
+    p eval --probs judged.csv --outcome y --json | grep -vE 'seconds|"(probs|data)"' >e1; p eval --probs 'SELECT * FROM "judged.parquet"' --outcome y --json | grep -vE 'seconds|"(probs|data)"' >e2
     same "probabilities of a query" e1 e2
     # types
     p fit "SELECT x1, x2 > 0 AS up, y, CAST(x3 AS DECIMAL(9,4)) AS money, DATE '2020-01-01' + CAST(code AS INTEGER) AS day,
-           CAST(town AS ENUM ('north', 'south, east')) AS town FROM ($query)" --target y --prevalence 0.1 --missing drop >types.out &&
+           CAST(town AS ENUM ('north', 'south, east')) AS town FROM ($query)" --outcome y --prevalence 0.1 --missing drop >types.out &&
         grep -q up=True types.out && grep -q 'town=south' types.out && grep -q ' money ' types.out && grep -q ' day ' types.out && ok || bad "types"
-    refused "a nested column" "column 'l' is of Arrow's type" "$prevail" fit "SELECT y, [x1] AS l FROM ($query)" --target y --prevalence 0.1
-    refused "a time of day" "column 't' is of Arrow's type" "$prevail" fit "SELECT y, TIME '10:00:00' AS t FROM ($query)" --target y --prevalence 0.1
+    refused "a nested column" "column 'l' is of Arrow's type" "$prevail" fit "SELECT y, [x1] AS l FROM ($query)" --outcome y --prevalence 0.1
+    refused "a time of day" "column 't' is of Arrow's type" "$prevail" fit "SELECT y, TIME '10:00:00' AS t FROM ($query)" --outcome y --prevalence 0.1
     p predict csv.model "$query -- as it is" >comment.risks; p predict csv.model all.csv >plain.risks
     same "a query that ends with a comment" comment.risks plain.risks
     p predict b.model plain.csv -o kept.parquet; chmod 600 kept.parquet; p predict b.model plain.csv -o kept.parquet
@@ -186,18 +186,18 @@ if install_duckdb; then
         refused "an output that is read as $from" "is both an output" "$prevail" pack "SELECT * FROM $from" -o plain.parquet
         refused "a link to it" "is both an output" "$prevail" predict b.model "SELECT * FROM $from" -o soft.parquet
     done
-    refused "a report that is read" "is both an output" "$prevail" fit "FROM 'plain.csv'" --target y --prevalence 0.1 -o plain.csv
+    refused "a report that is read" "is both an output" "$prevail" fit "FROM 'plain.csv'" --outcome y --prevalence 0.1 -o plain.csv
     same "what is read is not replaced" kept.parquet plain.parquet
     p predict b.model "SELECT * FROM 'plain.parquet'" -o again.parquet; p predict b.model "SELECT * FROM 'plain.parquet'" -o again.parquet && ok
     refused "an output among many" "parts/1.csv" "$prevail" predict b.model 'parts/*.csv' -o parts/1.csv
     head -c 2000 plain.parquet >cut.parquet
-    refused "cut short" "cut.parquet: " "$prevail" fit cut.parquet --target y --prevalence 0.1
-    refused "no such file" "No files found" "$prevail" fit none.parquet --target y --prevalence 0.1
-    refused "an error in a query" "syntax error" "$prevail" fit "SELECT * FORM x" --target y --prevalence 0.1
-    refused "an error in its middle" "Could not convert" "$prevail" fit "SELECT CAST(town AS INTEGER) AS n, y FROM ($query)" --target y --prevalence 0.1
-    refused "no rows" "has no rows" "$prevail" fit "SELECT * FROM ($query) WHERE x1 > 1e9" --target y --prevalence 0.1
-    refused "options of CSV files" "separator is for CSV files" "$prevail" fit plain.parquet --target y --prevalence 0.1 --separator ';'
-    refused "no column of the name" "'z'" "$prevail" fit plain.parquet --target z --prevalence 0.1
+    refused "cut short" "cut.parquet: " "$prevail" fit cut.parquet --outcome y --prevalence 0.1
+    refused "no such file" "No files found" "$prevail" fit none.parquet --outcome y --prevalence 0.1
+    refused "an error in a query" "syntax error" "$prevail" fit "SELECT * FORM x" --outcome y --prevalence 0.1
+    refused "an error in its middle" "Could not convert" "$prevail" fit "SELECT CAST(town AS INTEGER) AS n, y FROM ($query)" --outcome y --prevalence 0.1
+    refused "no rows" "has no rows" "$prevail" fit "SELECT * FROM ($query) WHERE x1 > 1e9" --outcome y --prevalence 0.1
+    refused "options of CSV files" "separator is for CSV files" "$prevail" fit plain.parquet --outcome y --prevalence 0.1 --separator ';'
+    refused "no column of the name" "'z'" "$prevail" fit plain.parquet --outcome z --prevalence 0.1
     ln -s /dev/null device.parquet
     refused "a device" "no regular file" "$prevail" predict b.model plain.csv -o device.parquet
 fi
@@ -225,27 +225,27 @@ if command -v sqlite3 >/dev/null; then
     same "empty texts are missing" gaps.json s.json
     p predict csv.model 'sqlite:s.db?unused' --interval 0.9 >unused.risks
     same "columns that nobody asks for" csv.risks unused.risks
-    p fit 'sqlite:s.db?words' --target y --prevalence 0.1 >words.out; cat words.out said | grep -q "holds numbers as texts" && ok || bad "texts that are numbers are not told of"
+    p fit 'sqlite:s.db?words' --outcome y --prevalence 0.1 >words.out; cat words.out said | grep -q "holds numbers as texts" && ok || bad "texts that are numbers are not told of"
     cp s.db kept.db
     refused "an output that is the database" "s.db" "$prevail" predict csv.model 'sqlite:s.db?t' -o s.db
     same "the database is unharmed" s.db kept.db
-    refused "no such table" "no such table: none" "$prevail" fit 'sqlite:s.db?none' --target y --prevalence 0.1
-    refused "no table" "names no table" "$prevail" fit sqlite:s.db --target y --prevalence 0.1
-    refused "no database" "not a database" "$prevail" fit 'sqlite:all.csv?t' --target y --prevalence 0.1
-    refused "no file" "unable to open" "$prevail" fit 'sqlite:none.db?t' --target y --prevalence 0.1
+    refused "no such table" "no such table: none" "$prevail" fit 'sqlite:s.db?none' --outcome y --prevalence 0.1
+    refused "no table" "names no table" "$prevail" fit sqlite:s.db --outcome y --prevalence 0.1
+    refused "no database" "not a database" "$prevail" fit 'sqlite:all.csv?t' --outcome y --prevalence 0.1
+    refused "no file" "unable to open" "$prevail" fit 'sqlite:none.db?t' --outcome y --prevalence 0.1
     [ ! -e none.db ] && ok || bad "a database was made"
     sqlite3 log.db 'PRAGMA journal_mode = WAL' 'CREATE TABLE t AS SELECT 1 AS x, 0 AS y UNION ALL SELECT 2, 1' >/dev/null </dev/null
-    cp log.db kept.db; p fit 'sqlite:log.db?t' --target y --prevalence 0.1 >log.out
+    cp log.db kept.db; p fit 'sqlite:log.db?t' --outcome y --prevalence 0.1 >log.out
     same "a database with a log is unharmed" log.db kept.db
     [ ! -e log.db-wal ] && [ ! -e log.db-shm ] && ok || bad "files of a log are left behind"
     sqlite3 v.db 'CREATE VIEW v0 AS SELECT 1 AS x, 0 AS y' \
         'CREATE VIEW e AS WITH RECURSIVE c(x, y) AS (SELECT 1, 0 UNION ALL SELECT x + 1, 1 - y FROM c) SELECT x, y FROM c WHERE x < 0' </dev/null
     for i in $(seq 1 15); do sqlite3 v.db "CREATE VIEW v$i AS SELECT a.x, a.y FROM v$((i - 1)) a, v$((i - 1)) b" </dev/null; done
-    stops "a view without end" "$prevail" fit 'sqlite:v.db?e' --target y --prevalence 0.1
-    stops "a view that is never planned" "$prevail" fit 'sqlite:v.db?v15' --target y --prevalence 0.1
-    refused "a text late among numbers" "'high' is not a number" "$prevail" fit 'sqlite:s.db?late' --target y --prevalence 0.1
-    refused "bytes" "column 'b' is neither" "$prevail" fit 'sqlite:s.db?bytes' --target y --prevalence 0.1
-    refused "nothing is written" "readonly" "$prevail" fit "sqlite:s.db?WITH a AS (SELECT 1) DELETE FROM t RETURNING *" --target y --prevalence 0.1
+    stops "a view without end" "$prevail" fit 'sqlite:v.db?e' --outcome y --prevalence 0.1
+    stops "a view that is never planned" "$prevail" fit 'sqlite:v.db?v15' --outcome y --prevalence 0.1
+    refused "a text late among numbers" "'high' is not a number" "$prevail" fit 'sqlite:s.db?late' --outcome y --prevalence 0.1
+    refused "bytes" "column 'b' is neither" "$prevail" fit 'sqlite:s.db?bytes' --outcome y --prevalence 0.1
+    refused "nothing is written" "readonly" "$prevail" fit "sqlite:s.db?WITH a AS (SELECT 1) DELETE FROM t RETURNING *" --outcome y --prevalence 0.1
 else
     skip "SQLite: there is no sqlite3 to make a database with"
 fi
@@ -264,14 +264,14 @@ if url=$(start_server "$work"); then
         -c "\\copy ids FROM 'ids.csv' CSV HEADER" >server.log 2>&1
     alike "PostgreSQL" "$url#ids"
     p pack "$url#ids" -o postgres.pvt >packed.out; alike "packed PostgreSQL" postgres.pvt
-    refused "a password" "must have no password" "$prevail" fit "postgresql://postgres:secret@/postgres?host=$work/server#t" --target y --prevalence 0.1
-    refused "no such table" 'relation "none" does not exist' "$prevail" fit "$url#none" --target y --prevalence 0.1
-    refused "dates" "column 'day' is neither" "$prevail" fit "$url#days" --target y --prevalence 0.1
-    refused "nothing is written" "read-only" "$prevail" fit "$url#WITH a AS (DELETE FROM t RETURNING *) SELECT * FROM a" --target y --prevalence 0.1
-    refused "two statements" "multiple commands" "$prevail" fit "$url#SELECT x1, y FROM t; DELETE FROM t" --target y --prevalence 0.1
-    (timeout -s INT 2 "$prevail" fit "$url#SELECT x1, y FROM t, pg_sleep(20)" --target y --prevalence 0.1 >/dev/null 2>said
+    refused "a password" "must have no password" "$prevail" fit "postgresql://postgres:secret@/postgres?host=$work/server#t" --outcome y --prevalence 0.1
+    refused "no such table" 'relation "none" does not exist' "$prevail" fit "$url#none" --outcome y --prevalence 0.1
+    refused "dates" "column 'day' is neither" "$prevail" fit "$url#days" --outcome y --prevalence 0.1
+    refused "nothing is written" "read-only" "$prevail" fit "$url#WITH a AS (DELETE FROM t RETURNING *) SELECT * FROM a" --outcome y --prevalence 0.1
+    refused "two statements" "multiple commands" "$prevail" fit "$url#SELECT x1, y FROM t; DELETE FROM t" --outcome y --prevalence 0.1
+    (timeout -s INT 2 "$prevail" fit "$url#SELECT x1, y FROM t, pg_sleep(20)" --outcome y --prevalence 0.1 >/dev/null 2>said
      [ $? = 124 ] && grep -q -i stopped said) && ok || bad "a query is not stopped: $(cat said)"
-    refused "no server" "No such file" "$prevail" fit "postgresql://u@/db?host=$work/none#t" --target y --prevalence 0.1
+    refused "no server" "No such file" "$prevail" fit "postgresql://u@/db?host=$work/none#t" --outcome y --prevalence 0.1
 else
     skip "PostgreSQL: $url"
 fi

@@ -20,14 +20,14 @@ mkdir in && cp "$here"/../arrays/*.npz in/
     "$prevail" simulate nodules --cases 300 --controls 300 --seed 3 -o in/study.csv &&
         "$prevail" simulate nodules --rows 3000 --prevalence 0.3 --seed 4 -o in/people.csv &&
         "$prevail" simulate gaussian --rows 200 --dimensions 3 --prevalence 0.4 -o in/small.csv &&
-        "$prevail" fit in/study.csv --target malignant --prevalence 0.02 -o in/a.model --quiet &&
-        "$prevail" fit in/study.csv --target malignant --prevalence 0.02 --infer laplace --draws 200 -o in/post.model --quiet &&
+        "$prevail" fit in/study.csv --outcome malignant --prevalence 0.02 -o in/a.model --quiet &&
+        "$prevail" fit in/study.csv --outcome malignant --prevalence 0.02 --infer laplace --draws 200 -o in/post.model --quiet &&
         "$prevail" predict in/a.model in/people.csv -o in/probs.csv --quiet
 } >/dev/null || { echo "the inputs could not be made"; exit 1; }
 
 table() {
-    local fit="fit ../in/study.csv --target malignant --prevalence 0.02 -o a.model --json"
-    local small="fit ../in/small.csv --target y --prevalence 0.2 -o a.model --json"
+    local fit="fit ../in/study.csv --outcome malignant --prevalence 0.02 -o a.model --json"
+    local small="fit ../in/small.csv --outcome y --prevalence 0.2 -o a.model --json"
     cat <<EOF
 $fit
 $fit --loss iw
@@ -52,8 +52,8 @@ eval ../in/post.model ../in/people.csv --population unknown --bootstrap 50 --jso
 adjust ../in/probs.csv --from 0.02 --to unknown --interval 0.9 --json -o a.csv
 adjust ../in/probs.csv --from 0.02 --to unknown --method vb --json -o a.csv
 adjust ../in/probs.csv --from 0.02 --to unknown --method em --json -o a.csv
-cv ../in/study.csv --target malignant --prevalence 0.02 --folds 4 --repeats 2 --json -o a.csv
-sweep ../in/study.csv --target malignant --prevalence 0.1,0.01 --folds 3 --mixture --json -o a.csv
+cv ../in/study.csv --outcome malignant --prevalence 0.02 --folds 4 --repeats 2 --json -o a.csv
+sweep ../in/study.csv --outcome malignant --prevalence 0.1,0.01 --folds 3 --mixture --json -o a.csv
 diagnose ../in/post.model ../in/study.csv --json
 lab contingency --prevalence-n 10 --steps 20 --draws 100 --json -o out
 lab coverage --replicates 6 --cases 30 --controls 30 --draws 100 --json -o out

@@ -90,7 +90,7 @@ static void wrong_tables(void **state) {
     pv_table *table = read_text("x,y\n1,0\n2,1\n");
     pv_schema *schema;
     pv_dataset *data;
-    REFUSED(pv_schema_learn(ctx, table, &(pv_roles){0}, &schema, &data), PV_ERR_USAGE, "`target` is missing");
+    REFUSED(pv_schema_learn(ctx, table, &(pv_roles){0}, &schema, &data), PV_ERR_USAGE, "`outcome` is missing");
     pv_table_free(ctx, table);
     pv_simulation within = {.rows = 10, .cases = -1, .controls = -1, .prevalence = 0.5, .within = "age", .high = 99};
     within.within_label = 2;

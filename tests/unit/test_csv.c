@@ -416,12 +416,12 @@ static void finds_columns(void **state) {
     (void)state;
     pv_table *t = read_text("age,malignant\n1,2\n");
     size_t column;
-    assert_int_equal(pv_table_find(ctx, t, "`target`", "malignant", &column), PV_OK);
+    assert_int_equal(pv_table_find(ctx, t, "`outcome`", "malignant", &column), PV_OK);
     assert_int_equal(column, 1);
-    assert_int_equal(pv_table_find(ctx, t, "`target`", "malignnat", &column), PV_ERR_USAGE);
-    says("`target`");
+    assert_int_equal(pv_table_find(ctx, t, "`outcome`", "malignnat", &column), PV_ERR_USAGE);
+    says("`outcome`");
     says("did you mean 'malignant'");
-    assert_int_equal(pv_table_find(ctx, t, "`target`", "q", &column), PV_ERR_USAGE);
+    assert_int_equal(pv_table_find(ctx, t, "`outcome`", "q", &column), PV_ERR_USAGE);
     says("age, malignant");
     pv_table_free(ctx, t);
     pv_table_free(ctx, NULL);

@@ -157,18 +157,18 @@ static void follows_roles(void **state) {
     assert_string_equal(l.schema->feature[0], "a");
     forget(&l);
     refused(text, ROLES(.exclude = "id,aa"), "`exclude`", "'aa'");
-    refused(text, ROLES(.features = "a,y"), "`features`", "target");
+    refused(text, ROLES(.features = "a,y"), "`features`", "outcome");
     refused(text, ROLES(.features = "a,,b"), "`features`", "list of names");
     refused(text, ROLES(.features = "a,"), "`features`", "list of names");
     refused(text, ROLES(.features = "\"a"), "`features`", "list of names");
     refused(text, ROLES(.weights = "id"), "`weights`", "'u1'");
     at(2, 1);
-    refused(text, ROLES(.weights = "y"), "`target`", "`weights`");
+    refused(text, ROLES(.weights = "y"), "`outcome`", "`weights`");
     refused(text, ROLES(.weights = "nope"), "`weights`", "'nope'");
     refused(text, ROLES(.id = "nope"), "`id`", "'nope'");
     refused(text, ROLES(.features = "a", .exclude = "a"), "no column is left", "`exclude`");
-    refused(text, (pv_roles){.target = "yy"}, "`target`", "did you mean 'y'");
-    refused(text, (pv_roles){0}, "`target`", "missing");
+    refused(text, (pv_roles){.target = "yy"}, "`outcome`", "did you mean 'y'");
+    refused(text, (pv_roles){0}, "`outcome`", "missing");
 }
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
@@ -384,7 +384,7 @@ static void apply_refuses(void **state) {
     apply_refused("a,g,k,y\n1,u,1,no\n2,u,2,\n", &l, plain, "'y' is missing", "`missing=drop`");
     at(3, 4);
     apply_refused("a,g,k,y\n1,u,1,no\ninf,u,2,no\n", &l, plain, "'a' is infinite", "correct");
-    apply_refused("a,g,k,y\n1,u,1,no\n", &l, (pv_roles){.target = "z"}, "`target`", "'z'");
+    apply_refused("a,g,k,y\n1,u,1,no\n", &l, (pv_roles){.target = "z"}, "`outcome`", "'z'");
     ok(apply("a,g,k,y\n1,u,1,no\n2,,2,no\n3,v,2,\n4,v,3,yes\n", &l, ROLES(.missing = true), &table, &data));
     assert_int_equal(data->rows, 2);
     assert_int_equal(data->dropped, 2);
@@ -458,7 +458,7 @@ static void groups_are_checked(void **state) {
     static const char text[] = "x,g,w,y\n1,a,1,0\n2,,2,1\n3,b,1,0\n5,b,3,1\n";
     refused(text, (pv_roles){.target = "y", .group = "g"}, "no group in column 'g'; every row needs one", "");
     assert_int_equal(pv_ctx_error(ctx)->line, 3);
-    refused(text, (pv_roles){.target = "y", .group = "y"}, "is the target", "");
+    refused(text, (pv_roles){.target = "y", .group = "y"}, "is the outcome", "");
     refused(text, (pv_roles){.target = "y", .group = "w", .weights = "w"}, "is the column of weights", "");
     refused(text, (pv_roles){.target = "y", .group = ""}, "needs the name of a column", "");
     refused(text, (pv_roles){.target = "y", .group = "h"}, "there is no column 'h'", "");

@@ -320,7 +320,7 @@ static void test_idle_options(void **state) {
     pv_settings *settings;
     pv_classifier *none;
     CHECK_OK(ctx, pv_fit_settings_new(ctx, &settings));
-    CHECK_OK(ctx, pv_settings_set(ctx, settings, "target", "y"));
+    CHECK_OK(ctx, pv_settings_set(ctx, settings, "outcome", "y"));
     CHECK_OK(ctx, pv_fit_settings_check(ctx, settings, false));
     CHECK_OK(ctx, pv_settings_set(ctx, settings, "chains", "4"));
     assert_int_equal(pv_fit_settings_check(ctx, settings, false), PV_ERR_USAGE);

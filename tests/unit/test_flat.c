@@ -239,7 +239,7 @@ static void test_sampled(void **state) {
     pv_settings *settings;
     pv_classifier *learned, *fitted;
     ok(pv_fit_settings_new(ctx, &settings));
-    ok(pv_settings_set(ctx, settings, "target", "y"));
+    ok(pv_settings_set(ctx, settings, "outcome", "y"));
     assert_int_equal(pv_learn_table(ctx, table, settings, &learned), PV_ERR_USAGE); /* no prevalence */
     ok(pv_learn_sampled(ctx, table, people, settings, &learned));
     assert_true(learned->estimated);

@@ -16,7 +16,7 @@ static pv_settings *settings_of(const char *const (*pairs)[2], size_t n) {
 static void is_the_same_as_by_steps(void **state) {
     (void)state;
     static const char *const pairs[][2] = {
-        {"target", "ill"}, {"prevalence", "control=0.9"}, {"categorical", "dose"}, {"exclude", "town"}};
+        {"outcome", "ill"}, {"prevalence", "control=0.9"}, {"categorical", "dose"}, {"exclude", "town"}};
     put(study, sizeof study - 1);
     pv_settings *settings = settings_of(pairs, 4);
     pv_classifier *learned, *fitted;
@@ -57,7 +57,7 @@ static void is_the_same_as_by_steps(void **state) {
 /* A table in memory: the prevalence names the label of interest there too, and the places of errors are told. */
 static void learns_from_memory(void **state) {
     (void)state;
-    static const char *const pairs[][2] = {{"target", "y"}, {"prevalence", "b=0.1"}};
+    static const char *const pairs[][2] = {{"outcome", "y"}, {"prevalence", "b=0.1"}};
     static const char *const labels[] = {"b", "a", "b", "a", "b", "a"};
     const double x[6][2] = {{1, 2}, {3, 1}, {2, 2}, {4, 5}, {1, 7}, {2, 3}};
     pv_settings *settings = settings_of(pairs, 2);
@@ -71,16 +71,16 @@ static void learns_from_memory(void **state) {
     assert_string_equal(learned->source, "mine");
     near(learned->prevalence[1], 0.1, 1e-15);
     pv_classifier_free(ctx, learned);
-    ok(pv_settings_set(ctx, settings, "target", "z"));
+    ok(pv_settings_set(ctx, settings, "outcome", "z"));
     assert_int_equal(pv_learn_table(ctx, table, settings, &learned), PV_ERR_USAGE);
-    assert_non_null(strstr(pv_ctx_message(ctx), "mine: `target`: there is no column 'z'"));
+    assert_non_null(strstr(pv_ctx_message(ctx), "mine: `outcome`: there is no column 'z'"));
     ok(pv_settings_set(ctx, settings, "model", "convnet"));
     assert_int_equal(pv_learn_table(ctx, table, settings, &learned), PV_ERR_USAGE);
     says("takes images");
     pv_table_free(ctx, table);
     put("a,y\n1,0\nx,1\n", 12);
     ok(pv_settings_set(ctx, settings, "model", NULL));
-    ok(pv_settings_set(ctx, settings, "target", "y"));
+    ok(pv_settings_set(ctx, settings, "outcome", "y"));
     assert_int_equal(pv_learn(ctx, path, settings, &learned), PV_ERR_INPUT);
     const char *line = pv_ctx_message(ctx);
     assert_memory_equal(line, path, strlen(path));
@@ -91,7 +91,8 @@ static void learns_from_memory(void **state) {
 /* How the file is written is a setting as well, and later files are read alike. */
 static void reads_as_told(void **state) {
     (void)state;
-    static const char *const pairs[][2] = {{"target", "y"}, {"prevalence", "1=0.1"}, {"na", "-9"}, {"missing", "drop"}};
+    static const char *const pairs[][2] = {
+        {"outcome", "y"}, {"prevalence", "1=0.1"}, {"na", "-9"}, {"missing", "drop"}};
     static const char text[] = "x,y\n1,0\n3,1\n-9,0\n2,0\n5,1\n-9,1\n";
     put(text, sizeof text - 1);
     pv_settings *settings = settings_of(pairs, 4);
@@ -140,14 +141,14 @@ static void says_what_is_wrong(void **state) {
     static const char *const pairs[][2] = {{"prevalence", "0.1"}};
     pv_settings *settings = settings_of(pairs, 1), *other;
     put(study, sizeof study - 1);
-    refuses(settings, path, PV_ERR_USAGE, "`target` is missing");
+    refuses(settings, path, PV_ERR_USAGE, "`outcome` is missing");
     refuses(settings, PV_TEST_DIR "/arrays/discs.npz", PV_ERR_USAGE, "is a file of arrays, and `model=linear`");
     ok(pv_settings_set(ctx, settings, "model", "convnet"));
     refuses(settings, path, PV_ERR_USAGE, "is not a file of arrays, and `model=convnet`");
     refuses(settings, "/nowhere/at.all", PV_ERR_PATH, "cannot be read");
     put("", 0);
     refuses(settings, path, PV_ERR_FORMAT, "is empty");
-    ok(pv_settings_set(ctx, settings, "target", "labels"));
+    ok(pv_settings_set(ctx, settings, "outcome", "labels"));
     ok(pv_settings_set(ctx, settings, "votes", "votes"));
     refuses(settings, PV_TEST_DIR "/arrays/discs.npz", PV_ERR_USAGE, "not both");
     pv_settings_free(ctx, settings);

@@ -223,7 +223,7 @@ static pv_status learn_poorly(pv_ctx *poor) {
     static const char text[] = "x,g,p,y\n1,1,a,0\n2,2,b,1\n3,1,c,1\n4,2,d,0\n";
     put(text, sizeof text - 1);
     pv_status status = pv_fit_settings_new(poor, &settings);
-    TRY(pv_settings_set(poor, settings, "target", "y"));
+    TRY(pv_settings_set(poor, settings, "outcome", "y"));
     TRY(pv_settings_set(poor, settings, "categorical", "g"));
     TRY(pv_settings_set(poor, settings, "group", "p"));
     TRY(pv_settings_set(poor, settings, "prevalence", "1=0.1"));

@@ -19,7 +19,7 @@ static void test_parts(void **state) {
          "leave `batch` out"},
         {"column 'a' is constant. \nUse `exclude=a`.", "column 'a' is constant.  Use `exclude=a`.", "", "",
          "column 'a' is constant", "Use `exclude=a`."},
-        {"`target` is missing", "`target` is missing", "target", "", "`target` is missing", ""},
+        {"`outcome` is missing", "`outcome` is missing", "outcome", "", "`outcome` is missing", ""},
         {"`id=a``b`: no such column", "`id=a``b`: no such column", "id", "a`b", "`id=a``b`: no such column", ""},
         {"it ends with `prior", "it ends with `prior", "", "", "it ends with `prior", ""},
         {"all;\n", "all; ", "", "", "all", ""},

@@ -143,9 +143,9 @@ static void parts_by_function(void **state) {
         static const char *const model[] = {"linear", "linear", "mlp:3"}, *const loss[] = {"ig", "ig", "plain"};
         assert_string_equal(pv_classifier_text(c, PV_CLASSIFIER_MODEL), model[i]);
         assert_string_equal(pv_classifier_text(c, PV_CLASSIFIER_LOSS), loss[i]);
-        assert_string_equal(pv_classifier_text(c, PV_CLASSIFIER_TARGET), "y");
+        assert_string_equal(pv_classifier_text(c, PV_CLASSIFIER_OUTCOME), "y");
         near(pv_classifier_number(c, PV_CLASSIFIER_ROWS), 8, 0);
-        for (int f = PV_CLASSIFIER_TARGET; f <= PV_CLASSIFIER_SECONDS; f++) { /* a text or a number, not both */
+        for (int f = PV_CLASSIFIER_OUTCOME; f <= PV_CLASSIFIER_SECONDS; f++) { /* a text or a number, not both */
             bool text = pv_classifier_text(c, (pv_classifier_fact)f) != NULL;
             bool number = !isnan(pv_classifier_number(c, (pv_classifier_fact)f));
             assert_true(text != number || (f == PV_CLASSIFIER_POSTERIOR && !text && !number));

@@ -154,14 +154,14 @@ static void copies_stand_alone(void **state) {
     (void)state;
     pv_settings *s, *copy;
     ok(pv_fit_settings_new(ctx, &s));
-    ok(pv_settings_set(ctx, s, "target", "ill"));
+    ok(pv_settings_set(ctx, s, "outcome", "ill"));
     ok(pv_settings_set(ctx, s, "seed", "9"));
     ok(pv_settings_copy(ctx, s, &copy));
-    ok(pv_settings_set(ctx, s, "target", "well"));
+    ok(pv_settings_set(ctx, s, "outcome", "well"));
     pv_settings_free(ctx, s);
     assert_string_equal(pv_roles_of(copy)->target, "ill");
     assert_int_equal(pv_fit_options_of(copy)->seed, 9);
-    assert_true(pv_settings_given(copy, "target"));
+    assert_true(pv_settings_given(copy, "outcome"));
     assert_false(pv_settings_given(copy, "loss"));
     pv_settings_free(ctx, copy);
 }
@@ -256,7 +256,7 @@ static void words_both_ways(void **state) {
     CHECK_WORDS(match, PV_MATCH_NONE, PV_MATCH_FULL);
     CHECK_WORDS(estimate, PV_ESTIMATE_EFFICIENT, PV_ESTIMATE_COMBINED);
     CHECK_WORDS(errors, PV_ERRORS_AUTO, PV_ERRORS_HC0);
-    CHECK_WORDS(classifier_fact, PV_CLASSIFIER_TARGET, PV_CLASSIFIER_SECONDS);
+    CHECK_WORDS(classifier_fact, PV_CLASSIFIER_OUTCOME, PV_CLASSIFIER_SECONDS);
     CHECK_WORDS(posterior_kind, PV_POSTERIOR_LAPLACE, PV_POSTERIOR_HMC);
     CHECK_WORDS(unknown_method, PV_UNKNOWN_EXACT, PV_UNKNOWN_BBSE);
     CHECK_WORDS(curve_kind, PV_CURVE_roc, PV_CURVES - 1);

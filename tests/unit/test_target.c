@@ -276,7 +276,7 @@ static void test_bbse(void **state) {
     says("singular");
     options.confusion = NULL;
     assert_int_equal(pv_unknown_infer(ctx, &target, labels, &options, &found), PV_ERR_USAGE);
-    says("`source`");
+    says("`labelled-sample`");
 }
 
 /* ---- identified or not ------------------------------------------------------------------------------------------- */

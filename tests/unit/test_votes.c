@@ -158,7 +158,7 @@ static void layouts_are_matched(void **state) {
     pv_image_options image;
     pv_options_default(pv_image_option_table, &image);
     assert_int_equal(pv_schema_learn(ctx, table, &(pv_roles){.image = &image}, &none, &applied), PV_ERR_USAGE);
-    says("`target` is missing");
+    says("`outcome` is missing");
     pv_table_free(ctx, table);
     ok(pv_archive_new(ctx, "other", &other.archive));
     ok(pv_archive_add(ctx, other.archive, "images", PV_ARRAY_F32, 4, (const size_t[]){ROWS, 2, SIDE, SIDE},

@@ -7,7 +7,7 @@ test_that("a fit is the command's, bit for bit", {
   write_numbers(cbind(x, case = d$case), path)
   for (how in list(c("ig", "map"), c("plain", "ml"), c("ig", "laplace"), c("iw", "map"))) {
     file <- tempfile()
-    run_command("fit", path, "--target", "case", "--prevalence", "0.01", "--loss", how[1], "--infer", how[2], "--quiet", "-o", file)
+    run_command("fit", path, "--outcome", "case", "--prevalence", "0.01", "--loss", how[1], "--infer", how[2], "--quiet", "-o", file)
     theirs <- read_model(file)
     ours <- prevail(case ~ age + dose + smoker, d, prevalence = 0.01, loss = how[1], infer = how[2])
     expect_identical(coef(ours), coef(theirs))
@@ -67,7 +67,7 @@ test_that("a model from a file is evaluated with its weights, as in the command"
   data <- tempfile(fileext = ".csv")
   model <- tempfile(fileext = ".model")
   write.csv(d, data, row.names = FALSE)
-  system2(Sys.getenv("PREVAIL_COMMAND"), c("fit", data, "--target", "y", "--prevalence", "0.1", "--weights", "w", "--quiet", "-o", model), stdout = NULL, stderr = NULL)
+  system2(Sys.getenv("PREVAIL_COMMAND"), c("fit", data, "--outcome", "y", "--prevalence", "0.1", "--weights", "w", "--quiet", "-o", model), stdout = NULL, stderr = NULL)
   found <- evaluate(read_model(model), d, bootstrap = 0)
   wanted <- evaluate(rep(d$y, d$w), rep(predict(read_model(model), d), d$w), prevalence = 0.1, bootstrap = 0)
   expect_equal(found$metrics["auc", "value"], wanted$metrics["auc", "value"], tolerance = 1e-12)

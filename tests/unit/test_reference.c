@@ -156,6 +156,29 @@ static void test_often(void **state) {
         fail_msg("%zu of %d mixtures were said to be none", warned, TIMES);
 }
 
+/* Sensitivity and specificity by few labelled rows: Beta distributions with half a row of each kind. */
+static void test_performance_of_few(void **state) {
+    (void)state;
+    enum { FEW = 16 };
+    rows r;
+    draw(7, 0.2, 1, 0, &r);
+    pv_unknown_prevalence *made = infer(&r, false, "flat");
+    pv_reference *reference;
+    pv_expected e;
+    CHECK_OK(ctx, pv_reference_new(ctx, FEW, r.score, r.label, NULL, &reference));
+    CHECK_OK(ctx, pv_unknown_performance(ctx, reference, made, 0.5, 1, &e));
+    const int right[] = {PV_EXPECTED_SENSITIVITY, PV_EXPECTED_SPECIFICITY};
+    double out = 0.5 - 0.5 * made->level;
+    for (int i = 0; i < 2; i++) {
+        double yes = e.value[right[i]] * FEW / 2, no = FEW / 2 - yes; /* as many of each label */
+        CHECK_NEAR(yes, round(yes), 1e-9);
+        CHECK_NEAR(e.lo[right[i]], pv_beta_quantile(yes + 0.5, no + 0.5, out), 0.02);
+        CHECK_NEAR(e.hi[right[i]], pv_beta_quantile(yes + 0.5, no + 0.5, 1 - out), 0.02);
+    }
+    pv_reference_free(ctx, reference);
+    pv_unknown_prevalence_free(ctx, made);
+}
+
 static void test_performance(void **state) {
     (void)state;
     rows r;
@@ -358,10 +381,16 @@ static void survives_lack_of_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_scale),   cmocka_unit_test(test_many_rows),
-                                       cmocka_unit_test(test_prior),       cmocka_unit_test(test_often),
-                                       cmocka_unit_test(test_performance), cmocka_unit_test(test_of_fit),
-                                       cmocka_unit_test(test_rare),        cmocka_unit_test(test_none),
-                                       cmocka_unit_test(test_bad_rows),    cmocka_unit_test(survives_lack_of_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_scale),
+                                       cmocka_unit_test(test_many_rows),
+                                       cmocka_unit_test(test_prior),
+                                       cmocka_unit_test(test_often),
+                                       cmocka_unit_test(test_performance),
+                                       cmocka_unit_test(test_performance_of_few),
+                                       cmocka_unit_test(test_of_fit),
+                                       cmocka_unit_test(test_rare),
+                                       cmocka_unit_test(test_none),
+                                       cmocka_unit_test(test_bad_rows),
+                                       cmocka_unit_test(survives_lack_of_memory)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -141,7 +141,8 @@ static void test_priors(void **state) {
 }
 
 /* SciPy's digamma, betainc and betaincinv; the series of DLMF 8.17.7 in fifty digits at a = 1e4 and above, where
- * SciPy's has eleven, and for what R's pbeta gave (2, 30, 0.5 and 100). */
+ * SciPy's has eleven, and for what R's pbeta gave (2, 30, 0.5 and 100); binomial sums in fractions at a or b of 10 to
+ * 12, where Stirling's series begins. */
 static void test_beta(void **state) {
     (void)state;
     const double digamma[][2] = {{1e-3, -1000.5755719318103}, {0.5, -1.9635100260214235}, {1, -0.5772156649015329},
@@ -159,6 +160,10 @@ static void test_beta(void **state) {
                              {100, 9900, 0.01, 0.51309865365900569},
                              {2e4, 98e4, 0.0199, 0.23787074804287843},
                              {2e6, 98e6, 0.02001, 0.7625093502384207},
+                             {10, 10, 0.45, 0.3289640875783923},
+                             {10, 12, 0.4, 0.30855818788527417},
+                             {3, 10, 0.2, 0.44165425152000004},
+                             {11, 2, 0.85, 0.4434595957774777},
                              {2, 5, 0, 0},
                              {2, 5, 1, 1}};
     for (size_t i = 0; i < sizeof cdf / sizeof *cdf; i++)

@@ -74,6 +74,8 @@ void cli_print_estimate(const pv_classifier *c, const pv_summary *s, const char 
     fputs(title, stdout);
     if (m->use == PV_ESTIMATE_EFFICIENT)
         printf("efficient, for a linear model that is right\n");
+    else if (m->controls > 0)
+        printf("weighted, with the population sample as %lld control variates\n", (long long)m->controls);
     else if (m->use == PV_ESTIMATE_WEIGHTED)
         printf("weighted, as with --loss iw\n");
     else if (most < none)
@@ -113,5 +115,6 @@ json_t *cli_json_weighting(const pv_classifier *c) {
     cli_json_set(object, "df", json_integer((json_int_t)m->rank));
     cli_json_set(object, "p_value", m->rank > 0 ? cli_json_real(m->p_value) : json_null());
     cli_json_set(object, "units", cli_json_real(m->units));
+    cli_json_set(object, "controls", json_integer((json_int_t)m->controls));
     return object;
 }

@@ -46,7 +46,8 @@ const pv_option cli_sample_table[] = {
     {"population-sample", PV_OPTION_TEXT, offsetof(cli_sample, path), NULL, 0, 0, NULL, "FILE",
      "A CSV file with rows of the target population, their labels unknown: for ig, instead "
      "of --prevalence or in addition to it. The model's p(y|w) is then its mean "
-     "prediction for them, weighted where the file has the column of --weights."},
+     "prediction for them, weighted where the file has the column of --weights. With --prevalence the "
+     "weighted estimate of a linear model has them as control variates, and is more precise."},
     CLI_OPTION_END};
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

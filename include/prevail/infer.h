@@ -42,6 +42,7 @@ typedef struct pv_combination {
     double *df;                   /* [params], Satterthwaite's, of a coefficient's interval on the scale of the table */
     double df_risk;               /* of a risk's */
     double units;                 /* that were sampled independently */
+    int64_t controls;             /* control variates that the weighted estimate has of a population sample; 0: none */
     size_t terms, slopes;
     int32_t *term;             /* [slopes], which term each is of */
     double *share;             /* [terms], of the weighted estimate in that term: 0 to 1 */

@@ -41,10 +41,10 @@ static bool sound(const void *state, size_t job) {
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-static int read_truths(cli_call *call, const char *text, bool *wanted) {
+static int read_truths(cli_call *call, const char *text, bool sample, bool *wanted) {
     bool all = strcmp(text, "all") == 0;
-    for (int t = 0; t < ROBUST_TRUTHS; t++)
-        wanted[t] = all;
+    for (int t = 0; t < ROBUST_TRUTHS; t++) /* a sample does not go with strata */
+        wanted[t] = all && !(sample && robust_has_strata((robust_truth)t));
     if (all)
         return CLI_OK;
     for (const char *at = text;; at++) {
@@ -86,7 +86,7 @@ static int prepare(cli_call *call, robust_study *s) {
     const robust_options *o = s->options;
     bool wanted[ROBUST_TRUTHS] = {false};
     size_t sizes = 0, widths = 0, rows[ROBUST_SIZES], columns[ROBUST_SIZES];
-    int code = read_truths(call, o->truths, wanted);
+    int code = read_truths(call, o->truths, o->sample > 0, wanted);
     if (code == CLI_OK)
         code = read_numbers(call, "rows", o->rows, 10, 1e6, &sizes, rows);
     if (code == CLI_OK)
@@ -98,8 +98,11 @@ static int prepare(cli_call *call, robust_study *s) {
         for (int t = 0; t < ROBUST_TRUTHS; t++)
             for (size_t i = 0; i < sizes && wanted[t]; i++) {
                 robust_population *p = &s->population[s->cells++];
-                *p = (robust_population){
-                    .truth = (robust_truth)t, .columns = (int)columns[c], .rows = rows[i], .prevalence = o->prevalence};
+                *p = (robust_population){.truth = (robust_truth)t,
+                                         .columns = (int)columns[c],
+                                         .rows = rows[i],
+                                         .people = (size_t)o->sample,
+                                         .prevalence = o->prevalence};
                 robust_population_find(p);
             }
     return CLI_OK;
@@ -139,12 +142,15 @@ static const pv_option option_table[] = {
      "Which of the simulated populations: right, square-0.15, square-0.3, log-normal, interaction, stratum."},
     {"rows", PV_OPTION_TEXT, AT(rows), "300,1000", 0, 0, NULL, "N,...", "Cases, and controls, of each sample."},
     {"columns", PV_OPTION_TEXT, AT(columns), "2,20", 0, 0, NULL, "N,...", "Columns; all but two are noise."},
+    {"sample", PV_OPTION_INT, AT(sample), "0", 0, 1e6, NULL, "N",
+     "Rows of a sample of the population, --population-sample of prevail fit; not with strata."},
     STUDY_OPTION_REPLICATES(robust_options, "200", "Samples of each population, size and number of columns."),
     CLI_OPTION_END};
 static const cli_group groups[] = {{"Options", option_table, 0}, STUDY_GROUP, {NULL, NULL, 0}};
 static const cli_example examples[] = {
     {"prevail-lab robust --rows 300 --columns 2 -o out", "All populations, 300 cases and 300 controls each."},
     {"prevail-lab robust --truths square-0.3 --replicates 1000", "Intervals of a wrong model."},
+    {"prevail-lab robust --columns 2 --sample 10000", "With 10,000 rows of the population as control variates."},
     {NULL, NULL}};
 
 const cli_command lab_robust = {

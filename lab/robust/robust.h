@@ -42,13 +42,14 @@ typedef struct robust_options {
     study_options shared;
     double prevalence;
     const char *truths, *rows, *columns;
-    int64_t replicates;
+    int64_t replicates, sample;
 } robust_options;
 
 typedef struct robust_population {
     robust_truth truth;
     int columns;
     size_t rows;                     /* of each label */
+    size_t people;                   /* of a sample of the population; 0: there is none */
     double prevalence, intercept;    /* of the log odds */
     double stratum_prevalence[2];    /* of truth `stratum` */
     double best[1 + ROBUST_COLUMNS]; /* the best linear predictor in the population */
@@ -62,6 +63,9 @@ typedef struct robust_study {
     robust_outcome *outcome;       /* [cells][replicates] */
 } robust_study;
 
+static inline bool robust_has_strata(robust_truth truth) {
+    return truth == ROBUST_STRATUM || truth == ROBUST_EXPLAINED;
+}
 void robust_population_find(robust_population *p);
 pv_status robust_replicate(pv_ctx *ctx, const robust_population *p, uint64_t seed, size_t replicate,
                            robust_outcome *out);

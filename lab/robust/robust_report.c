@@ -78,6 +78,8 @@ static void print_all(FILE *out, const robust_study *s, bool markdown) {
     char cells[SHOWN][STUDY_CELL], first[64], second[64];
     fprintf(out, "%zu samples of each, as many cases as controls; prevalence %g, known; seed %llu.\n", s->replicates,
             s->options->prevalence, (unsigned long long)s->seed);
+    if (s->options->sample > 0)
+        fprintf(out, "With %lld rows of the population without labels.\n", (long long)s->options->sample);
     for (int t = 0; t < ROBUST_TRUTHS; t++)
         fprintf(out, "%s%s: %s\n", markdown ? "\n" : "  ", robust_truth_name[t], robust_truth_text[t]);
     fprintf(out, "\nCoverage of 90 %% intervals; root mean square errors of x1%s", markdown ? "\n\n" : "\n");

@@ -8,10 +8,6 @@
 
 static const double SHARE = 0.3, HIGHER = 0.5; /* of the stratum s = 1, and what x1 is higher by there */
 
-static bool robust_has_strata(robust_truth truth) {
-    return truth == ROBUST_STRATUM || truth == ROBUST_EXPLAINED;
-}
-
 /* z1 and z2 are standard normal. */
 static double log_odds(robust_truth truth, int s, const double *z) {
     double linear = 0.8 * z[0] - 0.5 * z[1];
@@ -157,9 +153,9 @@ static void draw_sample(const robust_population *p, uint64_t seed, uint64_t inde
     }
 }
 
-static sample sample_new(const robust_population *p) {
+static sample sample_new(const robust_population *p, size_t rows) {
     size_t columns = (size_t)p->columns + 2;
-    sample s = {.rows = 2 * p->rows};
+    sample s = {.rows = rows};
     s.x = cli_alloc(columns * s.rows, sizeof *s.x);
     s.column = cli_alloc(columns, sizeof *s.column);
     for (size_t i = 0; i < columns; i++)
@@ -239,7 +235,18 @@ static pv_status judge(pv_ctx *ctx, const robust_population *p, const pv_classif
     return PV_OK;
 }
 
-static pv_status fit_sample(pv_ctx *ctx, const robust_population *p, const pv_table *table, robust_outcome *out) {
+/* People of the population, whatever their labels. */
+static void draw_people(const robust_population *p, uint64_t seed, uint64_t index, const sample *to) {
+    pv_rng rng = pv_rng_stream(seed, PV_STREAM_STUDY_CLINIC, index);
+    for (size_t n = 0; n < to->rows; n++) {
+        to->column[1][n] = shown(p->truth, 0, pv_rng_normal(&rng));
+        for (int j = 1; j < p->columns; j++)
+            to->column[1 + j][n] = pv_rng_normal(&rng);
+    }
+}
+
+static pv_status fit_sample(pv_ctx *ctx, const robust_population *p, const pv_table *table, const pv_table *people,
+                            robust_outcome *out) {
     char features[8 * ROBUST_COLUMNS] = "x1", stated[40] = "1=";
     bool strata = robust_has_strata(p->truth);
     for (int j = 2; j <= p->columns; j++)
@@ -247,7 +254,7 @@ static pv_status fit_sample(pv_ctx *ctx, const robust_population *p, const pv_ta
     pv_roles roles = {.target = "y", .positive = "1", .features = features, .strata = strata ? "s" : NULL};
     pv_fit_options options = pv_fit_options_default();
     pv_schema *schema = NULL;
-    pv_dataset *data = NULL;
+    pv_dataset *data = NULL, *others = NULL;
     pv_table *known = NULL;
     pv_classifier *fit = NULL;
     pv_format_double(p->prevalence, stated + 2, sizeof stated - 2);
@@ -257,33 +264,52 @@ static pv_status fit_sample(pv_ctx *ctx, const robust_population *p, const pv_ta
     options.known = known;
     if (status == PV_OK)
         status = pv_schema_learn(ctx, table, &roles, &schema, &data);
+    if (status == PV_OK && people)
+        status = pv_schema_apply(ctx, schema, people, NULL, &others);
+    options.sample = others;
     if (status == PV_OK)
         status = pv_fit(ctx, schema, data, &options, &fit); /* with standard errors */
     if (status == PV_OK && fit->combination)
         status = judge(ctx, p, fit, out);
     pv_classifier_free(ctx, fit);
+    pv_dataset_free(ctx, others);
     pv_dataset_free(ctx, data);
     pv_schema_free(ctx, schema);
     pv_table_free(ctx, known);
     return status;
 }
 
-pv_status robust_replicate(pv_ctx *ctx, const robust_population *p, uint64_t seed, size_t replicate,
-                           robust_outcome *out) {
-    sample s = sample_new(p);
-    pv_table *table = NULL;
-    draw_sample(p, seed, replicate, &s);
-    pv_status status = pv_table_new(ctx, "sample", s.rows, &table);
+static pv_status table_of(pv_ctx *ctx, const robust_population *p, const char *source, const sample *s,
+                          pv_table **table) {
+    pv_status status = pv_table_new(ctx, source, s->rows, table);
     for (size_t i = 0; status == PV_OK && i < (size_t)p->columns + 2; i++) {
         char name[8];
         name_of(i, p, name);
-        status = pv_table_add_numbers(ctx, table, name, PV_ARRAY_F64, s.column[i], PV_PACKED, NULL, false);
+        status = pv_table_add_numbers(ctx, *table, name, PV_ARRAY_F64, s->column[i], PV_PACKED, NULL, false);
     }
+    return status;
+}
+
+static void sample_clear(sample *s) {
+    free(s->x);
+    free(s->column);
+}
+
+pv_status robust_replicate(pv_ctx *ctx, const robust_population *p, uint64_t seed, size_t replicate,
+                           robust_outcome *out) {
+    sample s = sample_new(p, 2 * p->rows), others = sample_new(p, p->people);
+    pv_table *table = NULL, *people = NULL;
+    draw_sample(p, seed, replicate, &s);
+    draw_people(p, seed, replicate, &others);
     *out = (robust_outcome){0};
+    pv_status status = table_of(ctx, p, "sample", &s, &table);
+    if (status == PV_OK && p->people > 0)
+        status = table_of(ctx, p, "people", &others, &people);
     if (status == PV_OK)
-        status = fit_sample(ctx, p, table, out);
+        status = fit_sample(ctx, p, table, people, out);
+    pv_table_free(ctx, people);
     pv_table_free(ctx, table);
-    free(s.x);
-    free(s.column);
+    sample_clear(&others);
+    sample_clear(&s);
     return study_fit_failed(status) ? PV_OK : status;
 }

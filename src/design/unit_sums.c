@@ -238,8 +238,11 @@ pv_status pv__units_sum(pv_ctx *ctx, const pv__units *units, const pv__scores *s
         status = sum_people(ctx, &w, sums);
         goto done;
     }
-    PV_GOTO(done, pv__sum_rows(ctx, d->rows, false, scores->parts * d->cells * w.P, add_means, &w, sums->mean));
-    divide_means(&w, sums->mean);
+    memset(sums->mean, 0, scores->parts * d->cells * w.P * sizeof *sums->mean);
+    if (d->cell) { /* else the rows of a cluster are as many as chance made them */
+        PV_GOTO(done, pv__sum_rows(ctx, d->rows, false, scores->parts * d->cells * w.P, add_means, &w, sums->mean));
+        divide_means(&w, sums->mean);
+    }
     PV_GOTO(done, sum_clusters(ctx, &w, &by_unit));
     w.by_unit = by_unit;
     status = pv__sum_rows(ctx, units->count, false, w.pairs * w.P * w.P, add_clusters, &w, sums->square);

@@ -11,7 +11,8 @@
  *   test       Hausman's: d^T V_d^-1 d over all slopes is chi-square where the linear model is right
  *
  * Both estimates are bias-reduced, but by no more than one standard error of any coefficient. Where prevalences were
- * counted, their variance is added to V_r and V_d.
+ * counted, their variance is added to V_r and V_d. With a sample of the population the weighted estimate has control
+ * variates (controls.c) and is better than the efficient one, which then counts for the test alone.
  */
 #include "infer/combined.h"
 
@@ -19,6 +20,7 @@
 #include <string.h>
 
 #include "infer/adequacy.h"
+#include "infer/controls.h"
 
 /* ---- the two estimates ------------------------------------------------------------------------------------------- */
 
@@ -411,6 +413,8 @@ static pv_status fit_both(both *b, const double *w, bool *found) {
         return PV_OK;
     PV_TRY(pv__side_correct(b->ctx, &b->efficient));
     PV_TRY(pv__side_correct(b->ctx, &b->weighted));
+    PV_TRY(pv__side_lever_units(b->ctx, &b->efficient, b->units));
+    PV_TRY(pv__side_lever_units(b->ctx, &b->weighted, b->units));
     tie_prevalences(b, b->weighted.prevalence);
     tie_prevalences(b, b->efficient.prevalence);
     *found = true;
@@ -427,7 +431,37 @@ static bool strays(const both *b, const pv_combination *c, const double *w) {
     return false;
 }
 
-static pv_status conclude(both *b, pv_estimate use, bool corrected, double *w, pv_combination *c) {
+/* The weighted estimate with the sample of the population; where there are controls, w is that. */
+static pv_status control(both *b, const pv__problem *whole, double *w, pv_combination *c) {
+    const pv__controlled of = {.whole = whole,
+                               .side = &b->weighted,
+                               .units = b->units,
+                               .square = b->square,
+                               .estimate = c->weighted,
+                               .covariance = c->covariance,
+                               .prevalence = b->weighted.prevalence};
+    if (whole->unlabelled > 0 && !pv__controls_fit(whole, b->units))
+        pv__log(
+            b->ctx, PV_LOG_WARNING,
+            "the population sample does not inform the coefficients: that takes more than 100 people or clusters "
+            "with labels for each slope, %zu for these, and there are %.0f.\n`weighting=0` takes the linear model for "
+            "right and uses the sample",
+            100 * (b->P - b->J) + 1, b->units->units);
+    if (!pv__controls_fit(whole, b->units))
+        return PV_OK;
+    PV_TRY(pv__control(b->ctx, &of, &c->controls));
+    if (c->controls == 0)
+        return PV_OK;
+    add_chance(b, b->weighted.prevalence, NULL, c->covariance);
+    c->use = PV_ESTIMATE_WEIGHTED;
+    memcpy(w, c->weighted, b->P * sizeof *w);
+    for (size_t t = 0; t < c->terms; t++)
+        c->share[t] = 1;
+    return PV_OK;
+}
+
+static pv_status conclude(both *b, const pv__problem *whole, pv_estimate use, bool corrected, double *w,
+                          pv_combination *c) {
     size_t square = b->P * b->P;
     PV_TRY(sum_influences(b));
     add_chance(b, b->efficient.prevalence, b->weighted.prevalence, b->square + 2 * square);
@@ -447,6 +481,9 @@ static pv_status conclude(both *b, pv_estimate use, bool corrected, double *w, p
     PV_TRY(pv__find_tails(b->ctx, &b->weighted, c->tail));
     PV_TRY(pv__test_strata(b->ctx, &b->efficient, b->units, b->chance, !is_cohort(b), c->strata));
     PV_TRY(weigh_terms(b, use, c, w));
+    PV_TRY(control(b, whole, w, c));
+    if (c->controls > 0)
+        return PV_OK;
     if (use == PV_ESTIMATE_COMBINED || (corrected && use == PV_ESTIMATE_WEIGHTED))
         PV_TRY(match(b, w));
     if (use == PV_ESTIMATE_EFFICIENT || !strays(b, c, w))
@@ -457,7 +494,9 @@ static pv_status conclude(both *b, pv_estimate use, bool corrected, double *w, p
 }
 
 bool pv__has_combination(const pv__problem *p) {
-    return pv__plan_has_two(p->plan, pv_model_has_coefficients(p->model) && !p->data, p->unlabelled > 0);
+    bool linear = pv_model_has_coefficients(p->model) && !p->data;
+    return pv__plan_has_two(p->plan, linear, p->unlabelled > 0) &&
+           !(p->unlabelled > 0 && p->plan->use == PV_ESTIMATE_EFFICIENT); /* that is of the sample as well */
 }
 
 bool pv__combination_is_cheap(const pv__problem *p) {
@@ -483,16 +522,17 @@ pv_status pv__combine(pv_ctx *ctx, const pv__problem *problem, const pv_schema *
                       pv_combination **found) {
     both b = {.ctx = ctx};
     bool has = false, corrected = problem->options->errors != PV_ERRORS_HC0;
+    const pv__problem labelled = pv__labelled(problem);
     *found = NULL;
     pv_status status;
-    PV_GOTO(done, both_new(ctx, problem, schema, true, 3, &b));
+    PV_GOTO(done, both_new(ctx, &labelled, schema, true, 3, &b));
     find_chances(&b);
     b.weighted.inflate = b.efficient.inflate = corrected;
     PV_GOTO(done, fit_both(&b, w, &has));
     if (!has)
         goto done;
     PV_GOTO(done, new_for(ctx, problem, schema, found));
-    status = conclude(&b, use, corrected, w, *found);
+    status = conclude(&b, problem, use, corrected, w, *found);
 done:
     if (status != PV_OK) {
         pv__combination_free(ctx, *found);
@@ -520,6 +560,7 @@ pv_status pv__weigh_alone(pv_ctx *ctx, const pv__problem *problem, const pv_sche
     PV_GOTO(done, new_for(ctx, problem, schema, found));
     pv_combination *c = *found;
     PV_GOTO(done, pv__side_correct(ctx, &b.weighted));
+    PV_GOTO(done, pv__side_lever_units(ctx, &b.weighted, b.units));
     tie_prevalences(&b, b.weighted.prevalence);
     PV_GOTO(done, sum_influences(&b));
     memcpy(c->covariance, b.square, b.P * b.P * sizeof *c->covariance);

@@ -24,7 +24,8 @@ bool pv__has_combination(const pv__problem *problem);
 /* Whether that takes no longer than a fit or two. */
 bool pv__combination_is_cheap(const pv__problem *problem);
 /* Both estimates from the efficient one's w [params], their combination, tests and covariances. w becomes the estimate
- * that `use` says; found stays NULL where one of the two has no finite optimum. */
+ * that `use` says; found stays NULL where one of the two has no finite optimum. With a sample of the population, and
+ * units enough, the weighted estimate has it as control variates and is the one in use. */
 PV_MUST_USE pv_status pv__combine(pv_ctx *ctx, const pv__problem *problem, const pv_schema *schema, pv_estimate use,
                                   double *w, pv_combination **found);
 /* The same of a loss that has one estimate, w: `plain` and `iw`. Its covariance is the sandwich. */

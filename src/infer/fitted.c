@@ -9,7 +9,7 @@ typedef struct summary {
     int64_t stop, iterations, has_posterior, kind, count, chains, components, diagonal, rank, posterior_stop,
         posterior_iterations, divergences, max_depth_hits, best_epoch;
     double passes, loss_value, validation, elbo, elbo_se, evidence, acceptance, step_size;
-    int64_t has_combination, use, terms, rank_of_test, separated;
+    int64_t has_combination, use, terms, rank_of_test, controls, separated;
     double statistic, p_value, df_risk, units, spread_df;
     int64_t has_errors, has_spread, has_centre, dims;
 } summary;
@@ -38,6 +38,7 @@ static summary summarise(const pv_classifier *c) {
         s.p_value = m->p_value;
         s.df_risk = m->df_risk;
         s.units = m->units;
+        s.controls = m->controls;
     }
     if (!p)
         return s;
@@ -178,6 +179,7 @@ static pv_status new_combination(pv_ctx *ctx, const summary *s, pv_classifier *c
     m->p_value = s->p_value;
     m->df_risk = s->df_risk;
     m->units = s->units;
+    m->controls = s->controls;
     return PV_OK;
 }
 

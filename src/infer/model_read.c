@@ -344,6 +344,7 @@ static pv_status get_combination(const reader *r, pv_classifier *c) {
     m->p_value = json_number_value(json_object_get(from, "p_value"));
     m->rank = json_integer_value(json_object_get(from, "rank"));
     m->units = json_number_value(json_object_get(from, "units"));
+    m->controls = json_integer_value(json_object_get(from, "controls"));
     m->df_risk = get_df(json_object_get(from, "df_risk"));
     return PV_OK;
 }

@@ -124,9 +124,10 @@ static json_t *combination_of(const pv_classifier *c) {
     for (size_t i = 0; i < m->slopes; i++)
         if (json_array_append_new(term, json_integer(m->term[i])) != 0)
             return json_decref(term), NULL;
-    return json_pack("{s:s, s:I, s:o, s:f, s:f, s:I, s:o, s:f}", "use", pv_estimate_name((pv_estimate)m->use), "terms",
-                     (json_int_t)m->terms, "term", term, "statistic", m->statistic, "p_value", m->p_value, "rank",
-                     (json_int_t)m->rank, "df_risk", real_or_null(m->df_risk), "units", m->units);
+    return json_pack("{s:s, s:I, s:o, s:f, s:f, s:I, s:o, s:f, s:I}", "use", pv_estimate_name((pv_estimate)m->use),
+                     "terms", (json_int_t)m->terms, "term", term, "statistic", m->statistic, "p_value", m->p_value,
+                     "rank", (json_int_t)m->rank, "df_risk", real_or_null(m->df_risk), "units", m->units, "controls",
+                     (json_int_t)m->controls);
 }
 
 /* Takes record over. */

@@ -37,6 +37,8 @@ void pv__side_free(pv_ctx *ctx, pv__side *side);
 PV_MUST_USE pv_status pv__side_fit(pv_ctx *ctx, pv__side *side, const double *w);
 /* Fills hc0, correction, prevalence and residual there. */
 PV_MUST_USE pv_status pv__side_correct(pv_ctx *ctx, pv__side *side);
+/* (side_units.c) Then, where units are more than rows: their residuals, corrected for the leverage of the unit. */
+PV_MUST_USE pv_status pv__side_lever_units(pv_ctx *ctx, pv__side *side, const pv__units *units);
 /* A block of rows at the side's w: log probabilities and probabilities [n][k], r [n][J], the weight of one person
  * sum_y t_y a_y [n], and x~ [n][size]. In room of the slot's. */
 typedef struct pv__block {

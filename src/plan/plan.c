@@ -209,7 +209,7 @@ static pv_status settle_match(pv_ctx *ctx, const pv_model *model, bool stated, p
 }
 
 bool pv__plan_has_two(const pv__plan *p, bool linear, bool sample) {
-    return pv__plan_is_profile(p) && linear && !sample && p->batch == 0 && p->has_prevalence &&
+    return pv__plan_is_profile(p) && linear && p->batch == 0 && p->has_prevalence && !(sample && p->estimated) &&
            p->population.prevalence_n > 0 && !(p->map && p->prior.kind == PV_PRIOR_LAPLACE);
 }
 
@@ -238,11 +238,11 @@ static pv_status check_variances(pv_ctx *ctx, const pv__plan_rows *rows, const p
 static pv_status settle_weighting(pv_ctx *ctx, const pv__plan_rows *rows, pv__plan *plan) {
     const pv_fit_options *o = &plan->options;
     bool linear = pv_model_has_coefficients(rows->model) && !plan->images, sample = rows->labelled < rows->n;
-    bool stated = plan->has_prevalence && !sample && plan->population.prevalence_n > 0;
+    bool stated = plan->has_prevalence && !plan->estimated && plan->population.prevalence_n > 0;
     bool sandwich = o->infer == PV_INFER_ROBUST, points = sandwich || o->infer <= PV_INFER_ML;
     bool plain = pv_loss_of_design(pv__plan_loss(plan)) && plan->batch == 0;
     bool two = pv__plan_has_two(plan, linear, sample);
-    PV_TRY(settle_match(ctx, rows->model, stated, plan));
+    PV_TRY(settle_match(ctx, rows->model, stated && !sample, plan));
     PV_TRY(check_variances(ctx, rows, plan, stated, linear));
     if (strcmp(o->weighting, "auto") == 0) {
         plan->use = sandwich                          ? PV_ESTIMATE_WEIGHTED

@@ -165,7 +165,10 @@ static pv_status tell_estimate(const writer *w) {
                pv__plan_is_last_layer(p, w->rows->model) ? ", over the last layer" : ""));
     bool two =
         pv__plan_has_two(p, pv_model_has_coefficients(w->rows->model) && !p->images, w->rows->labelled < w->rows->n);
-    return two ? add(w, "estimate", "weighting", NULL, "%s", use[p->use]) : PV_OK;
+    bool sample = w->rows->labelled < w->rows->n && p->use != PV_ESTIMATE_EFFICIENT;
+    return two ? add(w, "estimate", "weighting", NULL, "%s%s", use[p->use],
+                     sample ? "; with units enough, weighted with the population sample as control variates" : "")
+               : PV_OK;
 }
 
 static pv_status tell_training(const writer *w) {

@@ -5,11 +5,13 @@ sums over units are loops.
 
   /usr/bin/python3 tests/oracle/make_combined.py
 
-writes tests/oracle/combined.txt and the table combined.csv.
+writes tests/oracle/combined.txt and the tables combined.csv and combined_people.csv, a sample of the population whose
+rows are the control variates of src/infer/controls.c.
 """
 import os
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.special import logsumexp
 
 here = os.path.dirname(os.path.abspath(__file__))
@@ -61,14 +63,22 @@ class Problem:
         q, _, weight, r = self.rows(a, ratio, w)
         n, J, size = len(self.x), self.J, self.size
         influence, plain = np.zeros((n, self.P)), np.zeros((n, self.P))
-        lever = []
+        lever, blocks = [], []
         for i in range(n):
             X = np.kron(np.eye(J), self.x[i][:, None])  # [P][J]
             h = self.curvature(q, weight, i) @ (X.T @ inverse @ X)
             lever.append(h)
             own = np.linalg.solve(np.eye(J) - h, r[i]) if corrected else r[i]
             influence[i] = inverse @ X @ own
+            blocks.append((X, self.curvature(q, weight, i)))
             plain[i] = inverse @ X @ r[i]
+        for g in np.unique(self.cluster) if corrected and self.cluster is not None else []:
+            of = np.flatnonzero(self.cluster == g)  # (I - H_gg)^-1 r_g, H_gg the cluster's block of the hat matrix
+            X = np.hstack([blocks[i][0] for i in of])
+            A = block_diag(*[blocks[i][1] for i in of])
+            own = np.linalg.solve(np.eye(len(of) * J) - A @ X.T @ inverse @ X, r[of].ravel()).reshape(len(of), J)
+            for i, residual in zip(of, own):
+                influence[i] = inverse @ blocks[i][0] @ residual
         hc0 = np.einsum("i,ij,ik->jk", self.people, plain, plain)
         bias = np.zeros(self.P)
         for i in range(n):
@@ -152,6 +162,47 @@ def run(name, out, problem, pi, share, terms, corrected=True):
         print(f"array {what} {len(values)}\n" + " ".join(f"{v:.17g}" for v in values), file=out)
 
 
+def controls(name, out, problem, pi, people_x, people_count, chance):
+    """The weighted estimate with the people as control variates; chance: the variance of the logarithm of each prevalence."""
+    k, P, J = problem.k, problem.P, problem.J
+    mass = np.array([problem.people[problem.cell == y].sum() for y in range(k)])
+    square = (pi**2).sum()
+
+    def estimate(pi, corrected=True):
+        a = pi * mass.sum() / mass
+        b = (mass * a * (1 - square)).sum() / (mass * a * a * (1 - 2 * pi + square)).sum()
+        start = np.zeros(P)
+        start.reshape(J, -1)[:, 0] = np.log(pi[1:] / pi[0])
+        return a * b, problem.side(a * b, np.zeros(k), start, corrected)
+
+    def moments(w, x):
+        logits = np.c_[np.zeros(len(x)), x @ w.reshape(J, -1).T]
+        q = np.exp(logits - logsumexp(logits, axis=1, keepdims=True))[:, 1:]
+        return np.einsum("ij,ic->ijc", q, x).reshape(len(x), P)
+
+    a, (w, inverse, U, correction) = estimate(pi)
+    u = problem.people * a[problem.cell]
+    h, h_people = moments(w, problem.x), moments(w, people_x)
+    spelt = np.repeat(h_people, people_count, axis=0)
+    T = u @ h / u.sum() - spelt.mean(0)
+    Z, Z_h = problem.by_unit(U), problem.by_unit(a[problem.cell][:, None] * h / u.sum())
+    V, n = Z.T @ Z, len(Z)
+    B = np.linalg.solve(Z_h.T @ Z_h + np.cov(spelt.T) / len(spelt), Z_h.T @ Z)
+    b = w + correction * min(1, (np.sqrt(np.diag(V)) / np.abs(correction)).min()) - B.T @ T
+    covariance = n / (n - 2 * P) * (V - Z.T @ Z_h @ B)
+    for y in range(k):  # prevalences move together: log pi_y by 1 - pi_y, the others by -pi_y
+        e = 1e-5
+        moved = [np.exp(np.log(pi) + s * e * ((np.arange(k) == y) - pi[y])) for s in (-1, 1)]
+        D = (estimate(moved[1], False)[1][0] - estimate(moved[0], False)[1][0]) / (2 * e)
+        means = np.array([np.average(h[problem.label == z], axis=0, weights=problem.people[problem.label == z]) for z in range(k)])
+        D = D - B.T @ (((np.arange(k) == y) - pi[y]) * pi @ means)
+        covariance += chance[y] * np.outer(D, D)
+    print(f"case {name} prior={problem.prior:.17g}", file=out)
+    for what, values in [("prevalence", pi), ("weighted", b), ("covariance", covariance)]:
+        values = np.ravel(values)
+        print(f"array {what} {len(values)}\n" + " ".join(f"{v:.17g}" for v in values), file=out)
+
+
 rng = np.random.default_rng(11)
 n = 160
 z = np.round(rng.standard_normal((n, 2)), 3)
@@ -159,7 +210,7 @@ z[:, 1] = np.round(np.exp(0.4 * z[:, 1]), 3)
 level = rng.integers(0, 3, n)
 eta = -0.3 + 0.9 * z[:, 0] - 0.4 * z[:, 1] + 0.3 * z[:, 0] ** 2 + 0.5 * (level == 1)
 y2 = (rng.random(n) < 1 / (1 + np.exp(-eta))).astype(int)
-y3 = np.where(y2 == 1, 1 + (rng.random(n) < 0.4), 0)
+y3 = np.where(y2 == 1, 1 + (rng.random(n) < 1 / (1 + np.exp(0.4 + 1.5 * z[:, 0]))), 0)
 count = rng.integers(1, 4, n)
 sampling = np.round(rng.uniform(0.5, 4, n), 2)
 stratum = (rng.random(n) < 0.4).astype(int)
@@ -177,6 +228,23 @@ def design(weight):
     return np.c_[np.ones(n), (z - mean) / sd, level == 1, level == 2]
 
 
+N = 300
+people = np.round(rng.standard_normal((N, 2)), 3)
+people[:, 1] = np.round(np.exp(0.4 * people[:, 1]), 3)
+people_count = rng.integers(1, 5, N)
+with open(os.path.join(here, "combined_people.csv"), "w") as table:
+    print("x1,x2,count", file=table)
+    for i in range(N):
+        print(f"{people[i,0]:.17g},{people[i,1]:.17g},{people_count[i]}", file=table)
+
+
+def with_people(columns, weight):
+    """The first columns of the rows, and of the people, on the scale of the rows."""
+    mean = np.average(z, axis=0, weights=weight)
+    sd = np.sqrt(np.average((z - mean) ** 2, axis=0, weights=weight))
+    return np.c_[np.ones(n), ((z - mean) / sd)[:, :columns]], np.c_[np.ones(N), ((people - mean) / sd)[:, :columns]]
+
+
 one, none, terms = np.ones(n), np.zeros(n, int), [[0], [1], [2, 3]]
 with open(os.path.join(here, "combined.txt"), "w") as out:
     print("# Made by: /usr/bin/python3 tests/oracle/make_combined.py", file=out)
@@ -191,4 +259,9 @@ with open(os.path.join(here, "combined.txt"), "w") as out:
     run("three", out, Problem(design(one), y3, 3, one, one, none, 0), three, np.ones(1), terms)
     run("strata", out, Problem(design(one), y2, 2, one, one, stratum, 0), np.array([[0.98, 0.02], [0.9, 0.1]]),
         np.array([0.75, 0.25]), terms)
-    print("end 8", file=out)
+    x, others = with_people(2, count)
+    controls("controls", out, Problem(x, y2, 2, count, one, none, 0), two[0], others, people_count, np.zeros(2))
+    controls("controls_counted", out, Problem(x, y2, 2, count, one, none, 0), two[0], others, people_count, 1 / (2000 * two[0]))
+    x, others = with_people(1, count)
+    controls("controls_three", out, Problem(x, y3, 3, count, one, none, 2.5), three[0], others, people_count, np.zeros(3))
+    print("end 11", file=out)

@@ -1,5 +1,6 @@
 /* The efficient and the weighted estimate and their combination against NumPy: tests/oracle/combined.txt, made by
  * make_combined.py. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,17 +19,22 @@ typedef struct study {
     const char *name, *outcome, *weights, *cluster, *strata;
     pv_weights_kind kind;
     int errors;
+    const char *features; /* NULL: all of them */
+    double observations;  /* of the prevalence, with a sample of the population; 0: none, INFINITY: known */
 } study;
 
 static const study studies[] = {
-    {"two", "y2", NULL, NULL, NULL, PV_WEIGHTS_AUTO, PV_ERRORS_AUTO},
-    {"two_prior", "y2", NULL, NULL, NULL, PV_WEIGHTS_AUTO, PV_ERRORS_AUTO},
-    {"two_counts", "y2", "count", NULL, NULL, PV_WEIGHTS_COUNTS, PV_ERRORS_AUTO},
-    {"two_sampling", "y2", "sampling", NULL, NULL, PV_WEIGHTS_SAMPLING, PV_ERRORS_AUTO},
-    {"two_clusters", "y2", NULL, "cluster", NULL, PV_WEIGHTS_AUTO, PV_ERRORS_AUTO},
-    {"two_hc0", "y2", NULL, NULL, NULL, PV_WEIGHTS_AUTO, PV_ERRORS_HC0},
-    {"three", "y3", NULL, NULL, NULL, PV_WEIGHTS_AUTO, PV_ERRORS_AUTO},
-    {"strata", "y2", NULL, NULL, "stratum", PV_WEIGHTS_AUTO, PV_ERRORS_AUTO},
+    {"two", "y2", NULL, NULL, NULL, PV_WEIGHTS_AUTO, PV_ERRORS_AUTO, NULL, 0},
+    {"two_prior", "y2", NULL, NULL, NULL, PV_WEIGHTS_AUTO, PV_ERRORS_AUTO, NULL, 0},
+    {"two_counts", "y2", "count", NULL, NULL, PV_WEIGHTS_COUNTS, PV_ERRORS_AUTO, NULL, 0},
+    {"two_sampling", "y2", "sampling", NULL, NULL, PV_WEIGHTS_SAMPLING, PV_ERRORS_AUTO, NULL, 0},
+    {"two_clusters", "y2", NULL, "cluster", NULL, PV_WEIGHTS_AUTO, PV_ERRORS_AUTO, NULL, 0},
+    {"two_hc0", "y2", NULL, NULL, NULL, PV_WEIGHTS_AUTO, PV_ERRORS_HC0, NULL, 0},
+    {"three", "y3", NULL, NULL, NULL, PV_WEIGHTS_AUTO, PV_ERRORS_AUTO, NULL, 0},
+    {"strata", "y2", NULL, NULL, "stratum", PV_WEIGHTS_AUTO, PV_ERRORS_AUTO, NULL, 0},
+    {"controls", "y2", "count", NULL, NULL, PV_WEIGHTS_COUNTS, PV_ERRORS_AUTO, "x1,x2", INFINITY},
+    {"controls_counted", "y2", "count", NULL, NULL, PV_WEIGHTS_COUNTS, PV_ERRORS_AUTO, "x1,x2", 2000},
+    {"controls_three", "y3", "count", NULL, NULL, PV_WEIGHTS_COUNTS, PV_ERRORS_AUTO, "x1", INFINITY},
 };
 
 enum { PARAMS = 10 };
@@ -71,6 +77,16 @@ static void compare(const oracle_case *item, const pv_classifier *c) {
         oracle_compare(item, "w", c->w, oracle_values(item, "w", P), P, 1e-9, 1);
 }
 
+/* With a sample of the population as control variates. */
+static void compare_controls(const oracle_case *item, const pv_classifier *c) {
+    const pv_combination *m = c->combination;
+    size_t P = pv_model_params(c->model);
+    assert_int_equal(m->controls, P);
+    assert_int_equal(m->use, PV_ESTIMATE_WEIGHTED);
+    oracle_compare(item, "weighted", c->w, oracle_values(item, "weighted", P), P, 1e-9, 1);
+    oracle_compare(item, "covariance", m->covariance, oracle_values(item, "covariance", P * P), P * P, 1e-8, 0);
+}
+
 static void check(pv_ctx *ctx, const oracle_case *item, const study *s) {
     char prevalence[200], prior[40];
     size_t k = strcmp(s->outcome, "y3") == 0 ? 3 : 2, cells = s->strata ? 2 * k : k;
@@ -78,7 +94,7 @@ static void check(pv_ctx *ctx, const oracle_case *item, const study *s) {
     state_prevalence(pi, k, prevalence, sizeof prevalence);
     snprintf(prior, sizeof prior, "normal:%.17g", oracle_number(item, "prior"));
     pv_roles roles = {.target = s->outcome,
-                      .features = "x1,x2,g",
+                      .features = s->features ? s->features : "x1,x2,g",
                       .weights = s->weights,
                       .weights_are = (int)s->kind,
                       .cluster = s->cluster,
@@ -86,8 +102,12 @@ static void check(pv_ctx *ctx, const oracle_case *item, const study *s) {
     pv_fit_options options = pv_fit_options_default();
     pv_table *table, *known = s->strata ? strata_of(ctx, pi) : NULL;
     pv_schema *schema;
-    pv_dataset *data;
+    pv_dataset *data, *people = NULL;
     pv_classifier *c;
+    char observations[40];
+    snprintf(observations, sizeof observations, "%.17g", s->observations);
+    if (s->observations > 0 && isfinite(s->observations))
+        options.prevalence_n = observations;
     options.prevalence = s->strata ? NULL : prevalence;
     options.prevalence_by = s->strata ? "strata" : NULL;
     options.known = known;
@@ -96,10 +116,16 @@ static void check(pv_ctx *ctx, const oracle_case *item, const study *s) {
     assert_int_equal(pv_table_read(ctx, PV_TEST_DIR "/oracle/combined.csv", &(pv_csv_options){.roles = &roles}, &table),
                      PV_OK);
     assert_int_equal(pv_schema_learn(ctx, table, &roles, &schema, &data), PV_OK);
+    if (s->observations > 0)
+        assert_int_equal(pv_sample_read(ctx, schema, data, PV_TEST_DIR "/oracle/combined_people.csv", &roles,
+                                        &(pv_csv_options){0}, &people),
+                         PV_OK);
+    options.sample = people;
     if (pv_fit(ctx, schema, data, &options, &c) != PV_OK || !c->combination)
         fail_msg("%s: %s", s->name, pv_ctx_error(ctx)->message);
-    compare(item, c);
+    (people ? compare_controls : compare)(item, c);
     pv_classifier_free(ctx, c);
+    pv_dataset_free(ctx, people);
     pv_dataset_free(ctx, data);
     pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);

@@ -1,4 +1,5 @@
-/* Sampling weights, clusters and their strata against R's svyglm: tests/oracle/survey.txt, made by make_survey.R. */
+/* Sampling weights, clusters and their strata against R's svyglm: tests/oracle/survey.txt, made by make_survey.R. Few
+ * clusters against clubSandwich: clusters.txt, made by make_clusters.R. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +60,54 @@ static void agrees_with_svyglm(void **state) {
     oracle_finish();
 }
 
+/* With the leverage of clusters, and Satterthwaite's degrees of freedom. */
+static void compare_clusters(pv_ctx *ctx, const oracle_case *item, const pv_table *table, bool weighted) {
+    pv_roles roles = {.target = "y", .features = "x1,x2", .cluster = "cluster", .weights = weighted ? "w" : NULL};
+    const char *const name[2][3] = {{"estimate_equal", "error_equal", "df_equal"},
+                                    {"estimate_sampling", "error_sampling", "df_sampling"}};
+    pv_schema *schema;
+    pv_dataset *data;
+    assert_int_equal(pv_schema_learn(ctx, table, &roles, &schema, &data), PV_OK);
+    pv_fit_options options = pv_fit_options_default();
+    options.loss = PV_LOSS_PLAIN;
+    options.infer = PV_INFER_ROBUST;
+    options.tolerance = 1e-12;
+    pv_classifier *c;
+    assert_int_equal(pv_fit(ctx, schema, data, &options, &c), PV_OK);
+    double coefficient[3];
+    assert_int_equal(pv_classifier_coefficients(ctx, c, coefficient), PV_OK);
+    const double *const found[] = {coefficient + 1, c->standard_error + 1, c->combination->df + 1};
+    for (size_t i = 0; i < 3; i++)
+        oracle_compare(item, name[weighted][i], found[i], oracle_values(item, name[weighted][i], 2), 2, 1e-8, 0);
+    pv_classifier_free(ctx, c);
+    pv_dataset_free(ctx, data);
+    pv_schema_free(ctx, schema);
+}
+
+static void agrees_with_club_sandwich(void **state) {
+    (void)state;
+    oracle_file *file = oracle_file_read(PV_TEST_DIR "/oracle/clusters.txt");
+    const oracle_case *item = oracle_find(file, "clusters");
+    size_t n = (size_t)oracle_number(item, "n");
+    pv_ctx *ctx;
+    pv_table *table;
+    assert_int_equal(pv_ctx_new(NULL, &ctx), PV_OK);
+    assert_int_equal(pv_table_new(ctx, "clusters", n, &table), PV_OK);
+    static const char *const names[] = {"cluster", "x1", "x2", "w", "y"};
+    for (size_t c = 0; c < 5; c++)
+        assert_int_equal(pv_table_add_numbers(ctx, table, names[c], PV_ARRAY_F64, oracle_values(item, names[c], n),
+                                              PV_PACKED, NULL, false),
+                         PV_OK);
+    compare_clusters(ctx, item, table, false);
+    compare_clusters(ctx, item, table, true);
+    pv_table_free(ctx, table);
+    pv_ctx_free(ctx);
+    oracle_file_free(file);
+    oracle_finish();
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_svyglm)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_svyglm),
+                                       cmocka_unit_test(agrees_with_club_sandwich)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

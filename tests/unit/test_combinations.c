@@ -23,7 +23,7 @@ static const design designs[] = {
     {"sampling weights", {.features = "a,b", .target = "y", .weights = "weight"}, "0.1", 0, false, 56},
     {"clusters", {.features = "a,b", .target = "y", .cluster = "cluster"}, "0.1", 0, false, 56},
     {"population sample", {.features = "a,b", .target = "y"}, NULL, 0, true, 30},
-    {"both", {.features = "a,b", .target = "y"}, "0.1", 0, true, 30},
+    {"both", {.features = "a,b", .target = "y"}, "0.1", 0, true, 31},
     {"subcohort", {.features = "a,b", .target = "y"}, NULL, 0.3, false, 106},
     {"strata", {.features = "a,b", .target = "y", .strata = "stratum"}, NULL, 0.3, false, 28},
     {"survey", {.features = "a,b", .target = "y", .strata = "stratum", .weights = "weight"}, "0.1", 0, false, 56},

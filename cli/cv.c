@@ -1,6 +1,7 @@
 /* prevail cv: how good a model would be, by cross-validation. */
 #include "cli/classifier.h"
 #include "cli/commands.h"
+#include "cli/cv_compare.h"
 #include "cli/predictions.h"
 #include "cli/report_sections.h"
 #include "cli/stated.h"
@@ -27,6 +28,7 @@ typedef struct cv_options {
     const char *population, *stated_for;
     double interval;
     int64_t bootstrap;
+    const char *compare;
     pv_unknown_options unknown; /* --population unknown: how */
     const char *output;
     report_options report;
@@ -48,6 +50,10 @@ static const pv_option cv_table[] = {
     {"bootstrap", PV_OPTION_INT, offsetof(cv_options, bootstrap), NULL, 0, 1e6, NULL, "N",
      "Replicates of the stratified bootstrap behind them, as in prevail eval; 0: no intervals. Default: 1000, or fewer "
      "for many rows."},
+    {"compare", PV_OPTION_TEXT, offsetof(cv_options, compare), NULL, 0, 0, NULL, "SETTINGS,...",
+     "Fits with other settings on the same folds, as in loss=plain,model=mlp:4; settings with a space between them are "
+     "of one fit: 'model=mlp:4 prior=none'. Adds by how much each metric of theirs differs, with intervals of the "
+     "paired difference."},
     CLI_OPTION_END};
 
 static const pv_option run_table[] = {
@@ -135,7 +141,7 @@ static json_t *json_parts(const pv_validation *v, char *const *labels) {
 }
 
 static void print_json(cli_call *call, const cv_options *options, const cli_training *training, const pv_validation *v,
-                       const pv_judgement *strata) {
+                       const pv_judgement *strata, const cv_compared *compared) {
     json_t *object = cli_json_object();
     char *const *labels = training->schema->labels;
     int classes = training->data->classes;
@@ -144,6 +150,7 @@ static void print_json(cli_call *call, const cv_options *options, const cli_trai
     cli_json_set(object, "parts", json_parts(v, labels));
     if (strata)
         cli_json_judged_strata(object, strata);
+    cli_json_set(object, "compared", cv_compare_json(compared));
     cli_json_set(object, "rows", json_integer((json_int_t)v->data->rows));
     cli_json_set(object, "dropped", json_integer((json_int_t)training->data->dropped));
     cli_json_set(object, "folds", json_integer(options->folds));
@@ -180,7 +187,7 @@ static void print_footer(const cv_options *options, const cli_training *training
 
 /* A column a fold where they fit on a line of text. */
 static void print_table(cli_call *call, const cv_options *options, const cli_training *training, const pv_validation *v,
-                        const pv_judgement *strata) {
+                        const pv_judgement *strata, const cv_compared *compared) {
     enum { SHOWN = 3 };
     pv_metrics mean, sd, pooled, lo, hi;
     pv_validation_summary(v, &mean, &sd, NULL, &pooled);
@@ -212,6 +219,7 @@ static void print_table(cli_call *call, const cv_options *options, const cli_tra
     print_footer(options, training, v);
     if (strata)
         cli_print_judged_strata(strata);
+    cv_compare_print(compared, training->data->classes, options->interval);
     for (size_t i = 0; i < call->warnings; i++)
         printf("%swarning: %s\n", i ? "" : "\n", call->warning[i]);
     if (options->output)
@@ -250,7 +258,8 @@ static int write_report(cli_call *call, const cv_options *options, const cli_tra
 }
 
 /* Strata are judged as a report judges all rows: those of the first repeat, stated for the population. */
-static int print(cli_call *call, const cv_options *options, const cli_training *training, const pv_validation *v) {
+static int print(cli_call *call, const cv_options *options, const cli_training *training, const pv_validation *v,
+                 const cv_compared *compared) {
     pv_judgement *strata = NULL;
     if (v->strata) {
         pv_status status = pv_validation_judge(call->ctx, v, training->schema->labels, options->fit.seed, &strata);
@@ -258,13 +267,57 @@ static int print(cli_call *call, const cv_options *options, const cli_training *
             return cli_fail(call, status);
     }
     if (options->running.json)
-        print_json(call, options, training, v, strata);
+        print_json(call, options, training, v, strata, compared);
     else
-        print_table(call, options, training, v, strata);
+        print_table(call, options, training, v, strata, compared);
     if (!options->running.json)
         cli_note_dropped(call, NULL, training->data->image, training->data->dropped);
     pv_judgement_free(call->ctx, strata);
     return CLI_OK;
+}
+
+/* The fit as given, and those that are compared with it. */
+static int validate(cli_call *call, const cv_options *options, const cli_training *training, cv_compared *compared,
+                    pv_validation **validation, bool *trouble) {
+    const pv_validation_options how = {.folds = options->folds,
+                                       .repeats = options->repeats,
+                                       .population = options->population,
+                                       .unknown = &options->unknown,
+                                       .stated_for = options->stated_for,
+                                       .bootstrap = cli_given(call, "bootstrap") ? options->bootstrap : -1,
+                                       .level = options->interval,
+                                       .table = training->table,
+                                       .roles = &options->roles.roles};
+    size_t entered = compared->count > 0 ? pv_checkpoint_enter(call->ctx, "compared", 0) : 0;
+    pv_status status = pv_cross_validate(call->ctx, training->schema, training->data, &options->fit, &how, validation);
+    if (compared->count > 0)
+        pv_checkpoint_leave(call->ctx, entered);
+    cli_progress_clear(call);
+    if (status != PV_OK)
+        return cli_fail(call, status);
+    *trouble = cli_validation_warn(call, *validation, "cv");
+    return cv_compare_find(call, compared, training->schema, training->data, &how, options->fit.sample, *validation,
+                           trouble);
+}
+
+/* All that can be refused before the table is read. */
+static int check(cli_call *call, cv_options *options, cv_compared *compared) {
+    int64_t views = 0, size;
+    const pv_loss loss = pv_fit_loss(&options->fit, options->roles.roles.matched != NULL);
+    int code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
+    if (code == CLI_OK)
+        code = cli_check_level(call, options->bootstrap, strcmp(options->population, "unknown") == 0);
+    if (code == CLI_OK)
+        code =
+            cli_validation_unknown(call, options->population, &options->unknown, options->interval, options->fit.seed);
+    if (code == CLI_OK) {
+        pv_status status = pv_model_views(call->ctx, options->fit.model, &views, &size);
+        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
+    }
+    if (code == CLI_OK)
+        code =
+            cv_compare_read(call, options->compare, &options->fit, views > 0, options->sample.path != NULL, compared);
+    return code == CLI_OK ? report_check(call, &options->report) : code;
 }
 
 static int run(cli_call *call) {
@@ -272,20 +325,14 @@ static int run(cli_call *call) {
     cli_training training = {0};
     pv_validation *validation = NULL;
     pv_dataset *sample = NULL;
+    cv_compared compared = {0};
+    bool trouble = false;
     call->collect = true;
     int code = cli_training_prepare(call, call->argument[0], &options->fit, &options->roles);
     if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
         code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: the metrics go to standard output; give the name of a file");
-    const pv_loss loss = pv_fit_loss(&options->fit, options->roles.roles.matched != NULL);
     if (code == CLI_OK)
-        code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
-    if (code == CLI_OK)
-        code = cli_check_level(call, options->bootstrap, strcmp(options->population, "unknown") == 0);
-    if (code == CLI_OK)
-        code =
-            cli_validation_unknown(call, options->population, &options->unknown, options->interval, options->fit.seed);
-    if (code == CLI_OK)
-        code = report_check(call, &options->report);
+        code = check(call, options, &compared);
     if (code == CLI_OK)
         code = cli_training_read_beside(call, call->argument[0], &options->roles, &options->checkpoint, &training);
     if (code == CLI_OK)
@@ -294,32 +341,16 @@ static int run(cli_call *call) {
     options->fit.command = call->line;
     if (code == CLI_OK)
         code = cli_checkpoint_start(call, &options->checkpoint);
-    if (code == CLI_OK) {
-        pv_validation_options how = {.folds = options->folds,
-                                     .repeats = options->repeats,
-                                     .population = options->population,
-                                     .unknown = &options->unknown,
-                                     .stated_for = options->stated_for,
-                                     .bootstrap = cli_given(call, "bootstrap") ? options->bootstrap : -1,
-                                     .level = options->interval,
-                                     .table = training.table,
-                                     .roles = &options->roles.roles};
-        pv_status status =
-            pv_cross_validate(call->ctx, training.schema, training.data, &options->fit, &how, &validation);
-        cli_progress_clear(call);
-        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
-    }
+    if (code == CLI_OK)
+        code = validate(call, options, &training, &compared, &validation, &trouble);
     if (code == CLI_OK && options->output)
         code = write_predictions(call, options, &training, validation);
-    bool trouble = false;
-    if (code == CLI_OK) {
-        trouble = cli_validation_warn(call, validation, "cv");
-        if (report_wanted(&options->report))
-            code = write_report(call, options, &training, validation);
-    }
+    if (code == CLI_OK && report_wanted(&options->report))
+        code = write_report(call, options, &training, validation);
     if (code == CLI_OK)
-        code = print(call, options, &training, validation);
+        code = print(call, options, &training, validation, &compared);
     code = cli_checkpoint_end(call, &options->checkpoint, code);
+    cv_compare_clear(call, &compared);
     pv_validation_free(call->ctx, validation);
     pv_dataset_free(call->ctx, sample);
     cli_training_clear(call, &training);
@@ -351,6 +382,7 @@ static const cli_common common[] = {
     {NULL, "loss", "ig: corrected for how labels were sampled. iw: class weights. plain: log-loss."},
     {"Validation", "folds", "Parts the rows are split into."},
     {NULL, "repeats", "Number of repeats, with other folds each time."},
+    {NULL, "compare", "Other settings on the same folds: paired differences."},
     {NULL, "group", "Rows with the same value in this column (a patient) stay in one fold."},
     {NULL, "seed", "Of the folds and of every fit."},
     {"Output", "output", NULL},
@@ -367,6 +399,8 @@ static const cli_example examples[] = {
      "Metrics of the rows as they are, with as many cases as the study has."},
     {"prevail cv study.csv --outcome cancer --prevalence 0.01 --loss plain --population design",
      "Plain log-loss, judged as it was trained."},
+    {"prevail cv study.csv --outcome cancer --prevalence 0.01 --compare loss=iw,model=mlp:4",
+     "By how much class weights and a network differ from the default, with paired intervals."},
     {NULL, NULL}};
 
 const cli_command cli_cv = {
@@ -394,7 +428,8 @@ const cli_command cli_cv = {
         "define "
         "it), parts (a list of {repeat, fold, rows, stop, metrics (name: value)}; with --population unknown target, "
         "what "
-        "prevail predict --json has for it), strata (with --strata, as eval --json, for the population), rows, "
+        "prevail predict --json has for it), strata (with --strata, as eval --json, for the population), compared "
+        "(a list of {name, metrics, differences} of --compare), rows, "
         "dropped, folds, repeats, group, population, population_prevalence "
         "(label: p, in that population), prevalence (label: p, stated to the fits), observed (label: share of the "
         "rows), "

@@ -371,7 +371,7 @@ static int run(cli_call *call) {
     call->collect = true;
     int code = prepare(call, options, &training);
     if (code == CLI_OK && options->dry_run) {
-        code = fit(call, options, &training, NULL);
+        code = fit(call, options, &training, &classifier);
         cli_training_clear(call, &training);
         return code;
     }

@@ -34,7 +34,8 @@ static void matmul(size_t m, size_t n, size_t k, const double *a, size_t a_row, 
         }
 }
 
-static void gram(size_t n, size_t d, const double *x, const double *w, double *c, double *spare) {
+static void gram(size_t n, size_t d, const double *x, const double *w, double *c,
+                 double *spare) { // NOLINT(readability-non-const-parameter): other kernels write to it
     (void)spare;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++)
@@ -42,7 +43,8 @@ static void gram(size_t n, size_t d, const double *x, const double *w, double *c
                 c[j * d + l] += w[i] * x[i * d + j] * x[i * d + l];
 }
 
-static void forms(size_t n, size_t d, const double *x, const double *m, double *z, double *spare) {
+static void forms(size_t n, size_t d, const double *x, const double *m, double *z,
+                  double *spare) { // NOLINT(readability-non-const-parameter): as above
     (void)spare;
     for (size_t i = 0; i < n; i++) {
         z[i] = 0;

@@ -24,7 +24,7 @@ CONFIGURATION = os.environ["CONFIGURATION"]
 # Which argument is a table, by command, and the options whose values are tables.
 TABLE = {"fit": 0, "cv": 0, "sweep": 0, "adjust": 0, "predict": 1, "eval": 1, "diagnose": 1}
 TABLE_OPTIONS = {"--probs", "--population-sample", "--labelled-sample", "--training"}
-READING_OPTIONS = {"--separator", "--decimal", "--na", "--no-header"}
+READING_OPTIONS = {"--separator", "--decimal", "--na", "--no-header", "--names", "--quote"}
 MISSING = {"", "NA", "N/A", "NaN", "null", "."}
 INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})\Z")
 NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\Z")
@@ -88,7 +88,7 @@ def read_table(path):
     header, rows = rows[0], rows[1:]
     if len({name.lower() for name in header}) < len(header) or any(not name.strip() for name in header):
         return None
-    if len(header) < 2 or any(cell != cell.strip() or cell == "?" for row in [header] + rows for cell in row):
+    if len(header) < 2 or any(cell != cell.strip() or cell == "?" or cell.startswith("'") for row in [header] + rows for cell in row):
         return None
     types = []
     for column in zip(*rows):

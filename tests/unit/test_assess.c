@@ -242,6 +242,42 @@ static void test_empty_replicates(void **state) {
     assert_true(isnan(pv__ladder_error(2, mass, at, 1, 1)));
 }
 
+/* Of two replicates the bounds lie between them, by linear interpolation: those of level 1/2 a quarter of the way in.
+ */
+static void test_interval_between_replicates(void **state) {
+    enum { N = 40, SEEDS = 20 };
+    int32_t label[N];
+    double p[N], log_p[2 * N];
+    for (int i = 0; i < N; i++) {
+        label[i] = i % 2;
+        p[i] = 0.1 + 0.8 * (i * 17 % N) / N;
+    }
+    two(N, p, log_p);
+    pv_targets targets = {.n = N, .classes = 2, .label = label};
+    pv_judged judged = {.log_p = log_p};
+    pv_assess_options options = pv_assess_options_default();
+    options.bootstrap = 2;
+    int below = 0, above = 0;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        pv_assessment all, inner;
+        options.seed = seed;
+        options.level = 1 - 1e-12;
+        assert_int_equal(pv_assess_intervals(*state, &targets, &judged, &options, &all), PV_OK);
+        options.level = 0.5;
+        assert_int_equal(pv_assess_intervals(*state, &targets, &judged, &options, &inner), PV_OK);
+        double value = all.value.nell, lo = all.lo.nell, hi = all.hi.nell, quarter = 0.25 * (hi - lo);
+        if (lo < value && value < hi) { /* else one bound is the value, not a replicate */
+            assert_true(fabs(inner.lo.nell - fmin(value, lo + quarter)) <= 1e-10);
+            assert_true(fabs(inner.hi.nell - fmax(value, hi - quarter)) <= 1e-10);
+            below += lo + quarter < value;
+            above += hi - quarter > value;
+        }
+        pv_assessment_clear(*state, &all);
+        pv_assessment_clear(*state, &inner);
+    }
+    assert_true(below > 3 && above > 3);
+}
+
 /* One label only: what needs the other is undefined, bounds too, and thresholds are numbers. Grids are round. */
 static void test_curves_of_one_label(void **state) {
     const int32_t label[] = {0, 0, 0, 0};
@@ -340,6 +376,7 @@ int main(void) {
         cmocka_unit_test(test_order_of_rows),
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_empty_replicates),
+        cmocka_unit_test(test_interval_between_replicates),
         cmocka_unit_test(test_curves_of_one_label),
         cmocka_unit_test(test_memory_sweep),
     };

@@ -55,7 +55,7 @@ def blocks(path):
         yield found.group(1), found.group(2)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize("page", ["docs/python.md"])
 @pytest.mark.filterwarnings("ignore")
 def test_pages(page, capsys):
     """Every example runs. What is printed is compared where scikit-learn is the version that it was written with."""

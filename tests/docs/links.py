@@ -1,6 +1,9 @@
 #!/usr/bin/python3
-"""Relative links and pictures of the pages in docs/: the file exists, and so does the heading. Every page is in the navigation."""
+"""Relative links and pictures of the pages in docs/: the file exists, and so does the heading. Every page is in the navigation. The
+options that guides name exist. usage: links.py PREVAIL
+"""
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -24,7 +27,18 @@ def slugs(path):
     return found
 
 
+def options(prevail):
+    """All options of the command, and those of other programs that pages show."""
+    names = re.findall(r"X\((\w+)\)", (SOURCE / "cli/commands.h").read_text().split("#define CLI_COMMAND_DECLARE")[0])
+    found = {"--cflags", "--libs"}
+    for name in names:
+        shown = subprocess.run([prevail, name, "--help", "all"], check=True, capture_output=True, text=True).stdout
+        found |= set(re.findall(r"^ +(?:-o, )?(--[a-z][a-z0-9-]*)", shown, re.M))
+    return found
+
+
 def main():
+    known = options(sys.argv[1])
     wrong, links = [], 0
     pages = sorted(DOCS.rglob("*.md")) + [SOURCE / "README.md"]
     for page in pages:
@@ -44,6 +58,9 @@ def main():
                 wrong.append(f"{page.relative_to(SOURCE)}: {target} does not exist")
             elif anchor and path.suffix == ".md" and anchor not in slugs(path):
                 wrong.append(f"{page.relative_to(SOURCE)}: {name or page.name} has no heading #{anchor}")
+    for page in [SOURCE / "README.md", DOCS / "index.md", DOCS / "assumptions.md"] + [p for p in pages if p.parent != DOCS]:
+        for option in set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", page.read_text())) - known:
+            wrong.append(f"{page.relative_to(SOURCE)}: there is no option {option}")
     listed = set(re.findall(r": ([\w/-]+\.md)$", (DOCS / "mkdocs.yml").read_text(), re.M))
     have = {str(p.relative_to(DOCS)) for p in DOCS.rglob("*.md")}
     wrong += [f"docs/mkdocs.yml: {name} is not in the navigation" for name in sorted(have - listed)]

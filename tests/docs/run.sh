@@ -12,7 +12,7 @@ shift
 python=${PYTHON:-/usr/bin/python3}
 "$python" -c 'import numpy' 2>/dev/null || { echo "skipped: $python has no NumPy (scripts/setup check)"; exit 77; }
 cd "$source"
-"$python" "$here/links.py"
-[ $# -gt 0 ] || set -- docs/index.md docs/validation.md docs/guides/*.md docs/coming-from/*.md docs/reference/*.md
+"$python" "$here/links.py" "$build/prevail"
+[ $# -gt 0 ] || set -- README.md docs/index.md docs/validation.md docs/guides/*.md docs/coming-from/*.md docs/reference/*.md
 nice "$python" "$here/run.py" --build "$build" "$@"
 if command -v mkdocs >/dev/null; then "$source/scripts/site" "$build"; else echo "skipped: no mkdocs, so the site was not made (scripts/setup site)"; fi

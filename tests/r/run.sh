@@ -61,9 +61,7 @@ fi
 R_LIBS=$folder/prevail.Rcheck Rscript -e 'library(testthat); library(prevail); test_file(commandArgs(TRUE), reporter = "summary", stop_on_failure = TRUE)' \
     "$source/r/tests/testthat/test-others.R" >others.log 2>&1 || { tail -n 60 others.log; echo "other packages do not work with this one"; exit 1; }
 sed -n 's/^.*Reason: \(.*\) cannot be loaded.*/not installed, so not tested with: \1/p' others.log | sort -u
-for page in README.md docs/r.md; do
-    R_LIBS=$folder/prevail.Rcheck Rscript "$here/readme.R" "$source/$page" >page.log 2>&1 || { tail -n 60 page.log; echo "the lines of R in $page do not run, or print something else"; exit 1; }
-done
+R_LIBS=$folder/prevail.Rcheck Rscript "$here/page.R" "$source/docs/r.md" >page.log 2>&1 || { tail -n 60 page.log; echo "the lines of R in docs/r.md do not run, or print something else"; exit 1; }
 if [ "${PREVAIL_VALGRIND-}" = yes ]; then
     runs=$(grep -h 'ERROR SUMMARY' -r prevail.Rcheck --include='*.Rout*' | wc -l)
     errors=$(grep -h 'ERROR SUMMARY' -r prevail.Rcheck --include='*.Rout*' | grep -vc ' 0 errors' || true)

@@ -1,4 +1,4 @@
-# Whether a page's lines of R run, and print what stands below them where anything does. usage: Rscript readme.R README.md
+# Whether a page's lines of R run, and print what stands below them where anything does. usage: Rscript page.R PAGE.md
 lines <- readLines(commandArgs(TRUE)[1])
 fences <- grep("^```", lines)
 begin <- which(lines[fences] == "```r")

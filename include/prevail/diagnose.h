@@ -35,9 +35,10 @@ typedef struct pv_diagnose_options {
 } pv_diagnose_options;
 
 /* The checks by name, those that apply, in this order: optimiser; posterior, elbo_error, elbo_gap, rhat,
- * effective_size, divergences, tree_depth; prevalence, population, strata, few_decide; separation, prior_weight; data, seed.
- * docs/formats.md has their limits. options may be NULL. What the fits by other seeds log is about other models and is
- * not told. Interrupted among them it fails with PV_ERR_INTERRUPTED. The caller frees *diagnosis. */
+ * effective_size, divergences, tree_depth; prevalence, population, strata, few_decide, few_rows; separation,
+ * prior_weight; data, seed. docs/formats.md has their limits. options may be NULL. What the fits by other seeds log is
+ * about other models and is not told. Interrupted among them it fails with PV_ERR_INTERRUPTED. The caller frees
+ * *diagnosis. */
 PV_MUST_USE pv_status pv_diagnose(pv_ctx *ctx, const pv_classifier *classifier, const pv_diagnose_options *options,
                                   pv_diagnosis **diagnosis);
 void pv_diagnosis_free(pv_ctx *ctx, pv_diagnosis *diagnosis); /* NULL is fine */

@@ -265,11 +265,12 @@ static pv_status take_interval(pv_ctx *ctx, const summary *s, const pv_metric_ro
         PV_TRY(pv__sort_scores(ctx, defined, s->values, s->order));
         double low = quantile(defined, s->values, 0.5 - 0.5 * s->level);
         double high = quantile(defined, s->values, 0.5 + 0.5 * s->level);
-        /* Never below 0, and resampling adds to it. A difference may lie there, and what is added to both cancels. */
+        /* Never below 0, and resampling adds to it. A difference may lie there, and what is added to both cancels. The
+         * lower end takes off what was added; the upper one does not, so that it is above the estimate. */
         bool turned = row->offset == offsetof(pv_metrics, ece) && !s->differences;
         if (s->values[defined - 1] - s->values[0] > 1e-12 * fabs(value)) {
             lo = fmin(value, turned ? fmax(0, 2 * value - high) : low);
-            hi = fmax(value, turned ? 2 * value - low : high);
+            hi = fmax(value, turned ? value + quantile(defined, s->values, 0.5) - low : high);
         }
     }
     memcpy((char *)&assessment->lo + row->offset, &lo, sizeof lo);

@@ -335,6 +335,10 @@ static pv_status weigh_terms(const both *b, pv_estimate use, pv_combination *c, 
     size_t m = slopes_of(b, c, -1, which);
     take(b, c, which, m, difference, room, d, scale);
     c->statistic = pv__quadratic(m, room, d, scale, &c->rank);
+    if (b->units->units < 10 * (double)c->rank) { /* a chi-square it is not, with so few */
+        c->rank = 0;
+        c->statistic = 0;
+    }
     c->p_value = c->rank > 0 ? pv_chi_square_tail((double)c->rank, c->statistic) : 1;
     memcpy(w, use == PV_ESTIMATE_EFFICIENT ? c->efficient : c->weighted, P * sizeof *w);
     for (size_t t = 0; t < c->terms; t++) {

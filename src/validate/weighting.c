@@ -87,6 +87,26 @@ static void check_freedom(pv_diagnosis *found, const pv_classifier *c) {
     pv__format(check->warning, sizeof check->warning, "%s", check->text); /* of the data, and no failure of the fit */
 }
 
+/* Few rows of the rarer label for each column: the weighted estimate's intervals are too short where the model is
+ * wrong. */
+static void check_rows(pv_diagnosis *found, const pv_classifier *c) {
+    const double enough = 10;
+    const pv_combination *m = c->combination;
+    double rarest = 1, slopes = (double)pv__model_slopes(c->model);
+    for (int y = 0; y < c->schema->classes; y++)
+        rarest = fmin(rarest, c->design[y]);
+    double each = slopes > 0 ? rarest * m->units / slopes : HUGE_VAL;
+    if (m->use == PV_ESTIMATE_EFFICIENT || !(each < enough))
+        return;
+    pv_check *check = pv__check_add(found, "few_rows", "Whether there are rows enough for the columns", each);
+    pv__check_say(check,
+                  "There are %.1f people, or clusters, of the rarer label for each column; with fewer than %.0f, "
+                  "intervals are too short "
+                  "where the linear model is wrong. More rows, or fewer columns, may help.",
+                  each, enough);
+    pv__format(check->warning, sizeof check->warning, "%s", check->text);
+}
+
 /* Strata that rows were sampled by, that matter, and that are no features. */
 static void check_strata(pv_diagnosis *found, const pv_classifier *c) {
     const double *test = c->combination->strata;
@@ -131,4 +151,5 @@ void pv__check_weighting(pv_diagnosis *found, const pv_classifier *c) {
     }
     check_strata(found, c);
     check_freedom(found, c);
+    check_rows(found, c);
 }

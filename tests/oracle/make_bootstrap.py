@@ -120,7 +120,8 @@ def main():
             (lo, lo_off), (hi, hi_off) = bounds(values, 0.5 - LEVEL / 2), bounds(values, 0.5 + LEVEL / 2)
             if key == "ece":
                 v = value[key][0]
-                lo, lo_off, hi, hi_off = max(0, 2 * v - hi), hi_off, max(v, 2 * v - lo), lo_off
+                middle, middle_off = bounds(values, 0.5)
+                lo, lo_off, hi, hi_off = max(0, 2 * v - hi), hi_off, v + middle - lo, lo_off + middle_off
             array(key, (lo, lo_off, hi, hi_off))
     print("end", len(CASES))
 

@@ -16,6 +16,8 @@
 
 #define STRATA(kind, how, count, uneven, labels)                                                                       \
     { DESIGNS_##kind, count, uneven, 0, how "_" #count "_" labels, #count " strata, " labels, how }
+#define CLUSTERS(count)                                                                                                \
+    { DESIGNS_CLUSTERS, count, false, 0, "clusters_" #count, #count " clusters of 30", "robust" }
 const designs_cell designs_cells[DESIGNS_CELLS] = {
     STRATA(KNOWN, "known", 2, false, "balanced"),
     STRATA(COUNTS, "counts", 2, false, "balanced"),
@@ -36,7 +38,13 @@ const designs_cell designs_cells[DESIGNS_CELLS] = {
     {DESIGNS_SURVEY, 3, false, 0, "survey", "survey, 3 strata, clusters", "robust"},
     {DESIGNS_AS_COUNTS, 3, false, 0, "survey_as_counts", "the same", "weights as counts"},
     {DESIGNS_PREVALENCE, 5, false, 200, "inferred_200", "unknown, 5 strata of 200", "own rows"},
-    {DESIGNS_PREVALENCE, 5, false, 12, "inferred_12", "unknown, 5 strata of 12", "pooled"}};
+    {DESIGNS_PREVALENCE, 5, false, 12, "inferred_12", "unknown, 5 strata of 12", "pooled"},
+    CLUSTERS(3),
+    CLUSTERS(4),
+    CLUSTERS(6),
+    CLUSTERS(10),
+    CLUSTERS(20),
+    CLUSTERS(40)};
 
 static const double SLOPE[2] = {0.8, -0.5}, FRACTION = 0.1, LEVEL = 0.9;
 
@@ -58,9 +66,39 @@ static void sample_clear(pv_ctx *ctx, sample *s) {
 }
 
 static const char *simulated_kind(designs_kind kind) {
-    static const char *const names[DESIGNS_KINDS] = {"sites",   "cohort", "cohort", "cohort",
-                                                     "matched", "survey", "survey", "sites"};
+    static const char *const names[DESIGNS_KINDS] = {"sites",  "cohort", "cohort", "cohort", "matched",
+                                                     "survey", "survey", "sites",  NULL};
     return names[kind];
+}
+
+/* Clusters of thirty rows: x1 differs within them, x2 does not, and rows of one have an intercept in common. It is
+ * drawn from the bridge distribution (Wang and Louis 2003), so that without it the log odds are linear with the slopes
+ * SLOPE. */
+static pv_status draw_clusters(pv_ctx *ctx, const designs_cell *cell, uint64_t seed, sample *s) {
+    enum { EACH = 30, COLUMNS = 5 };
+    static const char *const names[COLUMNS] = {"cluster", "x1", "x2", "weight", "y"};
+    const double bridge = 0.95, intercept = -0.5, pi = 3.14159265358979323846;
+    size_t clusters = (size_t)cell->strata, rows = EACH * clusters;
+    double *x = cli_alloc(COLUMNS * rows, sizeof *x);
+    for (size_t g = 0; g < clusters; g++) {
+        pv_rng rng = pv_rng_stream(seed, PV_STREAM_STUDY_PEOPLE, g);
+        double level = pv_rng_normal(&rng), x2 = pv_rng_normal(&rng), u = pv_rng_uniform(&rng);
+        double common = log(sin(bridge * pi * u) / sin(bridge * pi * (1 - u))) / bridge;
+        s->truth[g] = intercept;
+        for (size_t i = g * EACH; i < (g + 1) * EACH; i++) {
+            double x1 = pv_rng_normal(&rng) + 0.7 * level;
+            double odds = common + (intercept + SLOPE[0] * x1 + SLOPE[1] * x2) / bridge;
+            const double row[COLUMNS] = {(double)g, x1, x2, exp(0.4 * pv_rng_normal(&rng)),
+                                         pv_rng_uniform(&rng) < pv_sigmoid(odds)};
+            for (size_t c = 0; c < COLUMNS; c++)
+                x[c * rows + i] = row[c];
+        }
+    }
+    pv_status status = pv_table_new(ctx, "clusters", rows, &s->table);
+    for (size_t c = 0; status == PV_OK && c < COLUMNS; c++)
+        status = pv_table_add_numbers(ctx, s->table, names[c], PV_ARRAY_F64, x + c * rows, PV_PACKED, NULL, false);
+    free(x);
+    return status;
 }
 
 static pv_status draw(pv_ctx *ctx, const designs *d, const designs_cell *cell, uint64_t seed, sample *s) {
@@ -76,6 +114,8 @@ static pv_status draw(pv_ctx *ctx, const designs *d, const designs_cell *cell, u
                                 .per_case = 2,
                                 .seed = seed};
     s->truth = cli_alloc((size_t)cell->strata + 2, sizeof *s->truth);
+    if (cell->kind == DESIGNS_CLUSTERS)
+        return draw_clusters(ctx, cell, seed, s);
     if (cell->kind == DESIGNS_SURVEY || cell->kind == DESIGNS_AS_COUNTS)
         how.rows *= 2;
     return pv_simulate_design(ctx, simulated_kind(cell->kind), &how, &s->table, beside ? &s->known : NULL, s->truth);
@@ -85,7 +125,8 @@ static pv_status learn(pv_ctx *ctx, const designs_cell *cell, bool ignore, sampl
     pv_roles roles = {.target = "y", .strata = "site"};
     if (cell->kind == DESIGNS_MATCHED) {
         roles = (pv_roles){.target = "y", .features = "x1,x2", .matched = ignore ? NULL : "set"};
-    } else if (cell->kind == DESIGNS_SURVEY) {
+    } else if (cell->kind == DESIGNS_SURVEY || cell->kind == DESIGNS_CLUSTERS) {
+        roles.strata = cell->kind == DESIGNS_SURVEY ? "site" : NULL;
         roles.weights = "weight";
         roles.cluster = "cluster";
         roles.weights_are = PV_WEIGHTS_SAMPLING;
@@ -99,7 +140,8 @@ static pv_status learn(pv_ctx *ctx, const designs_cell *cell, bool ignore, sampl
 
 static pv_fit_options options_of(const designs_cell *cell, const sample *s, uint64_t seed) {
     pv_fit_options options = pv_fit_options_default();
-    options.infer = cell->kind == DESIGNS_SURVEY ? PV_INFER_ROBUST : PV_INFER_LAPLACE;
+    bool survey = cell->kind == DESIGNS_SURVEY || cell->kind == DESIGNS_CLUSTERS;
+    options.infer = survey ? PV_INFER_ROBUST : PV_INFER_LAPLACE;
     options.draws = cell->kind == DESIGNS_PREVALENCE ? 100 : 1000; /* each asks all rows for a prevalence */
     options.seed = (int64_t)(seed % 9007199254740992);
     options.known = s->known;
@@ -109,7 +151,7 @@ static pv_fit_options options_of(const designs_cell *cell, const sample *s, uint
         options.phase_one = "known";
     if (cell->kind == DESIGNS_FRACTION)
         options.subcohort = FRACTION;
-    if (cell->kind == DESIGNS_SURVEY || cell->kind == DESIGNS_AS_COUNTS)
+    if (survey || cell->kind == DESIGNS_AS_COUNTS)
         options.loss = PV_LOSS_PLAIN;
     return options;
 }

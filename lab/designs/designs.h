@@ -14,12 +14,13 @@ typedef enum designs_kind {
     DESIGNS_SURVEY,     /* clusters in strata, with sampling weights */
     DESIGNS_AS_COUNTS,  /* the same, weights taken as counts and rows as independent */
     DESIGNS_PREVALENCE, /* prevalences of an unknown population's strata */
+    DESIGNS_CLUSTERS,   /* few clusters of thirty rows, with sampling weights */
     DESIGNS_KINDS
 } designs_kind;
 
 typedef struct designs_cell {
     designs_kind kind;
-    int strata;
+    int strata;       /* CLUSTERS: clusters */
     bool uneven;      /* label shares of the strata differ */
     int64_t target;   /* PREVALENCE: rows of each stratum of the population */
     const char *name; /* in results */
@@ -27,7 +28,7 @@ typedef struct designs_cell {
     const char *how;
 } designs_cell;
 
-enum { DESIGNS_CELLS = 20, DESIGNS_PEOPLE = 10 };
+enum { DESIGNS_CELLS = 26, DESIGNS_PEOPLE = 10 };
 extern const designs_cell designs_cells[DESIGNS_CELLS];
 
 /* Shares of intervals that hold the truth, and squared errors of the slopes; NaN: the cell has none. */

@@ -179,8 +179,9 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
         classes = self.estimator_.classes_
         _, codes = classes_and_codes(labels, classes)
         estimator = _design.chosen(self.estimator_)
+        repeated = None if _design.is_frozen(estimator) else _design.repetitions(X, codes)
         found, behaves = _design.learn(
-            estimator, X, y, codes, classes, weights, fit_params, only_estimate=_is_word(self.design, "estimate")
+            estimator, X, y, codes, classes, weights, fit_params, only_estimate=_is_word(self.design, "estimate"), repeated=repeated
         )
         name = type(_design.last_step(estimator)).__name__
         if found is None:
@@ -190,10 +191,13 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
                 "usage",
             )
         if behaves is not None:
+            unseen = f"its predictions of rows that it has not seen are those of a model that learned from {_listed(classes, behaves.shares)}"
             raise InputError(
-                f"{name} was told to weight its labels to {_listed(classes, found.shares)}, but its predictions of rows that it has "
-                f"not seen are those of a model that learned from {_listed(classes, behaves.shares)}: give design=\"estimate\" to "
-                "use the latter, or state `design`",
+                f"{name} was told to weight its labels to {_listed(classes, found.shares)}, but {unseen}: give design=\"estimate\" to "
+                "use the latter, or state `design`"
+                if repeated is None
+                else f"the {repeated.rows} rows of label {label_texts(classes)[repeated.label]} are {repeated.different} different ones, repeated: "
+                f"{name} has learned them by heart, and {unseen}. Fit the different rows alone: the prevalence corrects for few of them",
                 "usage",
             )
         fitted_here = len(classes) > 1 and not _design.is_frozen(estimator)

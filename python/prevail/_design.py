@@ -10,10 +10,12 @@ answer with their labels. Probabilities of exactly 0 stay 0, as they do when the
 """
 
 import inspect
+from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import _safe_indexing, indexable
 
 from ._frames import label_text, label_texts
@@ -200,23 +202,89 @@ def by_parameters(estimator, codes, classes, weights):
     return None
 
 
-def is_in_doubt(estimator, weights):
-    """Whether the model's behaviour is to be compared with its parameters: something weights its labels, or may."""
+def is_in_doubt(estimator, weights, repeated):
+    """Whether the model's behaviour is to be compared with its parameters: something weights its labels, or may, or rows of a label
+    are there several times, which flexible models learn by heart."""
+    if repeated is not None:
+        return True
     if _is_calibrated(estimator):
         return False
     return weights is not None or _weights_visible(estimator) or not all(type(part).__module__.startswith(KNOWN) for part in _parts(estimator))
 
 
-def cross_fitted(estimator, X, y, codes, fit_params):
+def _row_keys(X):
+    """A whole number for each row, the same for rows that are alike; None where rows cannot be compared."""
+    if sparse.issparse(X):
+        X = X.tocsr()
+        X.sum_duplicates()
+        ends = X.indptr.tolist()
+        return np.array([hash((X.indices[a:b].tobytes(), X.data[a:b].tobytes())) for a, b in zip(ends, ends[1:])])
+    if hasattr(X, "iloc") and not all(getattr(dtype, "kind", "O") in "biuf" for dtype in X.dtypes):
+        from pandas.util import hash_pandas_object
+
+        return hash_pandas_object(X, index=False).to_numpy()
+    values = np.asarray(X)
+    if values.ndim == 1 or values.dtype.kind not in "biuf":
+        return np.array([hash(row if values.ndim == 1 else tuple(row)) for row in values.tolist()])
+    values = values.reshape(len(values), -1)
+    factors = np.random.default_rng(0).integers(0, 2**63, values.shape[1], dtype=np.uint64) * 2 + 1
+    keys = np.zeros(len(values), np.uint64)
+    for column, factor in zip(values.T, factors):
+        bits = (np.asarray(column, np.float64) + 0.0).view(np.uint64)
+        keys = (keys ^ (bits ^ (bits >> np.uint64(29))) * factor) * np.uint64(0x9E3779B97F4A7C15)
+        keys ^= keys >> np.uint64(32)
+    return keys
+
+
+class Repetitions(NamedTuple):
+    """Rows of a label that are there several times."""
+
+    number: np.ndarray  # of each row, among those that differ
+    label: int
+    rows: int  # of that label
+    different: int
+
+
+def repetitions(X, codes):
+    """`Repetitions` where one label's rows are there several times and the others' are not, as oversampling makes them; None otherwise.
+    Rows of categories alone repeat in every label."""
+    try:
+        keys = _row_keys(X)
+    except (TypeError, ValueError, ImportError):
+        return None
+    if keys is None or len(keys) != len(codes):
+        return None
+    _, number = np.unique(keys, return_inverse=True)
+    number = number.reshape(-1)
+    rows = np.bincount(codes)
+    different = np.array([len(np.unique(number[codes == k])) for k in range(len(rows))])
+    again = 1 - different / np.maximum(rows, 1)
+    label, usual = int(again.argmax()), again.min()
+    if rows[label] - different[label] < 10 or again[label] < 0.25 or usual > 0.25 * again[label]:
+        return None
+    return Repetitions(number, label, int(rows[label]), int(different[label]))
+
+
+def _folds(codes, number):
+    """Pairs of rows to learn from and rows to predict; rows that are alike stay together. None where a label has too few."""
+    rows = codes if number is None else codes[np.unique(number, return_index=True)[1]]
+    folds = min(FOLDS, int(np.bincount(rows)[np.unique(codes)].min()))
+    if folds < 2:
+        return None
+    kind = StratifiedKFold if number is None else StratifiedGroupKFold
+    return kind(folds, shuffle=True, random_state=0).split(np.zeros(len(codes)), codes, number)
+
+
+def cross_fitted(estimator, X, y, codes, fit_params, number=None):
     """Probabilities of each row by a model that has not seen it; None where a label has too few rows."""
     if is_frozen(estimator):
         return np.asarray(estimator.predict_proba(X))
-    folds = min(FOLDS, int(np.bincount(codes)[np.unique(codes)].min()))
-    if folds < 2:
+    folds = _folds(codes, number)
+    if folds is None:
         return None
     X, y = indexable(X, y)
     p = np.empty((len(codes), len(np.unique(codes))))
-    for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(np.zeros(len(codes)), codes):
+    for train, test in folds:
         made = clone(estimator)
         made.fit(_safe_indexing(X, train), _safe_indexing(y, train), **{name: _of_rows(value, train, len(codes)) for name, value in fit_params.items()})
         p[test] = np.asarray(made.predict_proba(_safe_indexing(X, test)))
@@ -231,8 +299,9 @@ def _of_rows(value, rows, n):
     return _safe_indexing(value, rows) if len(value) == n else value
 
 
-def estimate(p, codes, weights):
-    """The design by the predictions p [rows][classes] of rows that the models have not seen; None: they do not tell it."""
+def estimate(p, codes, weights, number=None):
+    """The design by the predictions p [rows][classes] of rows that the models have not seen; None: they do not tell it. number: rows of
+    the same one are one in the standard errors."""
     n, k = p.shape
     w = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     w = w / w.sum()
@@ -269,6 +338,8 @@ def estimate(p, codes, weights):
     curvature = (np.diag(w @ there) - (there * w[:, None]).T @ there)[1:, 1:]
     means = (y * w[:, None]).T @ there / np.where(q > 0, q, 1)[:, None]
     scores = (w[:, None] * (there - y @ means))[:, 1:]  # the labels' numbers are given: what varies is within them
+    if number is not None:
+        scores = np.stack([np.bincount(number, column) for column in scores.T], axis=1)
     inverse = np.linalg.inv(curvature)
     covariance = inverse @ (scores.T @ scores) @ inverse
     shares = q * np.exp(-shift)
@@ -282,15 +353,16 @@ def apart(one, other):
     return np.abs(gap[1:])
 
 
-def learn(estimator, X, y, codes, classes, weights, fit_params, only_estimate=False):
+def learn(estimator, X, y, codes, classes, weights, fit_params, only_estimate=False, repeated=None):
     """The design of a fitted estimator, by its parameters and by what it does: (Design or None, the estimate that contradicts it
-    or None). estimator: as `chosen` gives it, cloned for cross-fitting."""
+    or None). estimator: as `chosen` gives it, cloned for cross-fitting. repeated: of `repetitions`."""
     rows, said = by_rows(codes, classes, weights), None if only_estimate else by_parameters(estimator, codes, classes, weights)
-    if len(classes) < 2 or (said is not None and not is_in_doubt(estimator, weights)):
+    number = None if repeated is None else repeated.number
+    if len(classes) < 2 or (said is not None and not is_in_doubt(estimator, weights, repeated)):
         return Design(rows if said is None else said), None
     fit_params = {name: value for name, value in fit_params.items() if name != "groups"}
-    p = cross_fitted(estimator, X, y, codes, fit_params)
-    found = None if p is None else estimate(p, codes, weights)
+    p = cross_fitted(estimator, X, y, codes, fit_params, number)
+    found = None if p is None else estimate(p, codes, weights, number)
     if only_estimate or found is None:
         return found if said is None else Design(said), None
     if said is None:

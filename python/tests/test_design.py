@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier, StackingClassifier, VotingClassifier
@@ -15,6 +16,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import prevail
+from prevail import _design
 
 from conftest import sample
 
@@ -160,10 +162,33 @@ def test_an_estimated_design_that_is_not_that_of_the_model(rows):
         prevail.PrevalenceAdjusted(Erratic(), prevalence=PREVALENCE).fit(X, y)
 
 
+@pytest.mark.parametrize("kind", ["array", "frame", "texts", "sparse"])
+def test_rows_that_were_drawn_again(rows, later, kind):
+    """Oversampling before the fit: a forest knows the copies by heart, and would predict 0.02 for 0.1."""
+    X, y = rows
+    drawn = np.r_[np.flatnonzero(y == 0), np.random.default_rng(0).choice(np.flatnonzero(y == 1), 1350)]
+    again = X[drawn]
+    if kind == "frame":
+        again = pytest.importorskip("pandas").DataFrame(again, columns=["a", "b", "c"])
+    elif kind == "texts":
+        again = pytest.importorskip("pandas").DataFrame(again).assign(text=np.where(again[:, 0] > 1, "x", "y"))
+        found = _design.repetitions(again, y[drawn])
+        assert (found.label, found.rows) == (1, 1350) and found.different < 151
+        return
+    elif kind == "sparse":
+        again = sparse.csr_matrix(again)
+    forest = RandomForestClassifier(30, random_state=0)
+    for inner in (forest, CalibratedClassifierCV(forest, cv=2)):
+        with pytest.raises(prevail.InputError, match="the 1350 rows of label 1 are 1[0-9]{2} different ones.*Fit the different rows alone"):
+            prevail.PrevalenceAdjusted(inner, prevalence=PREVALENCE).fit(again, y[drawn])
+    model = prevail.PrevalenceAdjusted(LogisticRegression(), prevalence=PREVALENCE).fit(again, y[drawn])
+    np.testing.assert_array_equal(model.design_, [0.5, 0.5])
+    coarse = (X > 0).astype(int)
+    assert _design.repetitions(coarse, y) is None and _design.repetitions(X, y) is None  # categories repeat in both labels
+
+
 def test_the_standard_error_is_right():
     """The estimate against the shift that the fitted model shows on many rows of the same design, over 40 samples."""
-    from prevail import _design
-
     def odds(made):
         return np.log(made.shares[1] / made.shares[0])
 

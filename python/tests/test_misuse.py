@@ -410,3 +410,18 @@ def test_numbers_as_texts():
         fit(pandas.DataFrame({"age": np.char.zfill(ages.astype(str), 4), "x": X[:, 1]}))
         fit(pandas.DataFrame({"age": pandas.Categorical(ages.astype(str)), "x": X[:, 1]}))
         fit(pandas.DataFrame({"age": ages.astype(str), "x": X[:, 1]}), categorical="age")
+
+
+def test_copies_of_a_label():
+    """Oversampled rows: intervals would be too short in silence."""
+    rows, labels = sample(30, 300, seed=3)
+    copies = np.r_[np.arange(300), 300 + np.random.default_rng(0).integers(0, 30, 300)]
+    with pytest.warns(prevail.PrevailWarning, match="Rows of label '1' are repeated: 300 rows, 30 different ones.*`cluster`"):
+        over = prevail.PrevalenceClassifier(0.1).fit(rows[copies], labels[copies]).coefficients()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*are repeated")
+        once = prevail.PrevalenceClassifier(0.1).fit(rows, labels).coefficients()
+        frame = pandas.DataFrame(rows[copies], columns=list("abc")).assign(person=copies)
+        together = prevail.PrevalenceClassifier(0.1, cluster="person").fit(frame, labels[copies]).coefficients()
+        prevail.PrevalenceClassifier(0.1).fit((rows > 0).astype(int), labels)  # rows of every label are alike
+    assert over["sd"].iloc[1] < 0.75 * once["sd"].iloc[1] and together["sd"].iloc[1] > 0.8 * once["sd"].iloc[1]

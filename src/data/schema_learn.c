@@ -363,6 +363,7 @@ pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *ro
     PV_GOTO(done, pv__groups_learn(ctx, table, roles, data));
     PV_GOTO(done, pv__strata_learn(ctx, table, roles, made, data));
     PV_GOTO(done, pv__suspect_sets(ctx, table, data, made));
+    PV_GOTO(done, pv__suspect_repeats(ctx, data, made));
     PV_GOTO(done, pv__content_hash(ctx, made, table, roles, pv__shares(ctx), data));
 done:
     status = read_whole(ctx, table, status);

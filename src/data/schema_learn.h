@@ -219,6 +219,11 @@ PV_MUST_USE pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const
 /* Sets auc of the sources that tell the labels apart by themselves. */
 PV_MUST_USE pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *schema);
 
+/* ---- repeats.c --------------------------------------------------------------------------------------------------- */
+
+/* Warns where rows of one label are copies of each other. */
+PV_MUST_USE pv_status pv__suspect_repeats(pv_ctx *ctx, const pv_dataset *data, const pv_schema *schema);
+
 /* ---- schema_learn.c
  * ---------------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,83 @@
+/* Rows of one label that are there several times, where those of the other labels are not: copies, by which somebody
+ * has balanced the labels. A fit takes each for a person of its own.
+ *
+ * Of at most MOST rows, evenly spread over the table, the share of each label's that are alike to an earlier one is
+ * computed. Rows of categories alone are alike in every label, and nothing is said.
+ */
+#include <string.h>
+
+#include "data/schema_learn.h"
+
+enum { MOST = 20000, LEAST = 10 };
+static const double OFTEN = 0.5, HARDLY = 0.1; /* of a label's rows; of that share, in another label */
+
+/* Keys of n rows of the data by features and label. */
+static pv_status key_rows(pv_ctx *ctx, const pv_dataset *data, size_t n, pv__keyed *made) {
+    size_t features = (size_t)data->features;
+    double *x = NULL;
+    uint64_t *key = NULL;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, n * features, sizeof *x, &x));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *key, &key));
+    for (size_t i = 0; i < n; i++) {
+        made[i].row = (size_t)((double)i * ((double)data->rows / (double)n));
+        const double *row = pv_dataset_rows(NULL, data, made[i].row, 1, x + i * features);
+        if (row != x + i * features)
+            memcpy(x + i * features, row, features * sizeof *x);
+    }
+    const pv__key_rows rows = {.n = n, .features = features, .x = x};
+    PV_GOTO(done, pv__row_keys(ctx, &rows, 0, key));
+    for (size_t i = 0; i < n; i++)
+        made[i].key = key[i] + (uint64_t)data->label[made[i].row] * 0x9e3779b97f4a7c15;
+done:
+    pv__free(ctx, key);
+    pv__free(ctx, x);
+    return status;
+}
+
+static void warn_of_copies(pv_ctx *ctx, const pv_schema *schema, int classes, const size_t *rows,
+                           const size_t *different) {
+    double most = 0, least = 1;
+    int label = 0;
+    for (int k = 0; k < classes; k++) {
+        double again = rows[k] > 0 ? 1 - (double)different[k] / (double)rows[k] : 0;
+        if (again > most && rows[k] - different[k] >= LEAST) {
+            most = again;
+            label = k;
+        }
+        least = again < least ? again : least;
+    }
+    if (most < OFTEN || least > HARDLY * most)
+        return;
+    pv__log(ctx, PV_LOG_WARNING,
+            "Rows of label '%s' are repeated: %zu rows, %zu different ones, while those of other labels hardly repeat. "
+            "If they "
+            "were copied to balance the labels, intervals are too short: leave the copies out (the prevalence corrects "
+            "for few "
+            "rows of a label), or name the column that identifies the original rows in `cluster`.",
+            pv__show(schema->labels[label]).text, rows[label], different[label]);
+}
+
+pv_status pv__suspect_repeats(pv_ctx *ctx, const pv_dataset *data, const pv_schema *schema) {
+    if (!data->label || data->frequency || data->images || data->columns || data->weight || data->group ||
+        data->features == 0 || pv__shares(ctx))
+        return PV_OK;
+    size_t n = data->rows < MOST ? data->rows : MOST, classes = (size_t)data->classes;
+    pv__keyed *row = NULL;
+    size_t *count = NULL; /* [2][classes]: rows, and those that differ */
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *row, &row));
+    PV_GOTO(done, pv__alloc(ctx, 2 * classes, sizeof *count, &count));
+    PV_GOTO(done, key_rows(ctx, data, n, row));
+    pv__keyed_sort(n, row);
+    for (size_t i = 0; i < n; i++) {
+        int label = data->label[row[i].row];
+        count[label]++;
+        count[classes + (size_t)label] += i == 0 || row[i].key != row[i - 1].key;
+    }
+    warn_of_copies(ctx, schema, data->classes, count, count + classes);
+done:
+    pv__free(ctx, count);
+    pv__free(ctx, row);
+    return status;
+}

@@ -136,18 +136,18 @@ static int check_options(cli_call *call, const adjust_options *options) {
         return code;
     if (options->strata && options->source)
         return cli_error(call, PV_ERR_USAGE, NULL, "--labelled-sample knows no strata: leave it out, or --strata");
-    bool exact = options->target.method == PV_UNKNOWN_EXACT;
-    if (options->source && !exact && options->target.method != PV_UNKNOWN_BBSE)
+    bool bins = options->target.method == PV_UNKNOWN_BINS;
+    if (options->source && !bins && options->target.method != PV_UNKNOWN_BBSE)
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--labelled-sample is for --method exact and bbse: leave it out, or give one of these");
-    if (options->source && exact && !options->target_column)
+                         "--labelled-sample is for --method bins and bbse: leave it out, or give one of these");
+    if (options->source && bins && !options->target_column)
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--labelled-sample holds rows whose labels are known: name their column with --outcome%s",
                          is_unknown(options) ? ", or use --method bbse" : "");
-    if (options->target_column && !(options->source && exact))
+    if (options->target_column && !(options->source && bins))
         return cli_error(
             call, PV_ERR_USAGE, NULL,
-            "--outcome names the labels of --labelled-sample with --method exact: leave it out, or give these");
+            "--outcome names the labels of --labelled-sample with --method bins: leave it out, or give these");
     if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--json prints on standard output; name a file for the probabilities with -o");

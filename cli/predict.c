@@ -126,9 +126,9 @@ static int check_options(cli_call *call, const predict_options *options) {
     int code = cli_check_method(call, &options->target);
     if (code != CLI_OK)
         return code;
-    if (options->source && options->target.method != PV_UNKNOWN_BBSE && options->target.method != PV_UNKNOWN_EXACT)
+    if (options->source && options->target.method != PV_UNKNOWN_BBSE && options->target.method != PV_UNKNOWN_BINS)
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--labelled-sample is for --method exact and bbse: leave it out, or give one of these");
+                         "--labelled-sample is for --method bins and bbse: leave it out, or give one of these");
     if (options->ensemble && options->interval > 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "--interval is for one model, not for an --ensemble");
     if (options->ensemble && strcmp(options->population, "unknown") == 0)

@@ -20,7 +20,7 @@ int report_put_shift(cli_call *call, pv_report *report, const pv_unknown_prevale
         pv_text_short(labels[y], 40, label[y], sizeof label[y]);
     const pv_series series[] = {line(PV_INK_NEGATIVE, label[0], true, curve, curve->label[0]),
                                 line(PV_INK_POSITIVE, label[1], true, curve, curve->label[1]),
-                                line(PV_INK_EXPECTED, "nearest mixture", false, curve, curve->mixture),
+                                line(PV_INK_EXPECTED, "most likely mixture", false, curve, curve->mixture),
                                 line(PV_INK_EMPIRICAL, "the rows", false, curve, curve->rows)};
     const pv_panel panel = {.x = {.label = "log likelihood ratio"},
                             .y = {.label = "share of rows up to it", .lo = 0, .hi = 1},
@@ -31,10 +31,12 @@ int report_put_shift(cli_call *call, pv_report *report, const pv_unknown_prevale
     snprintf(
         text, sizeof text,
         "An unknown prevalence can be inferred from rows that are a mixture of rows of the labels as the model knows "
-        "them. How the log likelihood ratios of the rows are distributed, beside the mixture that comes nearest (a "
-        "share of %.4g of %s) and the labels themselves. The largest distance is %.3g; a mixture's is as large "
-        "with probability %.2g, and with the means of the columns looked at too the test has p %.2g. Small values: "
-        "the rows are no such mixture, and neither the prevalence nor the probabilities can be trusted.",
+        "them. How the scores of the rows are distributed, in bins, beside the most likely mixture (a share of %.4g of "
+        "%s) and the labels themselves. Twice the log-likelihood ratio against any distribution is %.3g; a mixture's "
+        "is "
+        "as large with probability %.2g, and with the means of the columns looked at too the test has p %.2g. Small "
+        "values: the rows are no such mixture, and neither the prevalence nor the probabilities can be trusted. Rows "
+        "that shifted along the score look like another prevalence: no test sees that.",
         curve->prevalence, label[1], t->check.distance, t->check.p, t->check.both);
     pv_report_section(report, "shift", "Are the rows a mixture of the labels?");
     const pv_figure figure = {.name = "shift",

@@ -53,7 +53,8 @@ void cli_note_target(cli_call *call, const pv_unknown_prevalence *t, char *const
         at += (size_t)snprintf(line + at, sizeof line - at, "%s %.60s %.4g", y > (t->classes == 2) ? "," : "",
                                labels[y], t->value[y]);
         if (!isnan(t->lo[y]))
-            at += (size_t)snprintf(line + at, sizeof line - at, " (%.4g to %.4g)", t->lo[y], t->hi[y]);
+            at += (size_t)snprintf(line + at, sizeof line - at, " (%.4g %% interval %.4g to %.4g)", 100 * t->level,
+                                   t->lo[y], t->hi[y]);
     }
     cli_note(call, "%s", line);
     bool updates = t->method == PV_UNKNOWN_EM || t->method == PV_UNKNOWN_VB;
@@ -82,7 +83,7 @@ static const double TOO_SMALL = 0.05; /* a p-value */
 
 void cli_json_shift(json_t *object, const pv_unknown_prevalence *t, char *const *feature) {
     const pv_shift_check *check = &t->check;
-    cli_json_set(object, "calibrated", json_boolean(t->slope != NULL));
+    cli_json_set(object, "calibrated", json_boolean(t->calibrated));
     json_t *entry = cli_json_object();
     bool column = feature && check->column >= 0;
     cli_json_set(entry, "p", cli_json_real(check->both));
@@ -95,7 +96,7 @@ void cli_json_shift(json_t *object, const pv_unknown_prevalence *t, char *const 
 }
 
 static void note_doubts(cli_call *call, const pv_unknown_prevalence *t) {
-    if (t->slope || !(t->unlabelled > 0) || t->method != PV_UNKNOWN_EXACT || !(t->sd[0] > 0))
+    if (t->calibrated || !(t->unlabelled > 0) || t->method != PV_UNKNOWN_EXACT || !(t->sd[0] > 0))
         return;
     if (!isnan(t->effective) && t->points == 0)
         cli_note(call, "the interval counts in the draws of the model, and no other error of it");
@@ -119,7 +120,8 @@ void cli_note_shift(cli_call *call, const pv_unknown_prevalence *t, char *const 
                  feature[check->column], fabs(check->column_z), check->column_z > 0 ? "above" : "below");
     cli_warn(call,
              "the rows do not look like a mixture of the labels' rows (p %.2g)%s; neither the prevalence nor the "
-             "probabilities can be trusted",
+             "probabilities can be trusted: see whether the rows were selected and measured as the training rows were, "
+             "and fit without what was not, or with rows like these",
              check->both, why);
 }
 
@@ -136,7 +138,7 @@ double cli_threshold(const pv_costs *costs) {
 int cli_expected(cli_call *call, const pv_unknown_prevalence *t, const pv_reference *reference, double threshold,
                  json_t *object) {
     pv_expected expected;
-    if (!reference || !t || !t->slope)
+    if (!reference || !t || !t->calibrated)
         return CLI_OK;
     pv_status status = pv_unknown_performance(call->ctx, reference, t, threshold, 1, &expected);
     if (status != PV_OK)

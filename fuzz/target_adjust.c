@@ -18,7 +18,7 @@ static void check_moved(pv_ctx *ctx, const pv_probs *probs) {
                                 .log_marginal = marginal,
                                 .label = probs->data->label,
                                 .weight = probs->data->weight};
-    for (int method = PV_UNKNOWN_EXACT; method <= PV_UNKNOWN_BBSE; method++) {
+    for (int method = PV_UNKNOWN_BINS; method <= PV_UNKNOWN_BBSE; method++) {
         pv_unknown_options options = pv_unknown_options_default();
         pv_unknown_prevalence *found;
         options.method = method;

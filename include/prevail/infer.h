@@ -62,18 +62,22 @@ bool pv_combination_differs(const pv_combination *combination);
 /* What the log likelihood ratios log p(1|x)/p(1) - log p(0|x)/p(0) of a model with two labels are like among rows of
  * each label that it has not seen: for an unknown prevalence, whose interval then counts in what the model does not
  * know. Means and variances of its columns by label say whether other rows can be a mixture of the two at all. */
-enum { PV_REFERENCE_POINTS = 1000, PV_REFERENCE_COLUMNS = 1000 };
+enum { PV_REFERENCE_POINTS = 1000, PV_REFERENCE_COLUMNS = 1000, PV_REFERENCE_FOLDS = 10 };
 #define PV_REFERENCE_SCORE 60.0 /* scores beyond are cut there */
 typedef struct pv_reference {
     size_t count[2]; /* points of each label */
+    double units[2]; /* rows of each that were sampled independently, as many as say as much */
     double *score;   /* [count[0] + count[1]], those of label 0 first; ascending in each */
     double *weight;  /* the same, > 0: how many rows a point stands for */
-    size_t columns;  /* 0: none */
-    double *column;  /* [4][columns], as the model sees them: means of label 0, of label 1, variances of 0, of 1 */
+    size_t folds;    /* models that scored the points, each those of its fold; 0: the model itself did */
+    size_t params;
+    double *fold;   /* [folds][params]: score = intercept and slopes of each */
+    size_t columns; /* 0: none */
+    double *column; /* [4][columns], as the model sees them: means of label 0, of label 1, variances of 0, of 1 */
 } pv_reference;
 
-/* Of labelled rows [n]; weight NULL: all 1. Neighbours are put together where there are more than PV_REFERENCE_POINTS
- * of a label. The caller frees *reference. */
+/* Of labelled rows [n]; weight NULL: all 1, repeated rows. Equal scores become one point, and neighbours where there
+ * are more than PV_REFERENCE_POINTS of a label. The caller frees *reference. */
 PV_MUST_USE pv_status pv_reference_new(pv_ctx *ctx, size_t n, const double *score, const int32_t *label,
                                        const double *weight, pv_reference **reference);
 void pv_reference_free(pv_ctx *ctx, pv_reference *reference); /* NULL is fine */

@@ -28,6 +28,7 @@ bool pv_population_kind_find(const char *name, pv_population_kind *kind);
 
 /* How an unknown prevalence is inferred: docs/method.md, section "Unknown prevalence". */
 #define PV_UNKNOWN_METHOD_LIST(X)                                                                                      \
+    X(BINS, "bins", "bins of the scores and their likelihood, by reference rows; without any as exact")                \
     X(EXACT, "exact", "the posterior of pi with the labels summed out; probabilities averaged over it")                \
     X(VB, "vb", "the paper's variational Dirichlet updates (Appendix G)")                                              \
     X(EM, "em", "maximum likelihood by expectation maximisation (Saerens et al. 2002)")                                \
@@ -48,9 +49,13 @@ typedef struct pv_unknown_options {
     int64_t seed;
     double level;            /* of the intervals; not in the table */
     const double *confusion; /* bbse: [classes][classes], see pv_confusion; not in the table */
-    /* exact, two labels: rows that calibrate the ratios, of pv_predict_probs in a known population too. NULL:
-     * pv_predict takes the classifier's. Not in the table */
+    /* bins, two labels: rows that say how scores are distributed, and in a known population of pv_predict_probs how
+     * they are to be read. NULL: pv_predict takes the classifier's. Not in the table */
     const pv_reference *reference;
+    /* The rows' scores log r(1)/r(0) by each model that scored reference rows, [folds][rows]. folds 0: all were scored
+     * by the model itself. Not in the table */
+    const double *fold_score;
+    size_t folds;
 } pv_unknown_options;
 
 extern const pv_option pv_unknown_option_table[];    /* ends with a NULL name */
@@ -197,18 +202,20 @@ typedef struct pv_unknown_sample {
     const double *true_marginal; /* [classes], what "true:K" speaks of; NULL: exp(log_marginal) */
     const int32_t *label;        /* [n], -1 where unknown; NULL: all unknown. Known labels count as observed */
     const double *weight;        /* [n], >= 0, as repeated rows; NULL: all 1 */
+    const int32_t *cluster;      /* [n], from 0: rows that were sampled together; NULL: none. For bins */
+    bool sampling;               /* weights are no repeated rows but sampling weights. For bins */
 } pv_unknown_sample;
 
 /* Whether the rows look like a mixture of the labels' rows at all, which is what everything else takes for granted. */
 typedef struct pv_shift_check {
-    double distance;           /* of their ratios' distribution function from that of the nearest mixture */
+    double distance;           /* of their bins from the nearest mixture: twice a log-likelihood ratio */
     double p;                  /* how often it is as large where they are one; NaN: not looked at */
     int column;                /* the column whose mean is farthest from the mixture's; -1: none was looked at */
     double column_z, column_p; /* in standard errors; as likely, among so many columns; NaN: not looked at */
     double both;               /* p of the two together; NaN: neither */
 } pv_shift_check;
 
-/* Its picture: distribution functions of the log ratios log r(1)/r(0). */
+/* Its picture: distribution functions of the log ratios log r(1)/r(0), at the edges of the bins. */
 typedef struct pv_shift_curve {
     size_t n;          /* 0: not looked at */
     double prevalence; /* of the nearest mixture */
@@ -240,8 +247,8 @@ typedef struct pv_expected {
 struct pv_unknown_prevalence {
     int classes;
     pv_unknown_method method;
-    double *value;      /* [classes]: posterior mean (exact, vb), or the estimate */
-    double *lo, *hi;    /* [classes], central interval; NaN where the method has none */
+    double *value;      /* [classes]: the most likely one (bins), posterior mean (exact, vb), or the estimate */
+    double *lo, *hi;    /* [classes], interval; NaN where the method has none */
     double *sd;         /* [classes]; NaN where the method has none */
     double level;       /* of the interval */
     int64_t iterations; /* em, vb: updates; exact: passes over the rows. With posterior draws of w: the most of any */
@@ -257,14 +264,12 @@ struct pv_unknown_prevalence {
     bool weak;   /* worth is below 10 */
     bool swayed; /* the change of prior moves value by more than 0.05 and by more than one sd (a flat prior: a quarter)
                   */
-    size_t points;  /* the distribution of pi (one point: an estimate, or vb's plugin), where w has no draws */
-    double *pi;     /* [points][classes] */
-    double *weight; /* [points] */
-    double *plugin; /* [classes], em, vb, bbse: what stands for pi in predictions; NULL: the points do */
-    /* Ratios calibrated by reference rows: log r(1)/r(0) counts as shift + slope times it, [points + 2], at each point
-     * and, last, at the ends of the interval. NULL: ratios are taken as right, and the interval knows no doubt of them.
-     */
-    double *shift, *slope;
+    size_t points;   /* the distribution of pi (one point: an estimate, or vb's plugin), where w has no draws */
+    double *pi;      /* [points][classes] */
+    double *weight;  /* [points] */
+    double *plugin;  /* [classes], em, vb, bbse: what stands for pi in predictions; NULL: the points do */
+    bool calibrated; /* by reference rows; else ratios are taken as right, and the interval knows no doubt of them */
+    struct pv_reading *reading; /* how they read the ratios of rows; NULL: as the model has them */
     pv_shift_check check;
     pv_shift_curve curve;
     double unlabelled; /* weight of the rows whose label is not known: 0, and the model has no say */
@@ -316,7 +321,7 @@ PV_MUST_USE pv_status pv_probs_reference(pv_ctx *ctx, const pv_probs *probs, con
                                          pv_reference **reference);
 
 /* log f_1/f_0 of a row of log ratio s is shift + slope s, 0 and 1 where the classifier is right; normal errors. */
-typedef struct pv_reading {
+typedef struct pv_reading { /* *pv_unknown_prevalence.reading too */
     double shift, slope;
     double covariance[3]; /* of shift; of both; of slope */
 } pv_reading;

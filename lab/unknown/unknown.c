@@ -1,12 +1,11 @@
 /* prevail-lab unknown: how often the interval of an unknown prevalence holds the truth when the model is learned.
  *
- * A model of nodules is fitted to as many cases as controls; the rows of a clinic, whose prevalence is another, tell
- * that prevalence. Once as predict does it, the ratios calibrated by the training rows' own, each by a model without
- * it; once with the ratios taken as right. The test of label shift is put to rows that are a mixture, and to rows that
- * are none: smokers only.
+ * A linear model is fitted to as many rows of each label, by default; other rows, whose prevalence is another, tell
+ * that prevalence. Once as predict does it, once with the model's ratios taken as right. Beside that the intervals of
+ * rows are held against their risks, and the test of label shift is put to rows that are a mixture, and to rows whose
+ * last column, which does not depend on the label, has shifted.
  */
-#include "prevail/prevail.h"
-#include "lab/common/canvas.h"
+#include "lab/unknown/unknown.h"
 #include "lab/common/study.h"
 #include "lab/common/tables.h"
 #include "lab/lab.h"
@@ -16,149 +15,170 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 3, PREVALENCES = 4, CELLS = ROWS * PREVALENCES, SMOKERS = 100 };
-static const size_t rows_of[ROWS] = {100, 200, 1000};
-static const double prevalence_of[PREVALENCES] = {0.02, 0.1, 0.3, 0.6};
-
-enum { CALIBRATED, AS_RIGHT, METHODS };
-static const char *const method_name[METHODS] = {"calibrated", "as_right"};
-static const char *const method_text[METHODS] = {"calibrated", "taken as right"};
+enum { SIZES = 3, TARGETS = 2, PREVALENCES = 3, CELLS = TARGETS * PREVALENCES, SHIFTED = 500 };
+static const size_t size_of[SIZES] = {100, 200, 1000}, target_of[TARGETS] = {300, 2000};
+static const double prevalence_of[PREVALENCES] = {0.02, 0.1, 0.4};
+#define SHIFT 0.5 /* standard deviations */
 
 typedef struct unknown_options {
     study_options shared;
-    int64_t replicates, rows;
+    int64_t replicates;
+    const char *populations;
 } unknown_options;
 
-typedef struct outcome {
+enum { BINS, AS_RIGHT, METHODS };
+typedef struct found {
     double value[METHODS], lo[METHODS], hi[METHODS];
-    double p, p_smokers; /* of the test of label shift; of smokers in the first SMOKERS clinics, 1 in the others */
+    double rows; /* share of the rows whose interval holds the risk */
+    double p;    /* of the test of label shift; 1 where there is none */
+} found;
+typedef struct outcome {
+    found cell[CELLS];
+    double p_shifted;
 } outcome;
 
 typedef struct unknown {
     const unknown_options *options;
-    size_t replicates;
-    outcome *made; /* [replicates][CELLS] */
+    size_t replicates, jobs;
+    unknown_population which[UNKNOWN_POPULATIONS];
+    size_t count;  /* of `which` */
+    outcome *made; /* [count][SIZES][replicates] */
 } unknown;
 
-/* ---- a data set -------------------------------------------------------------------------------------------------- */
+/* ---- a model ----------------------------------------------------------------------------------------------------- */
 
-static pv_simulation people(size_t cases, size_t controls, uint64_t seed) {
-    return (pv_simulation){
-        .cases = (int64_t)cases, .controls = (int64_t)controls, .prevalence = 0.02, .seed = seed, .within_label = -1};
+static pv_status predict(pv_ctx *ctx, const pv_classifier *fit, const pv_dataset *data, pv_unknown_method method,
+                         pv_prediction **said) {
+    pv_unknown_options how = pv_unknown_options_default();
+    pv_population *population = NULL;
+    how.method = (int)method;
+    pv_status status = pv_population_new(ctx, fit, "unknown", &how, &population);
+    if (status == PV_OK)
+        status = pv_predict(ctx, fit, data, population, &(pv_predict_options){.level = 0.9}, said);
+    pv_population_free(ctx, population);
+    return status;
 }
 
-static void keep(const pv_unknown_prevalence *said, int method, outcome *to) {
-    to->value[method] = said->value[1];
-    to->lo[method] = said->lo[1];
-    to->hi[method] = said->hi[1];
+static void keep(const pv_prediction *said, int method, found *to) {
+    size_t last = (size_t)said->classes - 1;
+    to->value[method] = said->inferred->value[last];
+    to->lo[method] = said->inferred->lo[last];
+    to->hi[method] = said->inferred->hi[last];
 }
 
-/* The clinic's rows by the model as it is, with and without what it keeps of its training rows. */
-static pv_status infer(pv_ctx *ctx, const pv_classifier *fit, const pv_table *table, outcome *to) {
-    pv_dataset *rows = NULL;
-    pv_prediction *said = NULL;
-    pv_unknown_prevalence *plain = NULL;
-    pv_unknown_options options = pv_unknown_options_default();
-    double *loglik = cli_alloc(table->rows, 2 * sizeof *loglik);
-    pv_status status = pv_schema_apply(ctx, fit->schema, table, NULL, &rows);
+/* Intervals of the last label's risk against the risk. */
+static double rows_held(const pv_prediction *said, const double *share, double *log_density) {
+    size_t k = (size_t)said->classes, held = 0;
+    for (size_t i = 0; i < said->rows; i++) {
+        double *risk = log_density + i * k;
+        for (size_t y = 0; y < k; y++)
+            risk[y] += log(share[y]);
+        double p = exp(risk[k - 1] - pv_log_sum_exp(k, risk));
+        held += said->lo[i * k + k - 1] <= p && p <= said->hi[i * k + k - 1];
+    }
+    return (double)held / (double)said->rows;
+}
+
+static pv_status run_target(pv_ctx *ctx, const pv_classifier *fit, unknown_rows *rows, found *to) {
+    pv_table *table = NULL;
+    pv_dataset *data = NULL;
+    pv_prediction *said = NULL, *plain = NULL;
+    rows->log_density = cli_alloc(rows->rows, (size_t)unknown_labels[rows->which] * sizeof(double));
+    pv_status status = unknown_table(ctx, rows, &table);
     if (status == PV_OK)
-        status = pv_predict_in(ctx, fit, rows, "unknown", NULL, &said);
+        status = pv_schema_apply(ctx, fit->schema, table, NULL, &data);
     if (status == PV_OK)
-        status = pv_predict_loglik(ctx, fit, rows, loglik);
-    pv_unknown_sample sample = {.n = table->rows, .classes = 2, .loglik = loglik, .log_marginal = fit->log_marginal};
-    if (status == PV_OK)
-        status = pv_unknown_infer(ctx, &sample, fit->schema->labels, &options, &plain);
+        status = predict(ctx, fit, data, PV_UNKNOWN_BINS, &said);
+    if (status == PV_OK && rows->shift == 0)
+        status = predict(ctx, fit, data, PV_UNKNOWN_EXACT, &plain);
     if (status == PV_OK) {
-        keep(said->inferred, CALIBRATED, to);
-        keep(plain, AS_RIGHT, to);
-        to->p = said->inferred->check.both;
+        double p = said->inferred->check.both;
+        keep(said, BINS, to);
+        keep(plain ? plain : said, AS_RIGHT, to);
+        to->rows = rows_held(said, rows->share, rows->log_density);
+        to->p = isnan(p) ? 1 : p;
     }
-    pv_unknown_prevalence_free(ctx, plain);
+    free(rows->log_density);
+    pv_prediction_free(ctx, plain);
     pv_prediction_free(ctx, said);
-    pv_dataset_free(ctx, rows);
-    free(loglik);
-    return status;
-}
-
-static pv_status test_smokers(pv_ctx *ctx, const pv_classifier *fit, pv_simulation who, outcome *to) {
-    pv_table *table = NULL;
-    outcome other = {0};
-    who.within = "smoker";
-    who.low = 0.5;
-    who.high = HUGE_VAL;
-    pv_status status = pv_simulate(ctx, "nodules", &who, &table, NULL);
-    if (status == PV_OK)
-        status = infer(ctx, fit, table, &other);
-    to->p_smokers = other.p;
+    pv_dataset_free(ctx, data);
     pv_table_free(ctx, table);
     return status;
 }
 
-static pv_status run_cell(pv_ctx *ctx, const unknown *u, const pv_classifier *fit, double prevalence, uint64_t seed,
-                          bool smokers, outcome *to) {
-    size_t n = (size_t)u->options->rows, cases = 0;
-    pv_rng rng = pv_rng_stream(seed, PV_STREAM_STUDY_CLINIC, 0);
-    for (size_t i = 0; i < n; i++)
-        cases += pv_rng_uniform(&rng) < prevalence;
-    pv_simulation clinic = people(cases, n - cases, seed);
-    pv_table *table = NULL;
-    pv_status status = pv_simulate(ctx, "nodules", &clinic, &table, NULL);
-    if (status == PV_OK)
-        status = infer(ctx, fit, table, to);
-    to->p_smokers = 1;
-    if (status == PV_OK && smokers)
-        status = test_smokers(ctx, fit, clinic, to);
-    pv_table_free(ctx, table);
-    return status;
-}
-
-static pv_status run_replicate(pv_ctx *ctx, void *state, size_t replicate) {
-    const unknown *u = state;
-    uint64_t seed = (uint64_t)u->options->shared.seed + 1000003 * (replicate + 1);
+static pv_status run_targets(pv_ctx *ctx, const pv_classifier *fit, unknown_rows rows, outcome *to) {
+    double share[3];
     pv_status status = PV_OK;
-    for (size_t r = 0; r < ROWS && status == PV_OK; r++) {
-        pv_table *table = NULL;
-        pv_schema *schema = NULL;
-        pv_dataset *data = NULL;
-        pv_classifier *fit = NULL;
-        pv_fit_options options = pv_fit_options_default();
-        pv_roles roles = {.target = "malignant"};
-        options.prevalence = "1=0.02";
-        pv_simulation study = people(rows_of[r], rows_of[r], seed + r);
-        status = pv_simulate(ctx, "nodules", &study, &table, NULL);
-        if (status == PV_OK)
-            status = pv_schema_learn(ctx, table, &roles, &schema, &data);
-        if (status == PV_OK)
-            status = study_fit(ctx, r, schema, data, &options, &fit);
-        for (size_t p = 0; p < PREVALENCES && status == PV_OK; p++)
-            status = run_cell(ctx, u, fit, prevalence_of[p], seed + 100 + r * PREVALENCES + p, replicate < SMOKERS,
-                              u->made + replicate * CELLS + r * PREVALENCES + p);
-        pv_classifier_free(ctx, fit);
-        pv_dataset_free(ctx, data);
-        pv_schema_free(ctx, schema);
-        pv_table_free(ctx, table);
+    found shifted;
+    rows.share = share;
+    for (size_t c = 0; c < CELLS && status == PV_OK; c++) {
+        unknown_shares(rows.which, prevalence_of[c % PREVALENCES], share);
+        rows.rows = target_of[c / PREVALENCES];
+        rows.index++;
+        status = run_target(ctx, fit, &rows, &to->cell[c]);
     }
+    unknown_shares(rows.which, prevalence_of[1], share);
+    rows.rows = SHIFTED;
+    rows.shift = SHIFT;
+    rows.index++;
+    if (status == PV_OK)
+        status = run_target(ctx, fit, &rows, &shifted);
+    if (status == PV_OK)
+        to->p_shifted = shifted.p;
     return status;
 }
 
-static size_t outcome_of(void *state, size_t replicate, pv_field *field) {
+static pv_status run_job(pv_ctx *ctx, void *state, size_t job) {
     const unknown *u = state;
-    field[0] = (pv_field){u->made + replicate * CELLS, CELLS * sizeof *u->made};
+    size_t cell = job / u->replicates, replicate = job % u->replicates;
+    unknown_rows rows = {.which = u->which[cell / SIZES],
+                         .rows = size_of[cell % SIZES],
+                         .seed = (uint64_t)u->options->shared.seed + 1000003 * (replicate + 1),
+                         .index = 1000 * (uint64_t)u->which[cell / SIZES] + 100 * (cell % SIZES)};
+    pv_table *table = NULL;
+    pv_schema *schema = NULL;
+    pv_dataset *data = NULL;
+    pv_classifier *fit = NULL;
+    pv_fit_options options = pv_fit_options_default();
+    pv_roles roles = {.target = "y"};
+    options.prevalence = unknown_labels[rows.which] == 2 ? "1=0.02" : "0=0.8,1=0.15,2=0.05";
+    pv_status status = unknown_table(ctx, &rows, &table);
+    if (status == PV_OK)
+        status = pv_schema_learn(ctx, table, &roles, &schema, &data);
+    if (status == PV_OK)
+        status = pv_fit(ctx, schema, data, &options, &fit); /* with standard errors */
+    if (status == PV_OK)
+        status = run_targets(ctx, fit, rows, &u->made[job]);
+    pv_classifier_free(ctx, fit);
+    pv_dataset_free(ctx, data);
+    pv_schema_free(ctx, schema);
+    pv_table_free(ctx, table);
+    return status;
+}
+
+static size_t outcome_of(void *state, size_t job, pv_field *field) {
+    const unknown *u = state;
+    field[0] = (pv_field){&u->made[job], sizeof *u->made};
     return 1;
 }
 
-static bool sound(const void *state, size_t replicate) {
+static bool sound(const void *state, size_t job) {
     const unknown *u = state;
-    return study_within(u->made[replicate * CELLS].value, CELLS * sizeof *u->made / sizeof(double), 0, 1, true);
+    return study_within((const double *)(const void *)&u->made[job], sizeof *u->made / sizeof(double), 0, 1, false);
 }
 
 /* ---- what they say together -------------------------------------------------------------------------------------- */
 
 #define SUMMARY_LIST(X)                                                                                                \
     X(coverage, "coverage")                                                                                            \
-    X(error, "mean error")                                                                                             \
-    X(absolute_error, "|error|")                                                                                       \
-    X(width, "width")
+    X(as_right, "as right")                                                                                            \
+    X(mean, "mean")                                                                                                    \
+    X(error, "|error|")                                                                                                \
+    X(as_right_error, "as right")                                                                                      \
+    X(width, "width")                                                                                                  \
+    X(rows, "rows")                                                                                                    \
+    X(warned, "warned of")                                                                                             \
+    X(shifted, "shifted")
 enum {
 #define ENTRY(name, title) SUM_##name,
     SUMMARY_LIST(ENTRY)
@@ -166,61 +186,57 @@ enum {
         SUMMARIES
 };
 
-static void summarise(const unknown *u, size_t cell, int method, double *to) {
+/* block: a population and a size. */
+static void summarise(const unknown *u, size_t block, size_t cell, double *to) {
     double n = (double)u->replicates, truth = prevalence_of[cell % PREVALENCES];
     memset(to, 0, SUMMARIES * sizeof *to);
     for (size_t i = 0; i < u->replicates; i++) {
-        const outcome *o = &u->made[i * CELLS + cell];
-        to[SUM_coverage] += (o->lo[method] <= truth && truth <= o->hi[method]) / n;
-        to[SUM_error] += (o->value[method] - truth) / n;
-        to[SUM_absolute_error] += fabs(o->value[method] - truth) / n;
-        to[SUM_width] += (o->hi[method] - o->lo[method]) / n;
-    }
-}
-
-/* How often the test warns: of rows that are a mixture, and of those that are none. */
-static void rejections(const unknown *u, size_t cell, double *size, double *power) {
-    *size = *power = 0;
-    for (size_t i = 0; i < u->replicates; i++) {
-        *size += (u->made[i * CELLS + cell].p < 0.05) / (double)u->replicates;
-        *power += (u->made[i * CELLS + cell].p_smokers < 0.05) / fmin((double)u->replicates, SMOKERS);
+        const outcome *o = &u->made[block * u->replicates + i];
+        const found *f = &o->cell[cell];
+        to[SUM_coverage] += (f->lo[BINS] <= truth && truth <= f->hi[BINS]) / n;
+        to[SUM_as_right] += (f->lo[AS_RIGHT] <= truth && truth <= f->hi[AS_RIGHT]) / n;
+        to[SUM_mean] += f->value[BINS] / n;
+        to[SUM_error] += fabs(f->value[BINS] - truth) / n;
+        to[SUM_as_right_error] += fabs(f->value[AS_RIGHT] - truth) / n;
+        to[SUM_width] += (f->hi[BINS] - f->lo[BINS]) / n;
+        to[SUM_rows] += f->rows / n;
+        to[SUM_warned] += (f->p < 0.05) / n;
+        to[SUM_shifted] += (o->p_shifted < 0.05) / n;
     }
 }
 
 static void print_table(FILE *out, const unknown *u, bool markdown) {
-    static const char *const titles[] = {"coverage",   "as right", "|error|",   "as right",
-                                         "mean error", "as right", "warned of", "smokers"};
-    study_layout layout = {.markdown = markdown, .first = 16, .second = 10, .cell = 10};
-    study_table_head(out, &layout, "training rows", "prevalence", 8, titles);
-    for (size_t c = 0; c < CELLS; c++) {
-        double s[METHODS][SUMMARIES], size, power;
-        char cell[8][STUDY_CELL], first[32], second[32];
-        for (int m = 0; m < METHODS; m++)
-            summarise(u, c, m, s[m]);
-        rejections(u, c, &size, &power);
-        const double values[8] = {s[0][SUM_coverage],
-                                  s[1][SUM_coverage],
-                                  s[0][SUM_absolute_error],
-                                  s[1][SUM_absolute_error],
-                                  s[0][SUM_error],
-                                  s[1][SUM_error],
-                                  size,
-                                  power};
-        for (int i = 0; i < 8; i++)
-            snprintf(cell[i], STUDY_CELL, "%.3f", values[i]);
-        snprintf(first, sizeof first, "%zu + %zu", rows_of[c / PREVALENCES], rows_of[c / PREVALENCES]);
-        snprintf(second, sizeof second, "%g", prevalence_of[c % PREVALENCES]);
-        study_table_row(out, &layout, first, second, 8, cell);
+#define ENTRY(name, title) title,
+    static const char *const titles[] = {SUMMARY_LIST(ENTRY)};
+#undef ENTRY
+    study_layout layout = {.markdown = markdown, .first = 18, .second = 16, .cell = 10};
+    study_table_head(out, &layout, "training rows", "rows, prevalence", SUMMARIES, titles);
+    for (size_t c = 0; c < u->count * SIZES * CELLS; c++) {
+        size_t block = c / CELLS, at = c % CELLS;
+        double s[SUMMARIES];
+        char cell[SUMMARIES][STUDY_CELL], first[64], second[32];
+        summarise(u, block, at, s);
+        for (int i = 0; i < SUMMARIES; i++)
+            snprintf(cell[i], STUDY_CELL, "%.3f", s[i]);
+        snprintf(first, sizeof first, "%s %zu", unknown_population_name[u->which[block / SIZES]],
+                 size_of[block % SIZES]);
+        snprintf(second, sizeof second, "%zu, %g", target_of[at / PREVALENCES], prevalence_of[at % PREVALENCES]);
+        study_table_row(out, &layout, first, second, SUMMARIES, cell);
     }
 }
 
 static void print_all(FILE *out, const unknown *u, bool markdown) {
     fprintf(out,
-            "%zu clinics of %lld people for each line, and as many models; nominal 90 %% intervals.\n\"as right\": the "
-            "model's ratios taken as right. \"warned of\": the share in which rows that are\na mixture of cases and "
-            "controls are said to be none (nominal 0.05); \"smokers\": the same where\nnobody else came, to %d clinics "
-            "at most.\n\n",
-            u->replicates, (long long)u->options->rows, SMOKERS);
+            "%zu models of so many training rows of each label, and as many sets of rows for each line; nominal 90 %% "
+            "intervals.\n\"as right\": the model's ratios taken as right. \"rows\": the share of the rows' intervals "
+            "that hold their risk.\n\"warned of\": the share of the sets that are said to be no mixture of the labels "
+            "(nominal 0.05); \"shifted\": that of\nsets of %d rows, prevalence %g, whose last column has shifted by %g "
+            "standard deviations.\n",
+            u->replicates, (int)SHIFTED, prevalence_of[1], SHIFT);
+    for (size_t i = 0; i < u->count; i++)
+        fprintf(out, "%s%s: %s\n", markdown ? "\n" : "  ", unknown_population_name[u->which[i]],
+                unknown_population_text[u->which[i]]);
+    fputc('\n', out);
     print_table(out, u, markdown);
 }
 
@@ -231,60 +247,27 @@ static void write_markdown(FILE *out, const void *what) {
 
 static json_t *json_result(const cli_call *call, const unknown *u) {
     json_t *object = cli_json_object(), *cells = cli_json_array();
-    for (size_t c = 0; c < CELLS; c++) {
+    for (size_t c = 0; c < u->count * SIZES * CELLS; c++) {
         json_t *entry = cli_json_object();
-        double size, power;
-        cli_json_set(entry, "training_rows", json_integer((json_int_t)rows_of[c / PREVALENCES]));
-        cli_json_set(entry, "prevalence", cli_json_real(prevalence_of[c % PREVALENCES]));
-        for (int m = 0; m < METHODS; m++) {
-            json_t *by = cli_json_object();
-            double s[SUMMARIES];
-            summarise(u, c, m, s);
-#define ENTRY(name, title) cli_json_set(by, #name, cli_json_real(s[SUM_##name]));
-            SUMMARY_LIST(ENTRY)
+        double s[SUMMARIES];
+        size_t block = c / CELLS, at = c % CELLS;
+        summarise(u, block, at, s);
+        cli_json_set(entry, "population", cli_json_text(unknown_population_name[u->which[block / SIZES]]));
+        cli_json_set(entry, "training_rows", json_integer((json_int_t)size_of[block % SIZES]));
+        cli_json_set(entry, "target_rows", json_integer((json_int_t)target_of[at / PREVALENCES]));
+        cli_json_set(entry, "prevalence", cli_json_real(prevalence_of[at % PREVALENCES]));
+#define ENTRY(name, title) cli_json_set(entry, #name, cli_json_real(s[SUM_##name]));
+        SUMMARY_LIST(ENTRY)
 #undef ENTRY
-            cli_json_set(entry, method_name[m], by);
-        }
-        rejections(u, c, &size, &power);
-        cli_json_set(entry, "warned", cli_json_real(size));
-        cli_json_set(entry, "warned_smokers", cli_json_real(power));
         cli_json_append(cells, entry);
     }
     cli_json_set(object, "study", cli_json_text("unknown"));
     cli_json_set(object, "replicates", json_integer((json_int_t)u->replicates));
-    cli_json_set(object, "rows", json_integer(u->options->rows));
     cli_json_set(object, "cells", cells);
     cli_json_set(object, "seed", json_integer(u->options->shared.seed));
     cli_json_set(object, "command", cli_json_text(call->line));
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     return object;
-}
-
-static int draw(cli_call *call, const unknown *u) {
-    static const pv_ink inks[METHODS] = {PV_INK_IG, PV_INK_MUTED};
-    study_canvas canvas = {0};
-    for (size_t r = 0; r < ROWS; r++) {
-        study_segment(&canvas, PV_INK_TEXT, "nominal", true, 0, 0.9, 0.65, 0.9);
-        for (int m = 0; m < METHODS; m++) {
-            double y[PREVALENCES], s[SUMMARIES];
-            for (size_t p = 0; p < PREVALENCES; p++) {
-                summarise(u, r * PREVALENCES + p, m, s);
-                y[p] = s[SUM_coverage];
-            }
-            study_line(&canvas, inks[m], method_text[m], false, PREVALENCES, prevalence_of, y);
-            study_points(&canvas, inks[m], NULL, PREVALENCES, prevalence_of, y, 3);
-        }
-        pv_panel panel = {.title = study_text(&canvas, "%zu cases, %zu controls", rows_of[r], rows_of[r]),
-                          .x = {.label = "prevalence of the clinic", .lo = 0, .hi = 0.65},
-                          .y = {.label = "share of 90 % intervals that hold it", .lo = 0, .hi = 1},
-                          .width = 300,
-                          .height = 310};
-        study_panel(&canvas, &panel);
-    }
-    return study_figure(call, &canvas, "coverage", "Intervals of an unknown prevalence with a learned model.",
-                        "Ratios calibrated by the training rows' own, each by a model without it, and ratios taken as "
-                        "right.",
-                        ROWS);
 }
 
 static int report(cli_call *call, const unknown *u) {
@@ -295,8 +278,6 @@ static int report(cli_call *call, const unknown *u) {
         code = study_write_json(call, folder, "results.json", object);
         if (code == CLI_OK)
             code = study_write(call, folder, "tables.md", write_markdown, u);
-        if (code == CLI_OK)
-            code = draw(call, u);
     }
     if (code == CLI_OK && u->options->shared.running.json)
         cli_json_print(call, json_incref(object));
@@ -308,11 +289,42 @@ static int report(cli_call *call, const unknown *u) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
+static int read_populations(cli_call *call, unknown *u) {
+    const char *text = u->options->populations;
+    bool all = strcmp(text, "all") == 0, wanted[UNKNOWN_POPULATIONS];
+    for (int i = 0; i < UNKNOWN_POPULATIONS; i++)
+        wanted[i] = all;
+    for (const char *at = text; !all; at++) {
+        size_t length = strcspn(at, ",");
+        int which = 0;
+        while (which < UNKNOWN_POPULATIONS && !(strlen(unknown_population_name[which]) == length &&
+                                                strncmp(unknown_population_name[which], at, length) == 0))
+            which++;
+        if (which == UNKNOWN_POPULATIONS || wanted[which])
+            return cli_error(call, PV_ERR_USAGE, NULL,
+                             "--populations %s: all, or gaussian, half, variances, ties, wide, three, each at most "
+                             "once, separated by commas",
+                             text);
+        wanted[which] = true;
+        at += length;
+        if (!*at)
+            break;
+    }
+    for (int i = 0; i < UNKNOWN_POPULATIONS; i++)
+        if (wanted[i])
+            u->which[u->count++] = (unknown_population)i;
+    return CLI_OK;
+}
+
 static int work(cli_call *call) {
     const unknown_options *options = call->options;
     unknown u = {.options = options, .replicates = (size_t)options->replicates};
-    u.made = cli_alloc(u.replicates * CELLS, sizeof *u.made);
-    int code = study_parallel(call, "data sets", u.replicates, run_replicate, outcome_of, sound, &u);
+    int code = read_populations(call, &u);
+    if (code != CLI_OK)
+        return code;
+    u.jobs = u.count * SIZES * u.replicates;
+    u.made = cli_alloc(u.jobs, sizeof *u.made);
+    code = study_parallel(call, "models", u.jobs, run_job, outcome_of, sound, &u);
     if (code == CLI_OK)
         code = report(call, &u);
     free(u.made);
@@ -328,25 +340,27 @@ static int run(cli_call *call) {
 }
 
 static const pv_option option_table[] = {
-    STUDY_OPTION_REPLICATES(unknown_options, "500", "Models, and clinics of each prevalence."),
-    {"rows", PV_OPTION_INT, offsetof(unknown_options, rows), "500", 20, 1e6, NULL, NULL, "Rows of a clinic."},
+    STUDY_OPTION_REPLICATES(unknown_options, "300", "Models of each population and number of training rows."),
+    {"populations", PV_OPTION_TEXT, offsetof(unknown_options, populations), "all", 0, 0, NULL, "LIST",
+     "Which of the simulated populations: gaussian, half, variances, ties, wide, three."},
     CLI_OPTION_END};
 static const cli_group groups[] = {{"Options", option_table, 0}, STUDY_GROUP, {NULL, NULL, 0}};
 static const cli_example examples[] = {
-    {"prevail-lab unknown --rows 5000 -o out", "Large clinics: what is uncertain is the model."}, {NULL, NULL}};
+    {"prevail-lab unknown --populations half,variances -o out", "Populations that no linear model has right."},
+    {NULL, NULL}};
 
 const cli_command lab_unknown = {
     .name = "unknown",
     .summary = "whether intervals of an unknown prevalence hold the truth when the model is learned",
     .usage = "[options] [-o DIR] [--json]",
-    .text = "Models of 100 to 1000 simulated nodules of each kind, and clinics of unknown prevalence from 0.02 to 0.6: "
-            "how often the interval holds it, how far off the estimate is, and how often the rows are said to be no "
-            "mixture of the labels.\n" STUDY_TEXT_RUNNING,
+    .text = "Models of 100 to 1000 rows of each label, and 300 or 2000 rows of unknown prevalence from 0.02 to 0.4: "
+            "how often the interval holds it, how far off the estimate is, how often rows' intervals hold their risks, "
+            "and how often the rows are said to be no mixture of the labels.\n" STUDY_TEXT_RUNNING,
     .arguments = study_no_arguments,
     .groups = groups,
     .options_size = sizeof(unknown_options),
-    .output = "Coverage and errors by training rows and prevalence. -o writes results.json, tables.md, "
-              "coverage.svg.\n" STUDY_TEXT_FILES,
+    .output = "Coverage and errors by population, training rows, rows and prevalence. -o writes results.json and "
+              "tables.md.\n" STUDY_TEXT_FILES,
     .examples = examples,
     .run = run,
     .family = lab_commands};

@@ -97,6 +97,8 @@ class pv_unknown_sample(Structure):
         ("true_marginal", POINTER(c_double)),
         ("label", POINTER(c_int32)),
         ("weight", POINTER(c_double)),
+        ("cluster", POINTER(c_int32)),
+        ("sampling", c_bool),
     ]
 
 
@@ -110,6 +112,8 @@ class pv_unknown_options(Structure):
         ("level", c_double),
         ("confusion", POINTER(c_double)),
         ("reference", c_void_p),
+        ("fold_score", POINTER(c_double)),
+        ("folds", c_size_t),
     ]
 
 

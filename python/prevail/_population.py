@@ -394,7 +394,7 @@ def infer_prevalence(
     reference: tuple[Rows, Rows] | None = None,
     sample_weight: Rows | None = None,
     level: float = 0.95,
-    method: str = "exact",
+    method: str = "bins",
     dirichlet: str = "flat",
     max_iter: int | None = None,
     seed: int | None = None,
@@ -419,9 +419,10 @@ def infer_prevalence(
         Weights, as repeated rows.
     level : float
         Of the interval.
-    method : {"exact", "vb", "em", "bbse"}
-        The posterior with the labels summed out; the paper's variational updates; maximum likelihood; from a confusion
-        matrix.
+    method : {"bins", "exact", "vb", "em", "bbse"}
+        From the scores of `reference` in bins, whatever the shape of the risk (without `reference` as "exact"); the
+        posterior with the labels summed out, the probabilities taken as right; the paper's variational updates; maximum
+        likelihood; from a confusion matrix.
     dirichlet : str
         The prior: "flat", "jeffreys", "balanced", "counts:1,1", ...
     max_iter, seed, threads : int, optional

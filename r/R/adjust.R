@@ -86,10 +86,10 @@ adjust <- function(p, from, to, labels = NULL, positive = NULL, threads = NULL) 
 infer_prevalence <- function(object, ...) UseMethod("infer_prevalence")
 
 infer_prevalence.default <- function(object, from, known = NULL, reference = NULL, weights = NULL, level = 0.95,
-                                     method = c("exact", "vb", "em", "bbse"), dirichlet = NULL, seed = NULL, labels = NULL,
+                                     method = c("bins", "exact", "vb", "em", "bbse"), dirichlet = NULL, seed = NULL, labels = NULL,
                                      positive = NULL, threads = NULL, ...) {
   if (missing(from)) refuse("`from` is missing: the prevalence that the probabilities were made for")
-  method <- choose_one(method, c("exact", "vb", "em", "bbse"), "method")
+  method <- choose_one(method, c("bins", "exact", "vb", "em", "bbse"), "method")
   refuse_dots("infer_prevalence", list(...), names(formals()))
   check_level(level)
   given <- as_probabilities(object, labels, positive)

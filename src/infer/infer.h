@@ -440,6 +440,18 @@ double *pv__follower_state(pv__follower *follower, const double **rho);
 pv_status pv__follower_step(pv_ctx *ctx, pv__follower *follower, const pv_batch_design *design, const pv__batch *batch,
                             const double *loglik, const double *log_q, double *log_target, double *bias, pv__lag *lag);
 
+/* ---- reference rows (reference.c) -------------------------------------------------------------------------------- */
+
+/* Rows whose masses fall into cells. */
+typedef struct pv__sampled {
+    size_t rows, cells;
+    const double *share;    /* [rows][cells] */
+    const int32_t *cluster; /* [rows], from 0; NULL: rows are units */
+    bool sampling;          /* masses are sampling weights; else repeated rows */
+} pv__sampled;
+/* As many people sampled one by one would leave the shares of the cells with the same variance (Rao and Scott 1981). */
+PV_MUST_USE pv_status pv__effective_units(pv_ctx *ctx, const pv__sampled *sampled, double *units);
+
 /* The low-level module's parameters from an NPZ of VGG-16's first two convolutions, into w. */
 pv_status pv__pretrained_load(pv_ctx *ctx, const pv_model *model, const char *path, double *w);
 

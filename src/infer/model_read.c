@@ -503,6 +503,7 @@ static pv_status get_reference(const reader *r, pv_classifier *c) {
         return PV_OK;
     PV_TRY(pv__alloc(r->ctx, 1, sizeof *c->reference, &c->reference));
     pv_reference *made = c->reference;
+    double *units;
     for (size_t y = 0; y < 2; y++) {
         json_int_t count = json_integer_value(json_array_get(from, y));
         if (c->schema->classes != 2 || c->schema->image || count < 2 || count > PV_REFERENCE_POINTS)
@@ -515,6 +516,16 @@ static pv_status get_reference(const reader *r, pv_classifier *c) {
     if (!sound_points(made->count[0], made->score, made->weight) ||
         !sound_points(made->count[1], made->score + made->count[0], made->weight + made->count[0]))
         return damaged(r, "its reference rows are damaged");
+    PV_TRY(get_array(r, "reference_units", 2, false, &units));
+    memcpy(made->units, units, sizeof made->units);
+    pv__free(r->ctx, units);
+    if (!(made->units[0] > 0 && made->units[1] > 0))
+        return damaged(r, "its reference rows are damaged");
+    if (json_object_get(arrays, "reference_folds")) {
+        made->params = pv_model_params(c->model);
+        made->folds = PV_REFERENCE_FOLDS;
+        PV_TRY(get_array(r, "reference_folds", made->folds * made->params, false, &made->fold));
+    }
     if (!json_object_get(arrays, "reference_columns"))
         return PV_OK;
     size_t columns = (size_t)c->schema->features;

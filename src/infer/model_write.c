@@ -201,7 +201,7 @@ static pv_status checksum(pv_ctx *ctx, const char *header, size_t header_size, c
 }
 
 /* What is written of a classifier. */
-enum { ARRAYS = 18 };
+enum { ARRAYS = 20 };
 typedef struct frame {
     char *header;
     size_t header_size, payload; /* bytes */
@@ -249,6 +249,8 @@ static pv_status frame_of(pv_ctx *ctx, const pv_classifier *c, frame *f) {
                    {"reference_score", r ? r->score : NULL, r ? r->count[0] + r->count[1] : 0},
                    {"reference_weight", r ? r->weight : NULL, r ? r->count[0] + r->count[1] : 0},
                    {"reference_columns", r ? r->column : NULL, r ? 4 * r->columns : 0},
+                   {"reference_units", r ? r->units : NULL, r ? 2 : 0},
+                   {"reference_folds", r ? r->fold : NULL, r ? r->folds * r->params : 0},
                    {"strata", numbers, pv__model_strata_numbers(strata, k)},
                    {"draw_strata", strata ? c->stratified->draw_log_marginal : NULL, p ? p->count * strata * k : 0}},
         .strata = numbers};

@@ -1,5 +1,5 @@
 /* Reference ratios: the log likelihood ratios log p(1|x)/p(1) - log p(0|x)/p(0) of labelled rows that a model has not
- * seen, what an unknown prevalence is calibrated by (docs/method.md, 10.5). For a logistic model they are the training
+ * seen, what an unknown prevalence is told by (docs/method.md, 10.5). For a logistic model they are the training
  * rows', each by a model fitted without its fold. Such a fit is Newton's method from the model of all rows: to its end
  * where rows are few for the parameters, else one step with the information of some rows.
  *
@@ -14,7 +14,16 @@
 #include "data/schema_learn.h"
 #include "infer/combined.h"
 
-enum { FOLDS = 10, FEWEST = 20, MOST = 10000, MANY = 200, FEW = 30, INFORMED = 40, ENOUGH = 1000000, PARAMS_MAX = 500 };
+enum {
+    FOLDS = PV_REFERENCE_FOLDS,
+    FEWEST = 20,
+    MOST = 10000,
+    MANY = 200,
+    FEW = 30,
+    INFORMED = 40,
+    ENOUGH = 1000000,
+    PARAMS_MAX = 500
+};
 enum { HELD = 4 * PARAMS_MAX }; /* numbers of rows that are made of columns and held: stacks may be small */
 static const double DEAR = 1e8; /* multiplications of one round of Newton steps, all folds */
 
@@ -26,6 +35,7 @@ void pv_reference_free(pv_ctx *ctx, pv_reference *reference) {
     pv__free(ctx, reference->score);
     pv__free(ctx, reference->weight);
     pv__free(ctx, reference->column);
+    pv__free(ctx, reference->fold);
     pv__free(ctx, reference);
 }
 
@@ -38,10 +48,22 @@ static int by_score(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Rows in order; where there are too many, groups of neighbours of about equal weight. Returns how many there are. */
-static size_t group(scored *row, size_t n) {
-    double total = 0, before = 0;
+/* Rows in order, equal scores together. Returns how many there are. */
+static size_t join(scored *row, size_t n) {
+    size_t made = 0;
     qsort(row, n, sizeof *row, by_score);
+    for (size_t i = 0; i < n; i++)
+        if (made > 0 && row[made - 1].score == row[i].score)
+            row[made - 1].weight += row[i].weight;
+        else
+            row[made++] = row[i];
+    return made;
+}
+
+/* Where there are too many, groups of neighbours of about equal weight. */
+static size_t group(scored *row, size_t rows) {
+    size_t n = join(row, rows);
+    double total = 0, before = 0;
     for (size_t i = 0; i < n; i++)
         total += row[i].weight;
     if (n <= PV_REFERENCE_POINTS)
@@ -93,14 +115,105 @@ pv_status pv_reference_new(pv_ctx *ctx, size_t n, const double *score, const int
         made->score[i] = from->score;
         made->weight[i] = from->weight;
     }
-    made->count[0] = count[0];
-    made->count[1] = count[1];
+    for (int y = 0; y < 2; y++) {
+        made->count[y] = count[y];
+        for (size_t i = 0; i < count[y]; i++)
+            made->units[y] += row[y][i].weight;
+    }
     *reference = made;
     made = NULL;
 done:
     pv_reference_free(ctx, made);
     pv__free(ctx, row[0]);
     pv__free(ctx, row[1]);
+    return status;
+}
+
+/* ---- how many rows they are ----------------------------------------------------------------------------------------
+ */
+
+/* Of weights alone: those of a sample are worth (sum v)^2 / sum v^2 rows, counts are people. */
+static double people_of(const pv__sampled *s, double *share) {
+    double sum = 0, squares = 0;
+    memset(share, 0, s->cells * sizeof *share);
+    for (size_t i = 0; i < s->rows; i++) {
+        double own = 0;
+        for (size_t k = 0; k < s->cells; k++) {
+            own += s->share[i * s->cells + k];
+            share[k] += s->share[i * s->cells + k];
+        }
+        sum += own;
+        squares += own * own;
+    }
+    for (size_t k = 0; k < s->cells && sum > 0; k++)
+        share[k] /= sum;
+    return s->sampling && squares > 0 ? sum * sum / squares : sum;
+}
+
+pv_status pv__effective_units(pv_ctx *ctx, const pv__sampled *s, double *units) {
+    double *share, *own = NULL, total = 0, free = 0, variance = 0, met = 0;
+    size_t clusters = 0, cells = s->cells;
+    pv_status status = PV_OK;
+    PV_TRY(pv__alloc(ctx, cells, sizeof *share, &share));
+    *units = people_of(s, share);
+    for (size_t i = 0; s->cluster && i < s->rows; i++)
+        clusters = (size_t)s->cluster[i] + 1 > clusters ? (size_t)s->cluster[i] + 1 : clusters;
+    if (clusters == 0)
+        goto done;
+    PV_GOTO(done, pv__alloc(ctx, clusters, cells * sizeof *own, &own));
+    for (size_t i = 0; i < s->rows * cells; i++)
+        own[(size_t)s->cluster[i / cells] * cells + i % cells] += s->share[i];
+    for (size_t c = 0; c < clusters; c++) {
+        double mass = 0;
+        for (size_t k = 0; k < cells; k++)
+            mass += own[c * cells + k];
+        total += mass;
+        met += mass > 0;
+        for (size_t k = 0; k < cells; k++)
+            variance += (own[c * cells + k] - mass * share[k]) * (own[c * cells + k] - mass * share[k]);
+    }
+    for (size_t k = 0; k < cells; k++)
+        free += share[k] * (1 - share[k]);
+    if (variance > 0 && met > 1)
+        *units = fmin(*units, total * total * free / variance * (met - 1) / met);
+done:
+    pv__free(ctx, own);
+    pv__free(ctx, share);
+    return status;
+}
+
+/* Of each label, from the scores [n] of rows row [n] of a problem, in tenths of the scores. */
+static pv_status count_units(pv_ctx *ctx, const pv__problem *problem, size_t n, const double *score,
+                             const int32_t *label, const double *weight, const size_t *row, pv_reference *made) {
+    enum { CELLS = 10 };
+    double edge[CELLS - 1], *share = NULL, *sorted = NULL;
+    int32_t *cluster = NULL;
+    pv_status status = PV_OK;
+    if (!problem->cluster && !problem->sampling)
+        return PV_OK;
+    PV_GOTO(done, pv__alloc(ctx, n, CELLS * sizeof *share, &share));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *sorted, &sorted));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *cluster, &cluster));
+    memcpy(sorted, score, n * sizeof *sorted);
+    for (int j = 0; j < CELLS - 1; j++)
+        edge[j] = pv_quantile(n, sorted, (j + 1.0) / CELLS);
+    for (size_t i = 0; problem->cluster && i < n; i++)
+        cluster[i] = problem->cluster[row[i]];
+    for (int y = 0; y < 2 && status == PV_OK; y++) {
+        memset(share, 0, n * CELLS * sizeof *share);
+        for (size_t i = 0; i < n; i++) {
+            size_t cell = 0;
+            while (cell < CELLS - 1 && score[i] > edge[cell])
+                cell++;
+            share[i * CELLS + cell] = label[i] == y ? weight[i] : 0;
+        }
+        const pv__sampled how = {n, CELLS, share, problem->cluster ? cluster : NULL, problem->sampling};
+        status = pv__effective_units(ctx, &how, &made->units[y]);
+    }
+done:
+    pv__free(ctx, share);
+    pv__free(ctx, sorted);
+    pv__free(ctx, cluster);
     return status;
 }
 
@@ -218,8 +331,27 @@ static bool leave_out(const cross *c, const double *w, size_t fold) {
     return good;
 }
 
-/* Rows of each label are dealt to the folds in the order of their keys, as pv_folds_make does: a row of weight v is v
- * people, dealt one after the other. */
+/* Clusters are dealt in the order of their first keys. */
+static pv_status deal_clusters(pv_ctx *ctx, const cross *c, const pv__keyed *order) {
+    const pv__problem *problem = c->problem;
+    size_t clusters = 0, *fold, dealt = 0;
+    for (size_t i = 0; i < c->n; i++)
+        clusters = (size_t)problem->cluster[i] + 1 > clusters ? (size_t)problem->cluster[i] + 1 : clusters;
+    PV_TRY(pv__alloc(ctx, clusters, sizeof *fold, &fold));
+    for (size_t j = 0; j < clusters; j++)
+        fold[j] = FOLDS;
+    for (size_t i = 0; i < c->n; i++) {
+        size_t row = order[i].row, *own = &fold[problem->cluster[row]];
+        if (*own == FOLDS)
+            *own = dealt++ % FOLDS;
+        c->share[row * FOLDS + *own] = pv__weight(&problem->targets, row);
+    }
+    pv__free(ctx, fold);
+    return PV_OK;
+}
+
+/* Rows of each label are dealt to the folds in the order of their keys, as pv_folds_make does: a row of count v is v
+ * people, dealt one after the other; a row with a sampling weight is one; the rows of a cluster stay together. */
 static pv_status deal(pv_ctx *ctx, const cross *c) {
     const pv__problem *problem = c->problem;
     const pv_targets *t = &problem->targets;
@@ -235,9 +367,11 @@ static pv_status deal(pv_ctx *ctx, const cross *c) {
     for (size_t i = 0; i < c->n; i++)
         order[i] = (pv__keyed){key[i], i};
     pv__keyed_sort(c->n, order);
-    for (size_t i = 0; i < c->n; i++) {
+    if (problem->cluster)
+        PV_GOTO(done, deal_clusters(ctx, c, order));
+    for (size_t i = 0; !problem->cluster && i < c->n; i++) {
         size_t row = order[i].row, *at = &next[t->label[row]];
-        double v = pv__weight(t, row), whole = floor(v);
+        double v = pv__weight(t, row), whole = problem->sampling ? 1 : floor(v);
         size_t pieces = whole >= FOLDS ? FOLDS : whole > 1 ? (size_t)whole : 1;
         for (size_t k = 0; k < pieces; k++)
             c->share[row * FOLDS + (*at + k) % FOLDS] +=
@@ -295,11 +429,17 @@ static bool combine_without(const cross *c, const cross *efficient, const pv_com
     return true;
 }
 
+/* Rows, some in pieces, and the models that scored them. */
+typedef struct pieces_of {
+    double *score, *weight, *fold; /* fold [FOLDS][p] */
+    int32_t *label;
+    size_t *row;
+} pieces_of;
+
 /* Scores of the rows, piece by piece, each by the model without its fold; *pieces of them. efficient: NULL, or what the
  * estimate is combined of, beside c. */
 static pv_status score_folds(pv_ctx *ctx, const cross *c, const cross *efficient, const pv_combination *m,
-                             const double *w, double offset, double *score, int32_t *label, double *weight,
-                             size_t *pieces) {
+                             const double *w, double offset, const pieces_of *to, size_t *pieces) {
     *pieces = 0;
     for (size_t k = 0; k < FOLDS; k++) {
         bool made =
@@ -311,10 +451,13 @@ static pv_status score_folds(pv_ctx *ctx, const cross *c, const cross *efficient
         }
         for (size_t i = 0; i < c->n; i++)
             if (c->share[i * FOLDS + k] > 0) {
-                score[*pieces] = logit_at(c, c->w, i) - offset;
-                label[*pieces] = c->problem->targets.label[i];
-                weight[(*pieces)++] = c->share[i * FOLDS + k];
+                to->score[*pieces] = logit_at(c, c->w, i) - offset;
+                to->label[*pieces] = c->problem->targets.label[i];
+                to->row[*pieces] = i;
+                to->weight[(*pieces)++] = c->share[i * FOLDS + k];
             }
+        memcpy(to->fold + k * c->p, c->w, c->p * sizeof *c->w);
+        to->fold[k * c->p] -= offset;
     }
     return PV_OK;
 }
@@ -463,7 +606,7 @@ static pv_status count_rows(pv_ctx *ctx, const pv__problem *problem, counts *c) 
 
 typedef struct picked {
     double score, weight;
-    int64_t label;
+    int64_t label, row;
 } picked;
 
 /* Rows of columns that are next to each other, of which some are asked for. */
@@ -508,7 +651,7 @@ static pv_status pick_rows(pv_ctx *ctx, const cross *c, const counts *rows, cons
         if (at[y]++ / PV__RUN % every[y] != 0)
             continue;
         double score = logit_near(c, w, i, &near) - offset;
-        mine[own++] = (picked){.score = score, .weight = pv__weight(t, i), .label = y};
+        mine[own++] = (picked){.score = score, .weight = pv__weight(t, i), .label = y, .row = (int64_t)i};
     }
     pv_status status = pv__collect(ctx, c->problem->shared, mine, own * sizeof *mine, (void **)made, count);
     *count /= sizeof *mine;
@@ -523,21 +666,25 @@ static pv_status refer_to_some(pv_ctx *ctx, const cross *c, const counts *rows, 
     size_t n;
     double *score = NULL;
     int32_t *label = NULL;
+    size_t *row = NULL;
     pv_status status;
     PV_GOTO(done, pick_rows(ctx, c, rows, w, offset, &all, &n));
     PV_GOTO(done, pv__alloc(ctx, n, 2 * sizeof *score, &score));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *label, &label));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *row, &row));
     for (size_t i = 0; i < n; i++) {
         score[i] = all[i].score;
         score[n + i] = all[i].weight;
         label[i] = (int32_t)all[i].label;
+        row[i] = (size_t)all[i].row;
     }
-    if (score && label)
-        status = pv_reference_new(ctx, n, score, label, score + n, made);
+    PV_GOTO(done, pv_reference_new(ctx, n, score, label, score + n, made));
+    status = count_units(ctx, c->problem, n, score, label, score + n, row, *made);
 done:
     pv__free(ctx, all);
     pv__free(ctx, score);
     pv__free(ctx, label);
+    pv__free(ctx, row);
     return status;
 }
 
@@ -549,23 +696,32 @@ static pv_status refer_to_folds(pv_ctx *ctx, cross *c, const pv_classifier *clas
     const pv_combination *m = classifier->combination;
     bool both = m && pv__has_combination(c->problem) && m->use != PV_ESTIMATE_EFFICIENT;
     cross other = {.ctx = c->ctx, .problem = c->problem, .n = c->n, .p = c->p};
-    double *score = NULL;
     size_t pieces = 0, room = c->problem->targets.weight ? FOLDS * c->n : c->n;
-    int32_t *label = NULL;
+    pieces_of all = {.score = NULL};
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, room, 2 * sizeof *score, &score));
-    PV_GOTO(done, pv__alloc(ctx, room, sizeof *label, &label));
+    PV_GOTO(done, pv__alloc(ctx, room, 2 * sizeof *all.score, &all.score));
+    PV_GOTO(done, pv__alloc(ctx, room, sizeof *all.label, &all.label));
+    PV_GOTO(done, pv__alloc(ctx, room, sizeof *all.row, &all.row));
+    PV_GOTO(done, pv__alloc(ctx, FOLDS, c->p * sizeof *all.fold, &all.fold));
+    all.weight = all.score + room;
     PV_GOTO(done, cross_new(ctx, c->problem, both ? m->weighted : classifier->w, both, c));
     if (both)
         PV_GOTO(done, cross_new(ctx, c->problem, m->efficient, false, &other));
     PV_GOTO(done, pv__go_on(ctx));
-    PV_GOTO(done,
-            score_folds(ctx, c, both ? &other : NULL, m, classifier->w, offset, score, label, score + room, &pieces));
-    if (pieces > 0 && score && label)
-        status = pv_reference_new(ctx, pieces, score, label, score + room, made);
+    PV_GOTO(done, score_folds(ctx, c, both ? &other : NULL, m, classifier->w, offset, &all, &pieces));
+    if (pieces == 0)
+        goto done;
+    PV_GOTO(done, pv_reference_new(ctx, pieces, all.score, all.label, all.weight, made));
+    PV_GOTO(done, count_units(ctx, c->problem, pieces, all.score, all.label, all.weight, all.row, *made));
+    (*made)->folds = FOLDS;
+    (*made)->params = c->p;
+    (*made)->fold = all.fold;
+    all.fold = NULL;
 done:
-    pv__free(ctx, score);
-    pv__free(ctx, label);
+    pv__free(ctx, all.score);
+    pv__free(ctx, all.label);
+    pv__free(ctx, all.row);
+    pv__free(ctx, all.fold);
     pv__free(ctx, other.share);
     pv__free(ctx, other.total);
     return status;

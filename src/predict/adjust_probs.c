@@ -225,7 +225,8 @@ static pv_status move_strata(pv_ctx *ctx, work *w) {
         PV_TRY(move_stratum(ctx, w, s));
     if (!is_unknown(w))
         return PV_OK;
-    PV_TRY(pv__unknown_new(ctx, w->probs->classes, &w->how, &w->made->inferred));
+    const pv_unknown_options how = pv__unknown_resolve(&w->how, false);
+    PV_TRY(pv__unknown_new(ctx, w->probs->classes, &how, &w->made->inferred));
     pv__strata_join(w->made->strata, w->made->inferred);
     return PV_OK;
 }
@@ -456,7 +457,7 @@ static pv_status reference_of(pv_ctx *ctx, const pv_unknown_sample *sample, pv_r
     PV_TRY(pv__gate_pass(ctx, PV__GATE_LOG, sample->n, 2, sample->loglik));
     PV_TRY(pv__alloc(ctx, sample->n, sizeof *score, &score));
     for (size_t i = 0; i < sample->n; i++)
-        score[i] = pv__calibrated_score(sample, i);
+        score[i] = pv__score_of(sample, i);
     pv_status status = pv_reference_new(ctx, sample->n, score, sample->label, sample->weight, reference);
     pv__free(ctx, score);
     return status;

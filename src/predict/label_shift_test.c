@@ -1,148 +1,49 @@
 /* Label shift itself, put to the test, and what a model is worth in the population found (docs/method.md, 10.6).
  *
- * If the target rows are a mixture of the labels' rows, their log ratios s have the distribution pi F_1 + (1 - pi) F_0.
- * The statistic is the largest distance of the rows' distribution function from that mixture of the reference rows',
- * least over pi: convex in pi. Its distribution, where the rows are such a mixture, is a bootstrap's: all three samples
- * drawn anew from f_0 and f_1 as fitted to them together, until ENOUGH of the distances were as large or REPLICATES
- * were drawn: p is ENOUGH over their number, or (1 + those as large)/(1 + REPLICATES) (Besag and Clifford 1991).
- *
- * The mean of every column must lie between its means among the labels, at the same pi for all. Each is held against
- * that, in standard errors; the largest counts, with the number of columns allowed for (Sidak).
+ * If the target rows are a mixture of the labels' rows, so are their scores: the bins' likelihood ratio against any
+ * distribution (bins_interval.c). And the mean of every column must lie between its means among the labels, at the same
+ * pi for all. Each is held against that, in standard errors; the largest counts, with the number of columns allowed for
+ * (Sidak). Rows that shifted along the score look like another prevalence: neither sees that.
  */
 #include <math.h>
 #include <string.h>
 
-#include "predict/calibrated.h"
+#include "predict/bins.h"
 #include "predict/predict.h"
 
-enum { REPLICATES = 199, ENOUGH = 10, DRAWS = 2000, DRAWN = 200 }; /* DRAWN: points of the picture */
+enum { DRAWS = 2000 };
 
-/* ---- the distribution of the ratios ------------------------------------------------------------------------------ */
+/* ---- the distribution of the scores ------------------------------------------------------------------------------ */
 
-typedef struct steps {
-    size_t n;
-    const size_t *order; /* [n], by rising score */
-    const double *score; /* [n] */
-    double *F[3];        /* [n] distribution functions of label 0, label 1 and the target rows, in that order */
-} steps;
-
-/* mass [3][points] -> distribution functions. */
-static void add_up(const steps *s, double *const *mass) {
-    for (int k = 0; k < 3; k++) {
-        double sum = 0, total = 0;
-        for (size_t i = 0; i < s->n; i++)
-            total += mass[k][i];
-        for (size_t i = 0; i < s->n; i++)
-            s->F[k][i] = (sum += mass[k][s->order[i]]) / total;
-    }
-}
-
-static double distance_at(const steps *s, double pi) {
-    double most = 0;
-    for (size_t i = 0; i + 1 < s->n; i++)
-        if (s->score[s->order[i]] < s->score[s->order[i + 1]])
-            most = fmax(most, fabs(s->F[2][i] - pi * s->F[1][i] - (1 - pi) * s->F[0][i]));
-    return most;
-}
-
-/* Golden sections: the distance is convex in pi. nearest: where it is least; may be NULL. */
-static double distance(const steps *s, double *nearest) {
-    const double golden = 0.6180339887498949;
-    double low = 0, high = 1, x = 1 - golden, y = golden, at_x = distance_at(s, x), at_y = distance_at(s, y);
-    for (int i = 0; i < 24; i++) {
-        if (at_x < at_y) {
-            high = y;
-            y = x;
-            at_y = at_x;
-            x = high - golden * (high - low);
-            at_x = distance_at(s, x);
-        } else {
-            low = x;
-            x = y;
-            at_x = at_y;
-            y = low + golden * (high - low);
-            at_y = distance_at(s, y);
-        }
-    }
-    const double pi[4] = {x, y, 0, 1}, at[4] = {at_x, at_y, distance_at(s, 0), distance_at(s, 1)};
-    int best = 0;
-    for (int i = 1; i < 4; i++)
-        best = at[i] < at[best] ? i : best;
-    if (nearest)
-        *nearest = pi[best];
-    return at[best];
-}
-
-static double poisson(pv_rng *rng, double mean) {
-    if (mean > 50)
-        return fmax(0, floor(mean + sqrt(mean) * pv_rng_normal(rng) + 0.5));
-    double left = exp(-mean), product = pv_rng_uniform(rng), count = 0;
-    for (; product > left; count++)
-        product *= pv_rng_uniform(rng);
-    return count;
-}
-
-/* Evenly spaced points of the distribution functions, the last of equal scores. */
-static pv_status draw_curve(pv_ctx *ctx, const steps *s, double pi, pv_shift_curve *curve) {
-    PV_TRY(pv__alloc(ctx, 5 * DRAWN, sizeof *curve->score, &curve->score));
-    curve->rows = curve->score + DRAWN;
-    curve->mixture = curve->rows + DRAWN;
-    curve->label[0] = curve->mixture + DRAWN;
-    curve->label[1] = curve->label[0] + DRAWN;
-    curve->prevalence = pi;
-    for (size_t j = 0; j < DRAWN; j++) {
-        size_t i = (j + 1) * s->n / DRAWN, at = curve->n;
-        i = i > 0 ? i - 1 : 0;
-        while (i + 1 < s->n && s->score[s->order[i]] == s->score[s->order[i + 1]])
-            i++;
-        double score = s->score[s->order[i]];
-        if (at > 0 && score == curve->score[at - 1])
-            continue;
-        curve->score[at] = score;
-        curve->rows[at] = s->F[2][i];
-        curve->mixture[at] = pi * s->F[1][i] + (1 - pi) * s->F[0][i];
-        for (int y = 0; y < 2; y++)
-            curve->label[y][at] = s->F[y][i];
-        curve->n++;
+/* Distribution functions up to each edge, and 1. */
+static pv_status draw_curve(pv_ctx *ctx, const pv__bins *bins, pv_shift_curve *curve) {
+    const pv__counts *c = &bins->counts;
+    size_t n = c->bins;
+    pv__bins_fit mode;
+    double sum[3] = {0, 0, 0};
+    pv__bins_mode(c, &mode);
+    PV_TRY(pv__alloc(ctx, 5 * n, sizeof *curve->score, &curve->score));
+    curve->rows = curve->score + n;
+    curve->mixture = curve->rows + n;
+    curve->label[0] = curve->mixture + n;
+    curve->label[1] = curve->label[0] + n;
+    curve->prevalence = mode.pi;
+    curve->n = n;
+    for (size_t k = 0; k < n; k++) {
+        curve->score[k] = k + 1 < n ? bins->edge[k] : bins->top;
+        curve->label[0][k] = sum[0] += c->known[0][k] / c->mass[0];
+        curve->label[1][k] = sum[1] += c->known[1][k] / c->mass[1];
+        curve->rows[k] = sum[2] += c->target[k] / c->targets;
+        curve->mixture[k] = mode.pi * sum[1] + (1 - mode.pi) * sum[0];
     }
     return PV_OK;
 }
 
-pv_status pv__shift_test(pv_ctx *ctx, pv__calibrated *c, int64_t seed, pv_unknown_prevalence *out) {
-    pv_shift_check *check = &out->check;
-    size_t n = c->points;
-    double *block = NULL, *mass[3], pi = pv_sigmoid(c->mode), nearest;
-    size_t *order = NULL, larger = 0, made = 0;
-    pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, 6 * n, sizeof *block, &block));
-    PV_GOTO(done, pv__alloc(ctx, n, sizeof *order, &order));
-    pv__sort_by(n, c->score, order);
-    steps s = {.n = n, .order = order, .score = c->score};
-    for (int k = 0; k < 3; k++) {
-        s.F[k] = block + (size_t)k * n;
-        mass[k] = block + (size_t)(3 + k) * n;
-    }
-    double *const own[3] = {c->known[0], c->known[1], c->target};
-    add_up(&s, own);
-    check->distance = distance(&s, &nearest);
-    PV_GOTO(done, draw_curve(ctx, &s, nearest, &out->curve));
-    pv__calibrated_densities(c);
-    for (; made < REPLICATES && larger < ENOUGH; made++) {
-        PV_GOTO(done, pv__go_on(ctx));
-        pv_rng rng = pv_rng_stream((uint64_t)seed, PV_STREAM_TARGET_FIT, made);
-        for (size_t i = 0; i < n; i++) {
-            mass[0][i] = poisson(&rng, c->mass[0] * c->f[0][i]);
-            mass[1][i] = poisson(&rng, c->mass[1] * c->f[1][i]);
-            mass[2][i] = poisson(&rng, c->targets * (pi * c->f[1][i] + (1 - pi) * c->f[0][i]));
-        }
-        add_up(&s, mass);
-        larger += distance(&s, NULL) < check->distance ? 0 : 1;
-    }
-    check->p = larger == ENOUGH ? ENOUGH / (double)made : (double)(1 + larger) / (1 + REPLICATES);
-done:
-    pv__free(ctx, block);
-    pv__free(ctx, order);
-    return status;
+pv_status pv__shift_test(pv_ctx *ctx, const pv__bins *bins, int64_t seed, pv_unknown_prevalence *out) {
+    if (bins->counts.bins < 3) /* two bins are always a mixture */
+        return PV_OK;
+    PV_TRY(draw_curve(ctx, bins, &out->curve));
+    return pv__bins_test(ctx, &bins->counts, seed, &out->check.distance, &out->check.p);
 }
 
 /* ---- the columns ------------------------------------------------------------------------------------------------- */
@@ -229,8 +130,8 @@ static void derive(double pi, double sensitivity, double specificity, double thr
 static double probability(const pv_unknown_prevalence *t, double score) {
     double sum = 0;
     for (size_t j = 0; j < t->points; j++)
-        sum += t->weight[j] *
-               pv_sigmoid(pv_logit(t->pi[2 * j + 1]) + (t->slope ? t->shift[j] + t->slope[j] * score : score));
+        sum += t->weight[j] * pv_sigmoid(pv_logit(t->pi[2 * j + 1]) +
+                                         (t->reading ? t->reading->shift + t->reading->slope * score : score));
     return sum;
 }
 

@@ -97,11 +97,6 @@ PV_MUST_USE pv_status pv__pair_fill(pv_ctx *ctx, pv__pair *pair, size_t count, c
 double pv__pair_mode(pv_ctx *ctx, pv__mixture *mixture, const double *alpha, double *scale, int64_t *passes);
 /* The quantile p of pi_1, as its logit. */
 double pv__pair_quantile(const pv__pair *pair, double p);
-/* The probability of a logit below z. */
-double pv__pair_distribution(const pv__pair *pair, double z);
-/* The ends of an interval of pi_1, as logits, that holds the truth as often as level says at a bound too; a bound that
- * belongs to it is infinite. For a flat prior (interval_at_bound.c). */
-void pv__pair_bounded(const pv__pair *pair, double level, double *ends);
 double pv__sine_integral(double x);
 void pv__pair_clear(pv_ctx *ctx, pv__pair *pair);
 

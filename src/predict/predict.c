@@ -115,21 +115,117 @@ static pv_status move(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *dat
     return PV_OK;
 }
 
-static pv_status infer_point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv_unknown_options *how,
-                             const int32_t *label, const double *loglik, pv_prediction *out) {
-    pv_unknown_sample sample = {.n = data->rows,
-                                .classes = c->schema->classes,
-                                .loglik = loglik,
-                                .log_marginal = c->log_marginal,
-                                .true_marginal = true_target(c),
-                                .label = label,
-                                .weight = data->weight};
-    PV_TRY(pv_unknown_infer(ctx, &sample, c->schema->labels, how, &out->inferred));
-    if (out->inferred->slope && c->reference) {
-        PV_TRY(pv__shift_columns(ctx, data, label, c->reference, out->inferred, &out->inferred->check));
+/* The rows' scores by the models that scored the classifier's reference rows, [folds][rows]. */
+static pv_status score_folds(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, double **made) {
+    enum { ROOM = 256 };
+    const pv_reference *r = c->reference;
+    size_t d = (size_t)pv_model_inputs(c->model), skip = d + 1 - r->params, rows = data->rows;
+    double *room;
+    PV_TRY(pv__alloc(ctx, rows, r->folds * sizeof **made, made));
+    PV_TRY(pv__alloc(ctx, ROOM, d * sizeof *room, &room));
+    for (size_t begin = 0; begin < rows; begin += ROOM) {
+        size_t n = rows - begin < ROOM ? rows - begin : ROOM;
+        const double *x = pv_dataset_rows(ctx, data, begin, n, room);
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k < r->folds; k++) {
+                const double *w = r->fold + k * r->params, *at = x + i * d;
+                double z = w[0] + (skip ? at[0] : 0);
+                for (size_t j = 1; j < r->params; j++)
+                    z += w[j] * at[skip + j - 1];
+                (*made)[k * rows + begin + i] = fmin(fmax(z, -PV_REFERENCE_SCORE), PV_REFERENCE_SCORE);
+            }
+    }
+    pv__free(ctx, room);
+    return PV_OK;
+}
+
+/* Whether the classifier knows the error of its own risks; else reference rows tell how they are to be read. */
+static bool knows_risks(const pv_classifier *c) {
+    return c->posterior || c->spread;
+}
+
+/* Of a linear model: about the risks at its centre, by the delta method. */
+static pv_status intervals(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv__target *to,
+                           double level, bool more, pv_prediction *out) {
+    pv_classifier centre = *c;
+    double *log_p;
+    if (c->centre)
+        centre.w = c->centre;
+    PV_TRY(pv__alloc(ctx, data->rows, (size_t)c->schema->classes * sizeof *log_p, &log_p));
+    pv_status status = pv_predict_loglik(ctx, &centre, data, log_p);
+    if (status == PV_OK)
+        status = move(ctx, c, data, to, log_p, log_p);
+    if (status == PV_OK)
+        status = pv__risk_intervals(ctx, c, data, level, more, log_p, out);
+    pv__free(ctx, log_p);
+    return status;
+}
+
+static pv_unknown_sample sample_of(const pv_classifier *c, const pv_dataset *data, const int32_t *label,
+                                   const double *loglik) {
+    return (pv_unknown_sample){.n = data->rows,
+                               .classes = c->schema->classes,
+                               .loglik = loglik,
+                               .log_marginal = c->log_marginal,
+                               .true_marginal = true_target(c),
+                               .label = label,
+                               .weight = data->weight,
+                               .cluster = data->clustered ? data->group : NULL,
+                               .sampling = data->sampling};
+}
+
+/* What the rows tell of their prevalence. */
+static pv_status infer_prevalence(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
+                                  const pv_unknown_options *how, const pv_unknown_sample *sample, pv_prediction *out) {
+    pv_unknown_options asked = *how;
+    double *scores = NULL;
+    if (asked.method == PV_UNKNOWN_BINS && asked.reference && asked.reference == c->reference && c->reference->folds) {
+        pv_status made = score_folds(ctx, c, data, &scores);
+        if (made != PV_OK)
+            pv__free(ctx, scores);
+        PV_TRY(made);
+        asked.fold_score = scores;
+        asked.folds = c->reference->folds;
+    }
+    pv_status status = pv_unknown_infer(ctx, sample, c->schema->labels, &asked, &out->inferred);
+    pv__free(ctx, scores);
+    PV_TRY(status);
+    if (out->inferred->calibrated && c->reference) {
+        PV_TRY(pv__shift_columns(ctx, data, sample->label, c->reference, out->inferred, &out->inferred->check));
         pv__shift_together(&out->inferred->check);
     }
-    return pv_unknown_predict(ctx, &sample, out->inferred, out->p, out->log_p, out->lo, out->hi);
+    if (knows_risks(c)) {
+        pv__free(ctx, out->inferred->reading);
+        out->inferred->reading = NULL;
+    }
+    return PV_OK;
+}
+
+/* The mean of its distribution, which no bound is. */
+static void mean_prevalence(const pv_unknown_prevalence *t, double *mean) {
+    size_t k = (size_t)t->classes;
+    memcpy(mean, t->value, k * sizeof *mean);
+    for (size_t y = 0; y < k && t->points > 1; y++) {
+        mean[y] = 0;
+        for (size_t j = 0; j < t->points; j++)
+            mean[y] += t->weight[j] * t->pi[j * k + y];
+    }
+}
+
+static pv_status infer_point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv_unknown_options *how,
+                             const int32_t *label, const double *loglik, pv_prediction *out) {
+    const pv_unknown_sample sample = sample_of(c, data, label, loglik);
+    PV_TRY(infer_prevalence(ctx, c, data, how, &sample, out));
+    PV_TRY(pv_unknown_predict(ctx, &sample, out->inferred, out->p, out->log_p, out->lo, out->hi));
+    if (!out->lo || !c->spread)
+        return PV_OK;
+    double *mean;
+    PV_TRY(pv__alloc(ctx, (size_t)sample.classes, sizeof *mean, &mean));
+    mean_prevalence(out->inferred, mean);
+    const pv__target to = {.strata = 1, .prevalence = mean};
+    pv_status status = intervals(ctx, c, data, &to, how->level, true, out);
+    pv__free(ctx, mean);
+    return status;
 }
 
 /* Counts are of rows. */
@@ -153,23 +249,6 @@ pv_status pv__predict_counts(pv_ctx *ctx, const pv_population *population, char 
     PV_GOTO(done, pv__label_counts_rows(ctx, &counts, sample->loglik, sample->log_marginal, log_p, &evidence));
 done:
     pv__label_counts_clear(ctx, &counts);
-    return status;
-}
-
-/* Of a linear model: about the risks at its centre, by the delta method. */
-static pv_status intervals(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv__target *to,
-                           double level, pv_prediction *out) {
-    pv_classifier centre = *c;
-    double *log_p;
-    if (c->centre)
-        centre.w = c->centre;
-    PV_TRY(pv__alloc(ctx, data->rows, (size_t)c->schema->classes * sizeof *log_p, &log_p));
-    pv_status status = pv_predict_loglik(ctx, &centre, data, log_p);
-    if (status == PV_OK)
-        status = move(ctx, c, data, to, log_p, log_p);
-    if (status == PV_OK)
-        status = pv__risk_intervals(ctx, c, data, level, log_p, out);
-    pv__free(ctx, log_p);
     return status;
 }
 
@@ -201,7 +280,7 @@ static pv_status predict_point(pv_ctx *ctx, const pv_classifier *c, const pv_dat
         for (size_t i = 0; i < count; i++)
             out->p[i] = exp(out->log_p[i]);
         if (options->level > 0)
-            PV_GOTO(done, intervals(ctx, c, data, &to, options->level, out));
+            PV_GOTO(done, intervals(ctx, c, data, &to, options->level, false, out));
     }
     const pv__target home = home_of(c);
     if (out->loglik)
@@ -226,11 +305,42 @@ static void moved_clear(pv_ctx *ctx, moved_draws *m) {
 
 enum { ASKED, SPREAD, HOME, OUTPUTS };
 
+/* Reference rows tell the prevalence, whatever the draws: each has one at random from its distribution. */
+static pv_status draw_found(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv_unknown_options *how,
+                            const pv_predict_options *options, pv_prediction *out, pv__drawn_pi *drawn) {
+    size_t k = (size_t)c->schema->classes, draws = c->posterior->count, point = 0, *order = NULL;
+    double *loglik = NULL, before;
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, data->rows, k * sizeof *loglik, &loglik));
+    PV_GOTO(done, pv__alloc(ctx, draws, sizeof *order, &order));
+    PV_GOTO(done, pv__alloc(ctx, draws, k * sizeof *drawn->pi, &drawn->pi));
+    PV_GOTO(done, pv_predict_loglik(ctx, c, data, loglik));
+    const pv_unknown_sample sample = sample_of(c, data, options->label, loglik);
+    PV_GOTO(done, infer_prevalence(ctx, c, data, how, &sample, out));
+    const pv_unknown_prevalence *t = out->inferred;
+    for (size_t s = 0; s < draws; s++)
+        order[s] = s;
+    pv_rng rng = pv_rng_stream((uint64_t)how->seed, PV_STREAM_TARGET_LEVELS, 0);
+    pv_rng_shuffle(&rng, draws, order);
+    before = t->weight[0];
+    for (size_t s = 0; s < draws; s++) {
+        while (before < ((double)s + 0.5) / (double)draws && point + 1 < t->points)
+            before += t->weight[++point];
+        memcpy(drawn->pi + order[s] * k, t->pi + point * k, k * sizeof *drawn->pi);
+    }
+done:
+    pv__free(ctx, loglik);
+    pv__free(ctx, order);
+    return status;
+}
+
 static pv_status move_unknown(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
                               const pv_unknown_options *how, const pv_predict_options *options, pv_prediction *out,
                               moved_draws *m, pv__draws_output *output) {
     size_t k = (size_t)c->schema->classes;
-    PV_TRY(pv__unknown_draws(ctx, c, data, options->label, how, options->joint, &m->unknown, &out->inferred));
+    PV_TRY(how->method == PV_UNKNOWN_BINS
+               ? draw_found(ctx, c, data, how, options, out, &m->unknown)
+               : pv__unknown_draws(ctx, c, data, options->label, how, options->joint, &m->unknown, &out->inferred));
     const double *plugin = m->unknown.plugin;
     m->weight = m->unknown.weight;
     if (options->joint)
@@ -333,17 +443,11 @@ static pv_status fill(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *dat
         how.level = options->level;
     if (!how.reference)
         how.reference = c->reference;
-    /* Reference rows say what is uncertain about the ratios, and more truly than the draws of w do. */
     bool calibrated = false;
     if (population->kind == PV_POPULATION_UNKNOWN)
         PV_TRY(pv__unknown_is_calibrated(ctx, c->schema->labels, c->schema->classes, &how, &calibrated));
-    bool draws = c->posterior && (!calibrated || options->joint);
-    PV_TRY((draws ? predict_draws : predict_point)(ctx, c, data, population, &how, options, made));
-    if (!draws && c->posterior && made->loglik) { /* what judging asks for is of the draws all the same */
-        pv__draws_output home = {.to = home_of(c), .log_p = made->loglik};
-        PV_TRY(pv__predict_draws(ctx, c, data, how.level, NULL, &home, 1));
-    }
-    return PV_OK;
+    how = pv__unknown_resolve(&how, calibrated && !options->joint);
+    return (c->posterior ? predict_draws : predict_point)(ctx, c, data, population, &how, options, made);
 }
 
 pv_status pv__predict_plain(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,

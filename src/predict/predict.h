@@ -2,7 +2,7 @@
 #ifndef PV_SRC_PREDICT_H
 #define PV_SRC_PREDICT_H
 
-#include "predict/calibrated.h"
+#include "predict/bins.h"
 #include "predict/label_counts.h"
 #include "predict/target.h"
 #include "prevail/predict.h"
@@ -130,9 +130,10 @@ PV_MUST_USE pv_status pv__head_of(pv_ctx *ctx, const pv_classifier *classifier, 
 void pv__head_clear(pv_ctx *ctx, pv__head_view *view);
 
 /* (risks.c) The interval of each risk from log_p [rows][classes], the risks at the classifier's centre, and the
- * covariance of its parameters; widened to hold the risk predicted, where that is another. */
+ * covariance of its parameters; widened to hold the risk predicted, where that is another. more: made has intervals,
+ * of another error, and gets those of both. */
 PV_MUST_USE pv_status pv__risk_intervals(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
-                                         double level, const double *log_p, pv_prediction *made);
+                                         double level, bool more, const double *log_p, pv_prediction *made);
 
 /* The gate (probability_check.c): what a row of [n][classes] must be. */
 typedef enum pv__gate {
@@ -153,16 +154,18 @@ PV_MUST_USE pv_status pv__unknown_check(pv_ctx *ctx, const pv_unknown_sample *sa
                                         const pv_unknown_options *options);
 PV_MUST_USE pv_status pv__unknown_new(pv_ctx *ctx, int classes, const pv_unknown_options *options,
                                       pv_unknown_prevalence **prevalence);
-/* Whether reference rows have a say: two labels, exact, and a prior that leaves something open. */
+/* Whether reference rows have a say: two labels, bins, and a prior that leaves something open. */
 PV_MUST_USE pv_status pv__unknown_is_calibrated(pv_ctx *ctx, char *const *labels, int classes,
                                                 const pv_unknown_options *options, bool *calibrated);
+/* The method that they come to: bins needs reference rows that have a say, and is exact without. */
+pv_unknown_options pv__unknown_resolve(const pv_unknown_options *options, bool calibrated);
 /* [classes], p(y|w) of the true population. */
 void pv__marginal_of(int classes, const pv_unknown_sample *sample, double *marginal);
 
 /* ---- label shift itself (label_shift_test.c)
  * -------------------------------------------------------------------------------- */
 
-PV_MUST_USE pv_status pv__shift_test(pv_ctx *ctx, pv__calibrated *calibrated, int64_t seed,
+PV_MUST_USE pv_status pv__shift_test(pv_ctx *ctx, const pv__bins *bins, int64_t seed,
                                      pv_unknown_prevalence *prevalence);
 /* Of the columns of rows whose label is not known. */
 PV_MUST_USE pv_status pv__shift_columns(pv_ctx *ctx, const pv_dataset *data, const int32_t *label,
@@ -172,6 +175,9 @@ void pv__shift_together(pv_shift_check *check);
 
 /* ---- reading.c --------------------------------------------------------------------------------------------------- */
 
+/* How reference rows read the ratios; false: they do not tell. And the error of log f_1/f_0 at a ratio. */
+bool pv__reading_of(const pv_reference *reference, pv_reading *reading);
+double pv__reading_error(const pv_reading *reading, double score);
 /* Two labels, [n][2] each; prior: the log odds of the population's prevalence. level 0, and lo and hi NULL: none. */
 void pv__reading_predict(const pv_reading *reading, const pv_unknown_sample *sample, double prior, double level,
                          double *log_p, double *p, double *lo, double *hi);

@@ -239,11 +239,6 @@ static double distribution(const pv__pair *pair, double z, double *density) {
     return sum;
 }
 
-double pv__pair_distribution(const pv__pair *pair, double z) {
-    double density;
-    return distribution(pair, z, &density);
-}
-
 double pv__pair_quantile(const pv__pair *pair, double p) {
     double low = pair->z[0], high = pair->z[pair->count - 1], sum = 0, density, z = low;
     for (size_t j = 0; j < pair->count && sum < p; j++) { /* a start: the sums of the weights */

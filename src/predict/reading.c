@@ -33,7 +33,7 @@ static void sums(const pv_reference *r, double design, const pv_reading *at, dou
     }
 }
 
-pv_status pv_reference_read(pv_ctx *ctx, const pv_reference *r, pv_reading *reading) {
+bool pv__reading_of(const pv_reference *r, pv_reading *reading) {
     double mass[2] = {0}, g[2], h[3];
     for (size_t i = 0; i < r->count[0] + r->count[1]; i++)
         mass[i >= r->count[0]] += r->weight[i];
@@ -53,22 +53,29 @@ pv_status pv_reference_read(pv_ctx *ctx, const pv_reference *r, pv_reading *read
         reading->covariance[1] = -h[1] / det;
         reading->covariance[2] = h[0] / det;
     }
-    if (!(size <= 1e-9) || fabs(reading->slope) > 1e3)
-        return pv__fail(
-            ctx, PV_ERR_INPUT,
-            "the labelled rows do not tell how the probabilities are to be read: all are alike, or they part "
-            "the labels without error;\ngive more labelled rows");
     reading->covariance[0] = fmax(0, reading->covariance[0]);
-    return PV_OK;
+    return size <= 1e-9 && fabs(reading->slope) <= 1e3;
+}
+
+pv_status pv_reference_read(pv_ctx *ctx, const pv_reference *r, pv_reading *reading) {
+    if (pv__reading_of(r, reading))
+        return PV_OK;
+    return pv__fail(ctx, PV_ERR_INPUT,
+                    "the labelled rows do not tell how the probabilities are to be read: all are alike, or they part "
+                    "the labels without error;\ngive more labelled rows");
+}
+
+double pv__reading_error(const pv_reading *reading, double s) {
+    const double *v = reading->covariance;
+    return sqrt(fmax(0, v[0] + 2 * s * v[1] + s * s * v[2]));
 }
 
 void pv__reading_predict(const pv_reading *reading, const pv_unknown_sample *sample, double prior, double level,
                          double *log_p, double *p, double *lo, double *hi) {
     double z = level > 0 ? pv_normal_quantile(0.5 + 0.5 * level) : 0;
     for (size_t i = 0; i < sample->n; i++) {
-        double s = pv__calibrated_score(sample, i), at = prior + reading->shift + reading->slope * s;
-        const double *v = reading->covariance;
-        double sd = sqrt(fmax(0, v[0] + 2 * s * v[1] + s * s * v[2]));
+        double s = pv__score_of(sample, i), at = prior + reading->shift + reading->slope * s;
+        double sd = pv__reading_error(reading, s);
         for (int y = 0; y < 2; y++) {
             double sign = y ? 1 : -1;
             log_p[2 * i + (size_t)y] = pv_log_sigmoid(sign * at);

@@ -3,7 +3,8 @@
  *   logit p_y = eta_y - log sum_{l != y} exp eta_l,   d logit p_y / d eta_j = [j = y] - [j != y] p_j / (1 - p_y)
  *
  * of variance g^T (I (x) x~)^T V (I (x) x~) g, V the parameters' covariance, g these derivatives by the logits j >= 1.
- * Moving to another prevalence adds constants to the logits. Quantiles are Student's.
+ * Moving to another prevalence adds constants to the logits. Quantiles are Student's. Where the prevalence has an error
+ * of its own, distances from the risk's logit add up in squares, on either side (Zou and Donner 2008).
  */
 #include <math.h>
 #include <string.h>
@@ -17,6 +18,7 @@ typedef struct risks {
     const pv_classifier *c;
     size_t k, J, size, P;
     double quantile;
+    bool more; /* lo and hi are intervals already, of another error */
 } risks;
 
 /* The covariance of the logits at x~, to [J][J]; half [P]. */
@@ -38,6 +40,11 @@ static void logit_covariance(const risks *r, const double *row, double *half, do
     }
 }
 
+/* How far an end of an interval is from the risk, as logits; no less than 0. */
+static double reach(double end, double logit, double sign) {
+    return fmax(0, sign * (pv_logit(end) - logit));
+}
+
 /* One row: log_p and p [k], room [P + J J + k]. */
 static void one_row(const risks *r, const double *row, const double *log_p, const double *p, double *room, double *lo,
                     double *hi) {
@@ -52,16 +59,18 @@ static void one_row(const risks *r, const double *row, const double *log_p, cons
                 variance += g[j] * g[l] * covariance[j * r->J + l];
         double half = r->quantile * sqrt(fmax(0, variance));
         bool sound = isfinite(logit) && isfinite(half); /* a risk of 0 or 1 to the last digit */
-        lo[y] = fmin(p[y], sound ? pv_sigmoid(logit - half) : p[y]);
-        hi[y] = fmax(p[y], sound ? pv_sigmoid(logit + half) : p[y]);
+        double below = sound && r->more ? hypot(half, reach(lo[y], logit, -1)) : half;
+        double above = sound && r->more ? hypot(half, reach(hi[y], logit, 1)) : half;
+        lo[y] = fmin(p[y], sound ? pv_sigmoid(logit - below) : p[y]);
+        hi[y] = fmax(p[y], sound ? pv_sigmoid(logit + above) : p[y]);
     }
 }
 
-pv_status pv__risk_intervals(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, double level,
+pv_status pv__risk_intervals(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, double level, bool more,
                              const double *log_p, pv_prediction *made) {
     enum { CHUNK = 256 };
     size_t k = (size_t)c->schema->classes, P = pv_model_params(c->model), d = (size_t)pv_model_inputs(c->model);
-    risks r = {.c = c, .k = k, .J = k - 1, .size = P / (k - 1), .P = P};
+    risks r = {.c = c, .more = more, .k = k, .J = k - 1, .size = P / (k - 1), .P = P};
     r.quantile = pv_student_quantile(c->spread_df, 0.5 + 0.5 * level);
     size_t chunks = (data->rows + CHUNK - 1) / CHUNK, room = P + r.J * r.J + k, skip = d + 1 - r.size;
     int threads = pv__threads_for(ctx, chunks);

@@ -292,6 +292,7 @@ pv_status pv__solver_run(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const doubl
     if (!s->flat || s->options->method == PV_UNKNOWN_VB)
         PV_TRY(solve_flat(ctx, s, m)); /* first: the sampler keeps the last mode */
     switch ((pv_unknown_method)s->options->method) {
+    case PV_UNKNOWN_BINS: /* no solver's: resolved before */
     case PV_UNKNOWN_EXACT:
         PV_TRY(solve_exact(ctx, s, m, s->posterior, s->sd));
         break;

@@ -80,7 +80,7 @@ void pv_unknown_prevalence_free(pv_ctx *ctx, pv_unknown_prevalence *prevalence) 
     pv__free(ctx, prevalence->pi);
     pv__free(ctx, prevalence->weight);
     pv__free(ctx, prevalence->plugin);
-    pv__free(ctx, prevalence->shift);
+    pv__free(ctx, prevalence->reading);
     pv__free(ctx, prevalence->curve.score);
     pv__free(ctx, prevalence);
 }
@@ -232,110 +232,81 @@ void pv__marginal_of(int classes, const pv_unknown_sample *sample, double *margi
 
 /* ---- with reference rows ----------------------------------------------------------------------------------------- */
 
-/* Between grid points, linear in z. */
-static void tilt_at(const pv__pair *pair, const pv__tilt *tilt, double z, double *shift, double *slope) {
-    double at = fmin(fmax((z - pair->z[0]) / pair->step, 0), (double)(pair->count - 1) - 1e-9);
-    size_t j = (size_t)at;
-    double share = at - (double)j;
-    *shift = tilt[j].a + share * (tilt[j + 1].a - tilt[j].a);
-    *slope = tilt[j].b + share * (tilt[j + 1].b - tilt[j].b);
-}
-
 static bool flat_prior(const pv__solver *s) {
     return s->prior.kind == PV__DIRICHLET_EQUAL && s->prior.k == 1;
 }
 
-/* What another prior than a flat one has moved. */
-static pv_status compare_flat(pv_ctx *ctx, pv__calibrated *calibrated, const pv__solver *s,
-                              pv_unknown_prevalence *out) {
-    pv__pair pair = {0};
-    pv__tilt *tilt = NULL;
-    double alpha[2], value[2], sd[2];
-    bool solved;
-    for (int y = 0; y < 2; y++)
-        alpha[y] = s->posterior[y] - s->alpha[y] + 1;
-    pv_status status = pv__calibrated_solve(ctx, calibrated, alpha, &pair, &tilt, &solved);
-    if (status == PV_OK && solved) {
-        pv__points points = {pair.count, 2, pair.pi, pair.weight};
-        pv__points_moments(&points, value, sd);
+/* The distribution that stands for pi where rows are predicted; with another prior than a flat one, which then decides,
+ * the answer itself. */
+static pv_status describe_bins(pv_ctx *ctx, const pv__counts *c, pv__solver *s, double scale,
+                               pv_unknown_prevalence *out) {
+    pv__points points;
+    double flat[2] = {1 + c->told[0], 1 + c->told[1]}, value[2], sd[2], tail = 0.5 - 0.5 * out->level;
+    PV_TRY(pv__bins_posterior(ctx, c, flat, scale, &s->pair));
+    points = (pv__points){s->pair.count, 2, s->pair.pi, s->pair.weight};
+    pv__points_moments(&points, value, sd);
+    out->worth = pv__worth(2, value, sd);
+    out->weak = out->worth < 10;
+    memcpy(out->sd, sd, sizeof sd);
+    if (flat_prior(s)) {
+        out->movement = pv__points_movement(&points, value, sd, &out->swayed);
+    } else {
+        PV_TRY(pv__bins_posterior(ctx, c, s->posterior, scale, &s->pair));
+        points = (pv__points){s->pair.count, 2, s->pair.pi, s->pair.weight};
+        pv__points_moments(&points, out->value, out->sd);
         double move = fabs(out->value[1] - value[1]);
         out->movement = move / fmax(sd[1], 1e-300);
         out->swayed = move > sd[1] && move > 0.05;
-        out->worth = pv__worth(2, value, sd);
-        out->weak = out->worth < 10;
+        out->lo[1] = pv_sigmoid(pv__pair_quantile(&s->pair, tail));
+        out->hi[1] = pv_sigmoid(pv__pair_quantile(&s->pair, 1 - tail));
     }
-    pv__pair_clear(ctx, &pair);
-    pv__free(ctx, tilt);
-    return status;
-}
-
-static pv_status describe_calibrated(pv_ctx *ctx, const pv__solver *s, const pv__tilt *tilt,
-                                     pv_unknown_prevalence *out) {
-    const pv__pair *pair = &s->pair;
-    pv__points points = {0, 2, NULL, NULL};
-    double sum = 0, tail = 0.5 - 0.5 * out->level;
-    pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, 2 * (pair->count + 2), sizeof(double), &out->shift));
-    PV_GOTO(done, pv__alloc(ctx, pair->count, 2 * sizeof(double), &points.pi));
-    PV_GOTO(done, pv__alloc(ctx, pair->count, sizeof(double), &points.weight));
-    out->slope = out->shift + pair->count + 2;
-    for (size_t j = 0; j < pair->count; j++)
-        if (pair->weight[j] > 1e-12) {
-            memcpy(points.pi + 2 * points.count, pair->pi + 2 * j, 2 * sizeof(double));
-            out->shift[points.count] = tilt[j].a;
-            out->slope[points.count] = tilt[j].b;
-            sum += points.weight[points.count++] = pair->weight[j];
+    PV_TRY(pv__alloc(ctx, s->pair.count, 2 * sizeof(double), &out->pi));
+    PV_TRY(pv__alloc(ctx, s->pair.count, sizeof(double), &out->weight));
+    for (size_t j = 0; j < s->pair.count; j++)
+        if (s->pair.weight[j] > 1e-12) {
+            memcpy(out->pi + 2 * out->points, s->pair.pi + 2 * j, 2 * sizeof(double));
+            out->weight[out->points++] = s->pair.weight[j];
         }
-    for (size_t j = 0; j < points.count; j++)
-        points.weight[j] /= sum;
-    pv__points_moments(&points, out->value, out->sd);
-    double z[2] = {pv__pair_quantile(pair, tail), pv__pair_quantile(pair, 1 - tail)};
-    if (flat_prior(s))
-        pv__pair_bounded(pair, out->level, z);
-    for (size_t end = 0; end < 2; end++) {
-        tilt_at(pair, tilt, z[end], &out->shift[points.count + end], &out->slope[points.count + end]);
-        (end ? out->hi : out->lo)[1] = pv_sigmoid(z[end]);
-        (end ? out->lo : out->hi)[0] = pv_sigmoid(-z[end]);
-    }
-    out->worth = pv__worth(2, out->value, out->sd);
-    out->weak = out->worth < 10;
-    if (flat_prior(s))
-        out->movement = pv__points_movement(&points, out->value, out->sd, &out->swayed);
-    out->iterations = (int64_t)pair->count;
-    out->stop = PV_STOP_CONVERGED;
-done:
-    out->points = points.count; /* freed with out, whatever happened */
-    out->pi = points.pi;
-    out->weight = points.weight;
-    return status;
+    double sum = 0;
+    for (size_t j = 0; j < out->points; j++)
+        sum += out->weight[j];
+    for (size_t j = 0; j < out->points; j++)
+        out->weight[j] /= sum;
+    return PV_OK;
 }
 
-/* Leaves out as it is where the reference rows cannot tell how the ratios are to be read. */
-static pv_status infer_calibrated(pv_ctx *ctx, const pv_unknown_sample *sample, const pv_unknown_options *options,
-                                  pv__solver *s, pv_unknown_prevalence *out) {
-    pv__calibrated calibrated;
-    pv__tilt *tilt = NULL;
-    bool solved;
-    pv_status status;
-    PV_GOTO(done, pv__calibrated_new(ctx, sample, options->reference, &calibrated));
-    PV_GOTO(done, pv__calibrated_solve(ctx, &calibrated, s->posterior, &s->pair, &tilt, &solved));
-    if (!solved)
-        goto done;
-    PV_GOTO(done, describe_calibrated(ctx, s, tilt, out));
-    if (!flat_prior(s)) /* the test asks what the rows say, and so does this */
-        PV_GOTO(done, compare_flat(ctx, &calibrated, s, out));
-    status = pv__shift_test(ctx, &calibrated, options->seed, out);
+static pv_status infer_bins(pv_ctx *ctx, const pv_unknown_sample *sample, const pv_unknown_options *options,
+                            pv__solver *s, pv_unknown_prevalence *out) {
+    pv__bins bins;
+    pv__bins_fit mode;
+    double ends[2], scale;
+    pv_reading reading;
+    PV_TRY(pv__bins_new(ctx, sample, options, &bins));
+    pv__bins_mode(&bins.counts, &mode);
+    PV_TRY(pv__bins_interval(ctx, &bins.counts, out->level, options->seed, ends, &scale));
+    out->value[1] = mode.pi;
+    out->lo[1] = ends[0];
+    out->hi[1] = ends[1];
+    out->calibrated = true;
+    out->stop = PV_STOP_CONVERGED;
+    PV_TRY(describe_bins(ctx, &bins.counts, s, scale, out));
+    out->iterations = (int64_t)s->pair.count;
+    out->value[0] = 1 - out->value[1];
+    out->lo[0] = 1 - out->hi[1];
+    out->hi[0] = 1 - out->lo[1];
+    PV_TRY(pv__shift_test(ctx, &bins, options->seed, out));
     pv__shift_together(&out->check);
-done:
-    pv__calibrated_clear(ctx, &calibrated);
-    pv__free(ctx, tilt);
-    return status;
+    if (!pv__reading_of(options->reference, &reading))
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, 1, sizeof *out->reading, &out->reading));
+    *out->reading = reading;
+    return PV_OK;
 }
 
 pv_status pv__unknown_is_calibrated(pv_ctx *ctx, char *const *labels, int classes, const pv_unknown_options *options,
                                     bool *calibrated) {
     pv__dirichlet prior = {0};
-    *calibrated = options->reference && classes == 2 && options->method == PV_UNKNOWN_EXACT;
+    *calibrated = options->reference && classes == 2 && options->method == PV_UNKNOWN_BINS;
     if (!*calibrated)
         return PV_OK;
     pv_status status = pv__dirichlet_parse(ctx, options->dirichlet, labels, classes, &prior);
@@ -347,7 +318,9 @@ pv_status pv__unknown_is_calibrated(pv_ctx *ctx, char *const *labels, int classe
 pv_status pv_unknown_infer(pv_ctx *ctx, const pv_unknown_sample *sample, char *const *labels,
                            const pv_unknown_options *options, pv_unknown_prevalence **prevalence) {
     *prevalence = NULL;
+    bool calibrated;
     PV_TRY(pv__unknown_check(ctx, sample, options));
+    PV_TRY(pv__unknown_is_calibrated(ctx, labels, sample->classes, options, &calibrated));
     /* A row that says nothing of any label, or not a number, would spoil the others. */
     PV_TRY(pv__gate_pass(ctx, PV__GATE_LOG, sample->n, sample->classes, sample->loglik));
     pv__mixture mixture = {0};
@@ -357,24 +330,18 @@ pv_status pv_unknown_infer(pv_ctx *ctx, const pv_unknown_sample *sample, char *c
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, (size_t)sample->classes, sizeof *marginal, &marginal));
     pv__marginal_of(sample->classes, sample, marginal);
-    PV_GOTO(done, pv__solver_init(ctx, options, labels, sample->classes, &solver));
     PV_GOTO(done, pv__mixture_init(ctx, sample, true, &mixture));
-    PV_GOTO(done, pv__unknown_new(ctx, sample->classes, options, &made));
+    calibrated = calibrated && mixture.total > 0;
+    const pv_unknown_options how = pv__unknown_resolve(options, calibrated);
+    PV_GOTO(done, pv__solver_init(ctx, &how, labels, sample->classes, &solver));
+    PV_GOTO(done, pv__unknown_new(ctx, sample->classes, &how, &made));
     made->unlabelled = mixture.total;
-    bool calibrated;
-    PV_GOTO(done, pv__unknown_is_calibrated(ctx, labels, sample->classes, options, &calibrated));
     if (calibrated) {
         pv__dirichlet_set(&solver.prior, 2, marginal, solver.alpha);
         for (int y = 0; y < 2; y++)
             solver.posterior[y] = solver.alpha[y] + mixture.known[y];
-        PV_GOTO(done, infer_calibrated(ctx, sample, options, &solver, made));
-        if (!made->slope && made->unlabelled > 0)
-            pv__log(
-                ctx, PV_LOG_WARNING,
-                "the reference rows do not tell how the model's ratios are to be read for these rows; they are taken "
-                "as right");
-    }
-    if (!made->slope) {
+        PV_GOTO(done, infer_bins(ctx, sample, &how, &solver, made));
+    } else {
         PV_GOTO(done, pv__solver_run(ctx, &solver, &mixture, marginal, sample->log_marginal));
         PV_GOTO(done, describe(ctx, &solver, &mixture, made));
     }
@@ -460,16 +427,21 @@ static void many_intervals(const row_job *job, size_t begin, size_t rows, row_wo
         }
 }
 
-/* Calibrated ratios: means over the points, and the values at the interval's ends of pi. */
-static void calibrated_rows(const row_job *job, size_t begin, size_t rows, const double *logit) {
+/* Ratios as reference rows read them: means over the points, and intervals about the mean prevalence, from the ends of
+ * pi's and the ratio's own error, as distances that add up in squares (Zou and Donner 2008). */
+static void read_rows(const row_job *job, size_t begin, size_t rows, const double *logit) {
     const pv_unknown_prevalence *t = job->prevalence;
-    const double ends[2] = {pv_logit(t->lo[1]), pv_logit(t->hi[1])};
+    const pv_reading *read = t->reading;
+    double z = pv_normal_quantile(0.5 + 0.5 * t->level), mean = 0;
+    for (size_t j = 0; j < t->points; j++)
+        mean += t->weight[j] * t->pi[2 * j + 1];
+    const double centre = pv_logit(mean), below = centre - pv_logit(t->lo[1]), above = pv_logit(t->hi[1]) - centre;
     for (size_t i = begin; i < begin + rows; i++) {
-        double s = pv__calibrated_score(job->sample, i), p0 = 0, p1 = 0;
+        double s = pv__score_of(job->sample, i), p0 = 0, p1 = 0;
         for (size_t j = 0; j < t->points; j++) {
-            double z = logit[j] + t->slope[j] * s;
-            p1 += t->weight[j] * pv_sigmoid(z);
-            p0 += t->weight[j] * pv_sigmoid(-z);
+            double at = logit[j] + read->slope * s;
+            p1 += t->weight[j] * pv_sigmoid(at);
+            p0 += t->weight[j] * pv_sigmoid(-at);
         }
         double p[2] = {p0 / (p0 + p1), p1 / (p0 + p1)};
         for (size_t y = 0; y < 2; y++) {
@@ -478,18 +450,20 @@ static void calibrated_rows(const row_job *job, size_t begin, size_t rows, const
             if (job->log_p)
                 job->log_p[2 * i + y] = log(p[y]);
         }
-        for (size_t end = 0; job->lo && end < 2; end++) {
-            double at = pv_sigmoid(ends[end] + t->shift[t->points + end] + t->slope[t->points + end] * s);
-            (end ? job->hi : job->lo)[2 * i + 1] = at;
-            (end ? job->lo : job->hi)[2 * i] = 1 - at;
-        }
+        if (!job->lo)
+            continue;
+        double at = centre + read->shift + read->slope * s, half = z * pv__reading_error(read, s);
+        job->lo[2 * i + 1] = fmin(p[1], pv_sigmoid(at - hypot(below, half)));
+        job->hi[2 * i + 1] = fmax(p[1], pv_sigmoid(at + hypot(above, half)));
+        job->lo[2 * i] = 1 - job->hi[2 * i + 1];
+        job->hi[2 * i] = 1 - job->lo[2 * i + 1];
     }
 }
 
 static void run_rows(const row_job *job, size_t begin, size_t rows, row_work *own) {
     size_t k = (size_t)job->prevalence->classes;
-    if (job->prevalence->slope) {
-        calibrated_rows(job, begin, rows, own->value);
+    if (job->prevalence->reading) {
+        read_rows(job, begin, rows, own->value);
         return;
     }
     pv__mixture_kernels_get()->ratios(rows, (int)k, job->sample->loglik + begin * k, job->sample->log_marginal, ROWS,
@@ -508,15 +482,15 @@ static pv_status work_new(pv_ctx *ctx, const pv_unknown_prevalence *t, row_work 
     own->log_r = own->r + k * ROWS;
     own->sum = own->log_r + k * ROWS;
     PV_TRY(pv__alloc(ctx, t->points, sizeof *own->value, &own->value));
-    for (size_t j = 0; t->slope && j < t->points; j++)
-        own->value[j] = pv_logit(t->pi[2 * j + 1]) + t->shift[j];
+    for (size_t j = 0; t->reading && j < t->points; j++)
+        own->value[j] = pv_logit(t->pi[2 * j + 1]) + t->reading->shift;
     return pv__alloc(ctx, t->points, sizeof *own->order, &own->order);
 }
 
 pv_status pv_unknown_predict(pv_ctx *ctx, const pv_unknown_sample *sample, const pv_unknown_prevalence *prevalence,
                              double *p, double *log_p, double *lo, double *hi) {
     if (lo && isnan(prevalence->lo[0]))
-        return pv__fail(ctx, PV_ERR_USAGE, "`method=%s` gives an estimate without an interval:\nuse exact",
+        return pv__fail(ctx, PV_ERR_USAGE, "`method=%s` gives an estimate without an interval:\nuse exact or bins",
                         pv_unknown_method_name(prevalence->method));
     row_job job = {.sample = sample, .prevalence = prevalence};
     job.p = p;

@@ -2,19 +2,24 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "prevail/predict.h"
+#include "predict/predict.h"
 
 #define ROW(type, name, field, fallback, low, high, choices, metavar, help)                                            \
     { name, type, offsetof(pv_unknown_options, field), fallback, low, high, choices, metavar, help }
 
 const pv_option pv_unknown_option_table[] = {
-    ROW(PV_OPTION_CHOICE, "method", method, "exact", 0, 0, "exact|vb|em|bbse", NULL,
-        "How an unknown prevalence is inferred: exact, its posterior with the labels summed out; vb, the paper's "
+    ROW(PV_OPTION_CHOICE, "method", method, "bins", 0, 0, "bins|exact|vb|em|bbse", NULL,
+        "How an unknown prevalence is inferred: bins, from how scores are distributed among rows whose labels are "
+        "known "
+        "and that the model has not seen, in bins, whatever the shape of the risk (without such rows: exact); exact, "
+        "its "
+        "posterior with the labels summed out, the model taken as right; vb, the paper's "
         "variational updates (intervals too narrow); em, maximum likelihood (no interval); bbse, from a confusion "
         "matrix "
         "of rows given with `labelled-sample` (no interval)."),
     ROW(PV_OPTION_TEXT, "dirichlet", dirichlet, "flat", 0, 0, NULL, "PRIOR",
-        "Prior of an unknown prevalence, for exact and vb: flat, one observation of each label; jeffreys, half of one; "
+        "Prior of an unknown prevalence, for bins, exact and vb: flat, one observation of each label; jeffreys, half "
+        "of one; "
         "balanced:K, K of each; true:K, the paper's rule: in proportion to the true prevalence, K of the rarest; "
         "counts:K,K,... in label order. K may be inf; balanced alone is balanced:inf, true alone true:1."),
     ROW(PV_OPTION_INT, "max-iter", max_iter, "10000", 1, 1e9, NULL, NULL, "Largest number of updates of vb and em."),
@@ -30,11 +35,18 @@ pv_unknown_options pv_unknown_options_default(void) {
 }
 
 const char *pv_unknown_idle(const pv_unknown_options *options, const char *name) {
-    bool prior = options->method == PV_UNKNOWN_EXACT || options->method == PV_UNKNOWN_VB;
+    bool prior = options->method <= PV_UNKNOWN_VB;
     bool updates = options->method == PV_UNKNOWN_EM || options->method == PV_UNKNOWN_VB;
     if (!prior && (strcmp(name, "dirichlet") == 0 || strcmp(name, "prevalence-draws") == 0))
-        return "`method=exact` and vb";
+        return "`method=bins`, exact and vb";
     return !updates && strcmp(name, "max-iter") == 0 ? "`method=vb` and em" : NULL;
+}
+
+pv_unknown_options pv__unknown_resolve(const pv_unknown_options *options, bool calibrated) {
+    pv_unknown_options made = *options;
+    if (made.method == PV_UNKNOWN_BINS && !calibrated)
+        made.method = PV_UNKNOWN_EXACT;
+    return made;
 }
 
 pv_status pv_unknown_settings_new(pv_ctx *ctx, pv_settings **settings) {

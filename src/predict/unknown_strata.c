@@ -118,7 +118,7 @@ static pv_status take_rows(pv_ctx *ctx, work *w, size_t s, size_t *count, pv_dat
 
 bool pv__strata_may_borrow(const pv_unknown_options *how, const pv_unknown_prevalence *found) {
     pv_unknown_options usual = pv_unknown_options_default();
-    return (found->weak || found->swayed) && (how->method == PV_UNKNOWN_EXACT || how->method == PV_UNKNOWN_VB) &&
+    return (found->weak || found->swayed) && how->method <= PV_UNKNOWN_VB &&
            strcmp(how->dirichlet ? how->dirichlet : usual.dirichlet, usual.dirichlet) == 0;
 }
 
@@ -221,7 +221,7 @@ pv_status pv__predict_unknown_strata(pv_ctx *ctx, const pv_classifier *c, const 
                                      pv_prediction *made) {
     size_t k = (size_t)c->schema->classes;
     work w = {.whole = c, .data = data, .population = population, .options = options};
-    pv_unknown_options how = population->unknown;
+    pv_unknown_options how = pv__unknown_resolve(&population->unknown, false);
     pv_status status;
     if (options->level > 0)
         how.level = options->level;

@@ -49,7 +49,7 @@ arguments() {
     calibration_data) echo lab calibration --replicates 2 --prevalences 0.1 --population-rows 1000 --steps 50 --data nodules.csv --splits 2 ;;
     bias) echo lab bias --replicates 8 ;;
     robust) echo lab robust --truths right,square-0.3 --rows 40,60 --columns 2 --replicates 8 ;;
-    unknown) echo lab unknown --replicates 2 --rows 60 ;;
+    unknown) echo lab unknown --replicates 2 --populations ties ;;
     designs) echo lab designs --quick --only 2_ --replicates 6 ;;
     nodules) echo lab nodules --quick --networks convnet --batches balanced --prevalences 0.01 --methods ig-linear,iw --folds 2 --epochs 20 ;;
     ratings) echo lab ratings --quick --prevalences 0.9 --methods iw,plain --folds 2 --epochs 20 ;;

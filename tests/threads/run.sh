@@ -58,7 +58,7 @@ diagnose ../in/post.model ../in/study.csv --json
 lab contingency --prevalence-n 10 --steps 20 --draws 100 --json -o out
 lab coverage --replicates 6 --cases 30 --controls 30 --draws 100 --json -o out
 lab bias --replicates 3 --json -o out
-lab unknown --replicates 3 --rows 60 --json -o out
+lab unknown --replicates 3 --populations ties --json -o out
 lab designs --quick --only inferred --replicates 3 --json -o out
 lab designs --quick --only balanced --replicates 2 --json -o out
 lab calibration --replicates 2 --prevalences 0.1,0.01 --population-rows 1000 --steps 5 --draws 100 --checkpoint ck --checkpoint-every 0.001 --json -o out

@@ -258,7 +258,7 @@ static void words_both_ways(void **state) {
     CHECK_WORDS(errors, PV_ERRORS_AUTO, PV_ERRORS_HC0);
     CHECK_WORDS(classifier_fact, PV_CLASSIFIER_OUTCOME, PV_CLASSIFIER_SECONDS);
     CHECK_WORDS(posterior_kind, PV_POSTERIOR_LAPLACE, PV_POSTERIOR_HMC);
-    CHECK_WORDS(unknown_method, PV_UNKNOWN_EXACT, PV_UNKNOWN_BBSE);
+    CHECK_WORDS(unknown_method, PV_UNKNOWN_BINS, PV_UNKNOWN_BBSE);
     CHECK_WORDS(curve_kind, PV_CURVE_roc, PV_CURVES - 1);
     CHECK_WORDS(ink, PV_INK_TEXT, PV_INKS - 1);
     CHECK_WORDS(mark, PV_MARK_LINE, PV_MARK_HEAT);

@@ -261,7 +261,7 @@ static int read_probs(cli_call *call, const adjust_options *options, work *held)
     return cli_read_costs(call, options->costs, held->probs->labels, held->probs->classes, &held->costs);
 }
 
-/* bbse: the confusion that rows of the population of --from have, by their own probabilities. exact: how labelled rows
+/* bbse: the confusion that rows of the population of --from have, by their own probabilities. bins: how labelled rows
  * say that probabilities are to be read. */
 static int learn_source(cli_call *call, const adjust_options *options, work *held) {
     if (!options->source)

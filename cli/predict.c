@@ -84,7 +84,7 @@ static const pv_option unknown_table[] = {
      "prevalence. Default: the column named in fit, if the data have it."},
     {"labelled-sample", PV_OPTION_TEXT, offsetof(predict_options, source), NULL, 0, 0, NULL, "FILE",
      "Labelled rows that the fit has not seen, with the model's columns and its outcome, in any label shares. bbse "
-     "learns the confusion of labels from them; exact, with two labels, how the model's ratios are to be read, in the "
+     "learns the confusion of labels from them; bins, with two labels, how scores are distributed, in the "
      "place of what the model keeps of its training rows."},
     CLI_OPTION_END};
 

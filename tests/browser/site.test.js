@@ -8,7 +8,7 @@ const { chromium } = require("playwright-core");
 
 const [site, executablePath] = process.argv.slice(2);
 const pages = ["index", "guides/case-control", "guides/decisions", "coming-from/glm", "validation", "method", "designs",
-    "reference/command-fit", "reference/python", "reference/r", "reference/c", "reference/faq"];
+    "reference/command-fit", "reference/python", "reference/r", "reference/c", "reference/c-predict", "reference/faq"];
 
 async function main() {
     const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });

@@ -40,7 +40,7 @@ def options(prevail):
 def main():
     known = options(sys.argv[1])
     wrong, links = [], 0
-    pages = sorted(DOCS.rglob("*.md")) + [SOURCE / "README.md"]
+    pages = sorted(DOCS.rglob("*.md")) + [SOURCE / "README.md", DOCS / "llms.txt"]
     for page in pages:
         text = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.S | re.M)
         for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", text)):

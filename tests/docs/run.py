@@ -61,7 +61,13 @@ def blocks(path):
 
 
 def same_line(shown, found):
-    """Whether two lines agree, numbers to two units of the last digit shown."""
+    """Whether two lines agree, numbers to two units of the last digit shown.
+
+    >>> same_line("AUC 0.75 of 1,000 rows", "AUC  0.7699 of 1000 rows"), same_line("AUC 0.75", "AUC 0.771")
+    (True, False)
+    >>> same_line("3 rows", "4 rows"), same_line("3 rows", "3 lines"), same_line("1e-3", "0.0028"), same_line("a 1", "a nan")
+    (False, False, True, False)
+    """
     want, have = NUMBER.findall(shown), NUMBER.findall(found)
     if len(want) != len(have) or NUMBER.sub("#", shown).split() != NUMBER.sub("#", found).split():
         return False
@@ -76,7 +82,11 @@ def same_line(shown, found):
 
 
 def agrees(shown, found):
-    """shown and found as lists of lines that are not empty."""
+    """shown and found as lists of lines that are not empty.
+
+    >>> agrees(["a", "...", "b"], ["a", "x", "y", "b"]), agrees(["a", "..."], ["b"]), agrees(["a"], ["a", "b"]), agrees(["a"], [])
+    (True, False, False, False)
+    """
     if not shown:
         return not found
     if shown[0].strip() == "...":

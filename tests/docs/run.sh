@@ -12,6 +12,7 @@ shift
 python=${PYTHON:-/usr/bin/python3}
 "$python" -c 'import numpy' 2>/dev/null || { echo "skipped: $python has no NumPy (scripts/setup check)"; exit 77; }
 cd "$source"
+"$python" -m doctest "$here/run.py"
 "$python" "$here/links.py" "$build/prevail"
 [ $# -gt 0 ] || set -- README.md docs/index.md docs/validation.md docs/guides/*.md docs/coming-from/*.md docs/reference/*.md
 nice "$python" "$here/run.py" --build "$build" "$@"

@@ -181,6 +181,8 @@ def by_parameters(estimator, codes, classes, weights):
         return None
     if _is_calibrated(estimator):
         return mass
+    if any(_freezes(part) and hasattr(part.estimator, "predict_proba") for part in _parts(estimator)):
+        return None
     if not _weights_visible(estimator):
         return mass if all(type(part).__module__.startswith(KNOWN) for part in _parts(estimator)) else None
     if not _is_simple(estimator) or not type(last).__module__.startswith(TRANSPARENT):

@@ -9,7 +9,7 @@ import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import AdaBoostClassifier
+from sklearn.ensemble import AdaBoostClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 from sklearn.naive_bayes import ComplementNB
@@ -182,6 +182,8 @@ def test_odds_ratios_are_those_of_the_coefficients(study, infer, named):
 class FrozenEstimator(ClassifierMixin, BaseEstimator):
     """As that of scikit-learn from 1.6 on: what was fitted, whatever `fit` is given."""
 
+    __module__ = "sklearn.frozen"
+
     def __init__(self, estimator):
         self.estimator = estimator
 
@@ -219,6 +221,60 @@ def test_a_frozen_estimator_has_not_learned_from_the_rows(people):
     ours = prevail.PrevalenceClassifier(0.3).fit(*sample(300, 300))
     moved = prevail.PrevalenceAdjusted(FrozenEstimator(ours), prevalence=0.05)
     np.testing.assert_allclose(moved.predict_proba(X), ours.predict_proba(X, population=0.05), rtol=1e-9)
+
+
+class TunedThresholdClassifierCV(ClassifierMixin, BaseEstimator):
+    """As that of scikit-learn from 1.5 on, as far as probabilities go: those of a fitted clone, or of the model that `prefit` has."""
+
+    __module__ = "sklearn.model_selection"
+
+    def __init__(self, estimator, refit="auto", cv=None):
+        self.estimator, self.refit, self.cv = estimator, refit, cv
+
+    def fit(self, X, y, **params):
+        self.estimator_ = self.estimator if self.cv == "prefit" else clone(self.estimator).fit(X, y, **params)
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return self.estimator_.predict_proba(X)
+
+
+def test_a_tuned_threshold_leaves_probabilities_alone(people):
+    """Whatever is tuned: weights, one of ours, within or around, and a model that was fitted to other rows."""
+    X, y = people
+    for inner in (LogisticRegression(class_weight="balanced"), prevail.PrevalenceClassifier(0.3)):
+        model = prevail.PrevalenceAdjusted(TunedThresholdClassifierCV(inner), prevalence=0.05).fit(X, y)
+        assert model.predict_proba(X)[:, 1].mean() == pytest.approx(0.05, abs=0.01)
+    assert model.design_[1] == pytest.approx(0.3)
+    outer = TunedThresholdClassifierCV(prevail.PrevalenceAdjusted(LogisticRegression(class_weight="balanced"), prevalence=0.05)).fit(X, y)
+    assert outer.predict_proba(X)[:, 1].mean() == pytest.approx(0.05, abs=0.01)
+    assert prevail.Scorer()(outer, X, y) == -prevail.evaluate(y, outer.predict_proba(X), prevalence=0.05, bootstrap=0).nell.value
+    frozen = FrozenEstimator(Fitted(LogisticRegression().fit(*sample(2000, 2000, seed=8))))
+    for around in (TunedThresholdClassifierCV(frozen, cv="prefit"), VotingClassifier([("a", frozen)], voting="soft")):
+        model = prevail.PrevalenceAdjusted(around, prevalence=0.05).fit(X, y)
+        assert model.predict_proba(X)[:, 1].mean() == pytest.approx(0.05, abs=0.01)
+
+
+def test_metadata_routing_of_a_scorer(monkeypatch):
+    """By a stand-in of scikit-learn's requests, from 1.4 on."""
+    import sys
+    import types
+
+    class Requests:
+        def __init__(self, owner):
+            self.owner, self.score, self.asked = owner, self, {}
+
+        def add_request(self, *, param, alias):
+            self.asked[param] = alias
+
+    stand_in = types.ModuleType("sklearn.utils.metadata_routing")
+    stand_in.MetadataRequest = Requests
+    monkeypatch.setitem(sys.modules, stand_in.__name__, stand_in)
+    scorer = prevail.Scorer("nell")
+    assert scorer.get_metadata_routing().asked == {"sample_weight": None}
+    for asked in (True, False, "weight"):
+        assert scorer.set_score_request(sample_weight=asked) is scorer and scorer.get_metadata_routing().asked == {"sample_weight": asked}
 
 
 @pytest.mark.skipif(sklearn.__version__.startswith(("1.2.", "1.3.", "1.4.")), reason="needs scikit-learn from 1.6 on")
@@ -286,6 +342,22 @@ def test_polars_output():
     X, y = sample(100, 100)
     found = prevail.PrevalenceClassifier(0.05).set_output(transform="polars").fit(X, y).predict_proba(X)
     assert isinstance(found, polars.DataFrame) and found.columns == ["0", "1"]
+
+
+def test_polars_output_without_polars(monkeypatch):
+    """What polars is given, by a stand-in: a column of numbers for each label."""
+    import sys
+    import types
+
+    stand_in = types.ModuleType("polars")
+    stand_in.DataFrame = dict
+    monkeypatch.setitem(sys.modules, "polars", stand_in)
+    X, y = sample(100, 100)
+    model = prevail.PrevalenceClassifier({"case": 0.05, "control": 0.95}).fit(X, np.where(y == 1, "case", "control"))
+    wanted = model.predict_proba(X)
+    found = model.set_output(transform="polars").predict_proba(X)
+    assert list(found) == ["case", "control"]
+    np.testing.assert_array_equal(np.column_stack(list(found.values())), wanted)
 
 
 def test_notebooks(study):

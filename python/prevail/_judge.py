@@ -567,6 +567,11 @@ class Scorer:
     positive, pos_label : label, optional
         As for `evaluate`; default: the estimator's own.
 
+    Notes
+    -----
+    Scores that are stated for different populations cannot be compared. In a search over `prevalence` itself give the scorer a
+    `stated_for` number; a prevalence is known, not tuned.
+
     Examples
     --------
     >>> import prevail

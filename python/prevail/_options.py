@@ -54,8 +54,8 @@ def option_text(name, value):
         return value
     if isinstance(value, Mapping):
         return ",".join(f"{_quoted(str(k))}={_quoted(str(v))}" for k, v in value.items())
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return ",".join(_quoted(str(item)) for item in value)
+    if isinstance(value, (list, tuple, np.ndarray)):  # terms have commas of their own, and quotes around columns' names
+        return ",".join(str(item) if name == "terms" else _quoted(str(item)) for item in value)
     raise InputError(f"{name}={value!r}: give a text or a number", "usage")
 
 

@@ -55,6 +55,16 @@ __all__ = [
 ]
 
 
+def _by_class(values):
+    """Numbers [classes] of a sequence, or by label of a mapping or a Series of pandas: `y.value_counts()` has them in another order."""
+    if hasattr(values, "keys") and hasattr(values, "items"):
+        given = dict(values.items())
+        if set(given) != set(range(len(given))):
+            raise ValueError(f"labels are the numbers of classes, 0 to {len(given) - 1}, not {', '.join(map(str, given))}")
+        values = [float(given[label]) for label in range(len(given))]
+    return torch.as_tensor(values, dtype=torch.float64).reshape(-1)
+
+
 def _rows(logits, target):
     """Logits [rows][classes] and the labels [rows] of any shape that `torch.nn.CrossEntropyLoss` takes, pixels as rows."""
     if logits.dim() > 1 and logits.shape == target.shape and logits.shape[1] != 1:
@@ -125,17 +135,17 @@ class _BatchLoss(nn.Module):
         if log_rate is not None:
             if prevalence is not None or counts is not None or expected is not None:
                 raise ValueError("give log_rate, or prevalence and counts: the rates are counts over prevalences")
-            self.log_rate = torch.as_tensor(log_rate, dtype=torch.float64).reshape(-1)
+            self.log_rate = _by_class(log_rate)
         elif prevalence is not None or counts is not None:
             self._take(prevalence, counts, expected)
 
     def _take(self, prevalence, counts, expected):
         if prevalence is None or counts is None:
             raise ValueError("give both prevalence and counts, or log_rate")
-        prevalence = torch.as_tensor(prevalence, dtype=torch.float64).reshape(-1)
+        prevalence = _by_class(prevalence)
         if prevalence.numel() == 1:  # of the second of two classes
             prevalence = torch.cat([1 - prevalence, prevalence])
-        counts = torch.as_tensor(counts, dtype=torch.float64).reshape(-1)
+        counts = _by_class(counts)
         if prevalence.shape != counts.shape:
             raise ValueError(f"{prevalence.numel()} prevalences and {counts.numel()} label counts; one for each class")
         if not ((prevalence > 0) & (prevalence < 1)).all() or abs(float(prevalence.sum()) - 1) > 1e-6:
@@ -144,7 +154,7 @@ class _BatchLoss(nn.Module):
             raise ValueError(f"every class needs rows: counts are {counts.tolist()}")
         self.prevalence, self.counts = prevalence / prevalence.sum(), counts
         if expected is not None:
-            expected = torch.as_tensor(expected, dtype=torch.float64).reshape(-1)
+            expected = _by_class(expected)
             if expected.shape != counts.shape or not (expected > 0).all():
                 raise ValueError("expected has the share of each class in a batch")
             self.expected = expected / expected.sum()
@@ -404,7 +414,7 @@ def start_at_prevalence(layer: Any, prevalence: Numbers | float) -> None:
     prevalence : sequence of float, or float
         As for `SelectionLoss`.
     """
-    share = torch.as_tensor(prevalence, dtype=torch.float64).reshape(-1)
+    share = _by_class(prevalence)
     if share.numel() == 1:
         share = torch.cat([1 - share, share])
     start = share.log()

@@ -298,6 +298,14 @@ def test_costs_of_errors():
     assert (model.decide(X, "fp=1,fn=3").action == np.where(model.predict_proba(X)[:, 0] > 0.25, "treat", "none")).all()
 
 
+def test_terms_as_a_list():
+    rows = frame()
+    wanted = fit(rows, terms="ns(age,3), age:sex").odds_ratios_
+    pandas.testing.assert_frame_equal(fit(rows, terms=["ns(age,3)", "age:sex"]).odds_ratios_, wanted)
+    spaced = rows.rename(columns={"age": "my, age"})
+    assert len(fit(spaced, terms=['ns("my, age",3)'], exclude=["sex"]).odds_ratios_) == 3
+
+
 def test_rates_of_a_label_that_was_guessed():
     words = np.where(y == 1, "low", "normal")
     proba = LogisticRegression().fit(X, words).predict_proba(X)

@@ -159,6 +159,20 @@ def test_reductions(name):
         losses.InformationGainLoss(0.1, [5, 5], reduction="none")
 
 
+def test_counts_by_label():
+    """A Series of pandas, as value_counts makes it, and a mapping name their labels."""
+    pandas = pytest.importorskip("pandas")
+    counts, prevalence = [25, 40, 10], [0.2, 0.7, 0.1]
+    wanted = losses.SelectionLoss(prevalence, counts)
+    series = pandas.Series(np.repeat([0, 1, 2], counts)).value_counts()
+    assert series.index[0] == 1
+    for given in (series, dict(series)):
+        made = losses.SelectionLoss({2: 0.1, 0: 0.2, 1: 0.7}, given)
+        assert torch.equal(made.counts, wanted.counts) and torch.equal(made.prevalence, wanted.prevalence)
+    with pytest.raises(ValueError, match="labels are the numbers of classes, 0 to 1, not a, b"):
+        losses.SelectionLoss(0.1, {"a": 1, "b": 2})
+
+
 def test_misuse():
     loss = losses.SelectionLoss(0.1, [5, 5])
     logits = torch.zeros(4, 2)

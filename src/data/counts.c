@@ -38,10 +38,22 @@ done:
     return status;
 }
 
+/* Cases and totals, as other programs have them, are two numbers as well: the second column's name says so. */
+static void suspect_total(pv_ctx *ctx, const pv_table *table, const char *controls) {
+    static const char *const words[] = {"n", "total", "totals", "size", "trials", "all", "denominator", "at_risk"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (pv__same_letters(controls, words[i], SIZE_MAX))
+            pv__log(ctx, PV_LOG_WARNING,
+                    "%s: column '%s' is taken as the number of people without the outcome; if it counts all people, "
+                    "subtract the others",
+                    table->source, pv__show(controls).text);
+}
+
 pv_status pv__counts_rows(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, pv_dataset *data) {
     size_t rows = 0, kept = data->rows;
     const pv_column *count[2] = {&table->column[plan->count[1]], &table->column[plan->count[0]]};
     size_t *table_row = NULL;
+    suspect_total(ctx, table, count[0]->name);
     data->zero_weight = 0;
     for (size_t i = 0; i < kept; i++) {
         size_t own = 0;

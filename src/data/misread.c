@@ -1,5 +1,6 @@
-/* Columns of numbers that would become categories: numbers with a decimal comma (5,8), or with separators of thousands
- * (1,148,000; 1 148). A text such as 1,148 may be either; a column has one reading as soon as one of its texts has. */
+/* Columns of numbers that would become categories: numbers with a unit (5 %), a decimal comma (5,8), or separators of
+ * thousands (1,148,000; 1 148). A text such as 1,148 may be either; a column has one reading as soon as one of its
+ * texts has. */
 #include <string.h>
 
 #include "base/number.h"
@@ -80,6 +81,33 @@ static void check_plain(pv_ctx *ctx, const pv_table *table, size_t column, char 
                 pv__show_item(table->column[column].name).text);
 }
 
+/* What stands behind a number, such as %; or NULL where text is no number with something behind it. */
+static const char *unit(const char *text) {
+    double value;
+    char number[64];
+    size_t length = strspn(text, "+-.0123456789");
+    if (length == 0 || length >= sizeof number || !text[length])
+        return NULL;
+    pv__format(number, sizeof number, "%.*s", (int)length, text);
+    return pv__number_parse(number, length, &value) ? text + length : NULL;
+}
+
+/* Many numbers with the same text behind each. */
+static void check_unit(pv_ctx *ctx, const pv_table *table, size_t column, char *const *level, int32_t levels) {
+    enum { FEW = 10 };
+    const char *first = levels > FEW ? unit(level[0]) : NULL;
+    for (int32_t i = 1; i < levels && first; i++) {
+        const char *other = unit(level[i]);
+        first = other && strcmp(first, other) == 0 ? first : NULL;
+    }
+    if (first)
+        pv__log(ctx, PV_LOG_WARNING,
+                "%s: column '%s' holds numbers with '%s' behind them, which become %d categories. Write the numbers "
+                "alone or, if they are categories, name the column in `categorical=%s`",
+                table->source, pv__show(table->column[column].name).text, pv__show(first).text, (int)levels,
+                pv__show_item(table->column[column].name).text);
+}
+
 pv_status pv__misread_check(pv_ctx *ctx, const pv_table *table, size_t column, char *const *level, int32_t levels) {
     const char *example[READINGS] = {NULL}, *decimal = table->written.decimal;
     for (int32_t i = 0; i < levels && !example[NO_NUMBER]; i++) {
@@ -89,6 +117,8 @@ pv_status pv__misread_check(pv_ctx *ctx, const pv_table *table, size_t column, c
     bool comma = example[COMMA], thousands = example[THOUSANDS], either = example[EITHER];
     if (!example[NO_NUMBER] && !(comma || thousands || either))
         check_plain(ctx, table, column, level, levels);
+    if (example[NO_NUMBER])
+        check_unit(ctx, table, column, level, levels);
     if (example[NO_NUMBER] || !(comma || thousands || either))
         return PV_OK;
     pv__shown name = pv__show(table->column[column].name), word = pv__show_item(table->column[column].name);

@@ -473,6 +473,9 @@ static pv_status apply_columns(pv_ctx *ctx, const pv_schema *schema, const pv_ta
             PV_GOTO(done, match_column(ctx, table, plan.feature[s], data, schema->source[s].level,
                                        schema->source[s].levels, "level", roles->unseen == PV_UNSEEN_REFUSE, &code[s]));
     count_unseen(ctx, schema, table, &plan, code, roles->unseen, data);
+    for (size_t s = 0; s < schema->sources; s++)
+        if (!plan.category[s] && plan.feature[s] < table->columns)
+            pv__suspect_unit(ctx, table, plan.feature[s], &schema->source[s], data);
     PV_GOTO(done, pv__terms_apply(ctx, table, data, schema, code, roles->unseen, &plan));
     status = pv__sources_fill(ctx, table, &plan, schema, code, roles->unseen, false, data);
 done:

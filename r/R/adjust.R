@@ -150,14 +150,18 @@ as_decidable <- function(p, labels, positive) {
   list(p = cbind(1 - given$p, given$p), labels = given$labels)
 }
 
-# A matrix or data frame of actions by labels, or a list of named vectors.
+# A matrix or data frame of actions by labels, a list of named vectors, or of two labels the costs of the two errors.
 as_costs <- function(costs, labels) {
+  if (is.numeric(costs) && length(labels) == 2 && setequal(names(costs), c("fp", "fn"))) {
+    costs <- matrix(c(0, costs[["fp"]], costs[["fn"]], 0), 2, dimnames = list(labels, labels))
+  }
   if (is.list(costs) && !is.data.frame(costs)) costs <- do.call(rbind, lapply(costs, function(row) row[labels]))
   if (is.data.frame(costs) && !is.numeric(costs[[1]])) costs <- data.frame(costs[-1], row.names = as.character(costs[[1]]), check.names = FALSE)
   costs <- as.matrix(costs)
   lost <- setdiff(labels, colnames(costs))
   if (length(lost) || is.null(rownames(costs)) || !is.numeric(costs) || anyNA(costs)) {
-    refuse("`costs` is a matrix of numbers with an action in each row and a column for each of the labels ", paste(labels, collapse = ", "))
+    refuse("`costs` is a matrix of numbers with an action in each row and a column for each of the labels ", paste(labels, collapse = ", "),
+      if (length(labels) == 2) ", or c(fp = X, fn = Y)")
   }
   costs <- costs[, labels, drop = FALSE]
   storage.mode(costs) <- "double"

@@ -207,7 +207,7 @@ describe <- function(fit, handle, x) {
   fit$architecture <- facts$model
   fit$posterior <- if (is.na(facts$posterior)) NULL else facts$posterior
   fit$strata_columns <- facts$strata
-  fit$target_column <- facts$target
+  fit$target_column <- facts$outcome
   fit$column_of_weights <- facts$weights # `$` matches beginnings of names: this must not be read as the weights
   fit$record <- facts$record
   fit$handle <- new.env(parent = emptyenv())

@@ -35,6 +35,10 @@ test_that("decisions have the least cost", {
   expect_equal(made$cost, c(0.2, 1))
   expect_identical(as.character(decide(c(0.01, 0.7))), c("0", "1"))
   expect_input_error(decide(0.1, rbind(wait = c(a = 0, b = 1))), "costs")
+  errors <- decide(c(0.01, 0.2), c(fn = 9, fp = 1))
+  expect_identical(as.character(errors$action), c("0", "1"))
+  expect_equal(errors$cost, c(0.09, 0.8))
+  expect_input_error(decide(0.1, c(fp = 1, cost = 2)), "fn = Y")
 })
 
 test_that("an evaluation is weighted to the population", {

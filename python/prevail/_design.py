@@ -281,16 +281,23 @@ def cross_fitted(estimator, X, y, codes, fit_params, number=None):
     """Probabilities of each row by a model that has not seen it; None where a label has too few rows."""
     if is_frozen(estimator):
         return np.asarray(estimator.predict_proba(X))
+    found = fold_models(estimator, X, y, codes, fit_params, number)
+    return None if found is None else found[0]
+
+
+def fold_models(estimator, X, y, codes, fit_params, number=None):
+    """The same, and the models, each fitted without a fold; None where a label has too few rows."""
     folds = _folds(codes, number)
     if folds is None:
         return None
     X, y = indexable(X, y)
-    p = np.empty((len(codes), len(np.unique(codes))))
+    p, models = np.empty((len(codes), len(np.unique(codes)))), []
     for train, test in folds:
         made = clone(estimator)
+        models.append(made)
         made.fit(_safe_indexing(X, train), _safe_indexing(y, train), **{name: _of_rows(value, train, len(codes)) for name, value in fit_params.items()})
         p[test] = np.asarray(made.predict_proba(_safe_indexing(X, test)))
-    return p
+    return p, models
 
 
 def _of_rows(value, rows, n):

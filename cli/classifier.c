@@ -251,7 +251,7 @@ void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *s
 
 char *cli_prior(pv_ctx *ctx, const pv_classifier *c) {
     pv_fit_options *options = NULL;
-    pv_status status = c->record ? pv_classifier_options(ctx, c, &options) : PV_OK;
+    pv_status status = c->record && !c->stacked ? pv_classifier_options(ctx, c, &options) : PV_OK;
     if (status == PV_ERR_MEMORY)
         cli_no_memory("for the options of the model");
     if (!options)

@@ -19,7 +19,7 @@ json_t *cli_json_marginal(const pv_classifier *classifier, const pv_summary *sum
 json_t *cli_json_prevalence(const pv_classifier *classifier);    /* {label: p}; null where not stated */
 json_t *cli_json_prevalence_n(const pv_classifier *classifier);  /* a number, "known", or null */
 json_t *cli_json_marginal_kind(const pv_classifier *classifier); /* null but for ig */
-/* The prior on slopes that the fit used, from its record. The caller frees. */
+/* The prior on slopes that the fit used, from its record; empty: its members have their own. The caller frees. */
 char *cli_prior(pv_ctx *ctx, const pv_classifier *classifier);
 json_t *cli_json_sample(const pv_classifier *classifier); /* {source, rows, estimated}; null: none */
 
@@ -30,6 +30,11 @@ void cli_print_estimate(const pv_classifier *classifier, const pv_summary *summa
 /* Nothing where there is one alone. details: how much each counts. */
 void cli_print_estimates(const pv_classifier *classifier, const pv_summary *summary, bool details);
 json_t *cli_json_weighting(const pv_classifier *classifier); /* null there */
+
+/* ---- stacked.c: what `model=auto` mixed -------------------------------------------------------------------------- */
+
+void cli_print_stacked(const pv_classifier *classifier); /* a table, or nothing */
+json_t *cli_json_stacked(const pv_classifier *classifier);
 
 /* ---- posterior.c: how the engine fared --------------------------------------------------------------------------- */
 

@@ -127,10 +127,13 @@ static void print_json(const cli_call *call, const fit_options *options, const p
     cli_json_set(object, "loss_kind", cli_json_text(pv_loss_name(c->loss)));
     cli_json_set(object, "marginal_kind", cli_json_marginal_kind(c));
     char *prior = cli_prior(call->ctx, c);
-    cli_json_set(object, "prior", cli_json_text(options->fit.infer == PV_INFER_ML ? "none" : prior));
+    bool none = options->fit.infer == PV_INFER_ML;
+    if (c->stacked)
+        cli_json_set(object, "stacked", cli_json_stacked(c));
+    cli_json_set(object, "prior", c->stacked ? json_null() : cli_json_text(none ? "none" : prior));
     free(prior);
     cli_json_set(object, "intercept_prior",
-                 cli_json_text(options->fit.infer == PV_INFER_ML ? "none" : options->fit.intercept_prior));
+                 c->stacked ? json_null() : cli_json_text(none ? "none" : options->fit.intercept_prior));
     cli_json_set(object, "saved", options->output ? cli_json_text(options->output) : json_null());
     cli_json_set(object, "version", cli_json_text(PV_VERSION));
     cli_json_set(object, "warnings", cli_json_warnings(call));
@@ -190,7 +193,9 @@ static void print_text(const cli_call *call, const fit_options *options, const p
     printf("loss %s%s%s", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
            pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "");
     char *prior = cli_prior(call->ctx, c);
-    if (options->fit.infer == PV_INFER_ML)
+    if (c->stacked)
+        printf(", a mixture of models with priors of their own\n");
+    else if (options->fit.infer == PV_INFER_ML)
         printf(", maximum likelihood (no prior)\n");
     else
         printf(", prior %s on %s%s%s%s\n", prior, c->schema->image ? "weights" : "standardised slopes",
@@ -227,6 +232,7 @@ static void print_text(const cli_call *call, const fit_options *options, const p
     if (c->no_errors && summary->coefficient)
         print_no_errors(c->no_errors);
     cli_print_estimates(c, summary, false);
+    cli_print_stacked(c);
     if (call->warnings)
         fputc('\n', stdout);
     for (size_t i = 0; i < call->warnings; i++)
@@ -413,7 +419,7 @@ static const cli_common common[] = {
     {NULL, "prevalence-n", "How many observations that number rests on."},
     {NULL, "population-sample", "Rows of the population without labels, where nobody knows the prevalence."},
     {"Model", "model",
-     "linear: logistic regression. ordinal: labels in order. mlp: a network. The others are for images."},
+     "linear: logistic regression. ordinal: labels in order. mlp: a network. auto: a mixture."},
     {NULL, "loss", "ig: corrected for how labels were sampled. iw: class weights. plain: log-loss."},
     {NULL, "prior", "How large slopes may be, per standard deviation of a column."},
     {"Uncertainty", "infer", "map and ml: one estimate. The others: a posterior, with intervals."},
@@ -469,7 +475,9 @@ const cli_command cli_fit = {
         "share), "
         "model, "
         "loss_kind, marginal_kind, validation, validation_rows and best_epoch (with --validation; the epoch whose "
-        "parameters are kept, null without --patience), prior, intercept_prior, saved, "
+        "parameters are kept, null without --patience), prior, intercept_prior, with --model auto stacked (candidates, "
+        "a "
+        "list: name, weight, gain, se; gain and se of the mixture, guess, ratio_max, folds, repeats), saved, "
         "version, warnings. Numbers that are not finite are "
         "null.\n"
         "With a posterior, coefficients are name: {value, sd, lo, hi}, marginal is its mean, and there are posterior "

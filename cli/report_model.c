@@ -64,6 +64,24 @@ static void put_classes(pv_report *report, const pv_classifier *c, const pv_summ
                     c->schema->classes - CLASSES_SHOWN, CLASSES_SHOWN);
 }
 
+static void put_stacked(pv_report *report, const pv_classifier *c) {
+    static const char *const heads[] = {"candidate", "weight", "gain", "standard error"};
+    const pv_stacked *of = c->stacked;
+    report_cells cells = {0};
+    for (size_t i = 0; i < of->count; i++) {
+        report_cell(&cells, of->candidate[i].name);
+        report_cell_number(&cells, of->candidate[i].weight);
+        report_cell_number(&cells, of->candidate[i].gain);
+        report_cell_number(&cells, of->candidate[i].se);
+    }
+    report_cell(&cells, "the mixture");
+    report_cell_number(&cells, 1);
+    report_cell_number(&cells, of->gain);
+    report_cell_number(&cells, of->se);
+    report_put_cells(report, &cells, "What was mixed: log scores of rows left out, less that of the prevalence", "tnnn",
+                     heads, false);
+}
+
 static void put_strata(pv_report *report, const pv_classifier *c) {
     static const char *const heads[] = {
         "stratum",    "rows",        "share of the population", "label", "in the training data", "stated",
@@ -125,6 +143,8 @@ int report_put_model(cli_call *call, pv_report *report, const char *path, const 
     put_classes(report, c, summary);
     if (c->stratified)
         put_strata(report, c);
+    if (c->stacked)
+        put_stacked(report, c);
     pv_summary_free(call->ctx, summary);
     return put_checks(call, report, c);
 }

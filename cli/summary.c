@@ -113,6 +113,8 @@ static void print_json(const cli_call *call, const pv_classifier *c, const pv_su
     if (summary->has_errors)
         cli_json_set(object, "interval", cli_json_real(summary->level));
     cli_json_posterior(object, c, summary);
+    if (c->stacked)
+        cli_json_set(object, "stacked", cli_json_stacked(c));
     cli_json_set(object, "seed", json_integer(c->seed));
     cli_json_set(object, "record", cli_json_record(c));
     cli_json_print(call, object);
@@ -188,6 +190,7 @@ static void print_text(const cli_call *call, const pv_classifier *c, const pv_su
     if (c->posterior && (pv_model_has_coefficients(c->model) || pv_model_has_thresholds(c->model)))
         printf("  sign: share of the draws on the same side of zero as the coefficient\n");
     cli_print_estimates(c, summary, true);
+    cli_print_stacked(c);
     print_record(c, all);
 }
 
@@ -237,7 +240,8 @@ const cli_command cli_summary = {
         "become "
         "views, null for a table), rows, dropped, model, "
         "parameters, loss_kind, marginal_kind, stop, iterations, loss, design, prevalence, prevalence_n, marginal, "
-        "strata, strata_columns, coefficients, interval (as fit --json), seed, and record: version, command and "
+        "strata, strata_columns, coefficients, interval, stacked (as fit --json), seed, and record: version, command "
+        "and "
         "options of the fit. "
         "With a "
         "posterior the fields that fit "

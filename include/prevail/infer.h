@@ -82,6 +82,23 @@ PV_MUST_USE pv_status pv_reference_new(pv_ctx *ctx, size_t n, const double *scor
                                        const double *weight, pv_reference **reference);
 void pv_reference_free(pv_ctx *ctx, pv_reference *reference); /* NULL is fine */
 
+/* What `model=auto` mixed (docs/method.md, section 17). A gain is the mean log score of people of the population whom
+ * the model has not seen (cross-validation), less that of the prevalence alone, in nats; NaN: the fit found no optimum.
+ */
+typedef struct pv_candidate {
+    char *name;      /* "linear normal:0.3" */
+    double weight;   /* in the mixture; 0: left out */
+    double gain, se; /* se: standard error, by unit */
+} pv_candidate;
+typedef struct pv_stacked {
+    size_t count;
+    pv_candidate *candidate; /* [count] */
+    double gain, se;         /* of the mixture, its weights found without the rows that it predicts */
+    double guess;            /* mean log score of the prevalence alone */
+    double cap;              /* of the members' log-likelihood ratios */
+    int64_t folds, repeats;  /* of which gains are; 1 fold: a hold-out sample */
+} pv_stacked;
+
 enum { PV_SEPARATED_NOT = 0, PV_SEPARATED_TOGETHER = -1 };
 typedef struct pv_classifier {
     pv_schema *schema; /* what it takes: target, labels, columns */
@@ -130,6 +147,7 @@ typedef struct pv_classifier {
         *reference;      /* logistic models of two labels: the training rows', each by a model without it; or NULL */
     double *covariance;  /* [pv_model_params][pv_model_params], of the coefficients: standard_error is the root of its
                             diagonal. NULL: not known. Not kept in model files */
+    pv_stacked *stacked; /* `model=auto`; NULL for others */
     double pass_seconds; /* full batch: of the passes over the matrix; not kept in model files */
 } pv_classifier;
 
@@ -184,6 +202,10 @@ const char *pv_classifier_stratum_column(const pv_classifier *classifier, size_t
 /* Which estimate is in use, "efficient", "weighted" or "combined"; NULL: there is one only. p_value, where not NULL:
  * that of Hausman's test of the two, NaN where it was not made. */
 const char *pv_classifier_estimate(const pv_classifier *classifier, double *p_value);
+/* Of `model=auto`: the index-th candidate, its weight, gain and standard error as pv_candidate has them, each of which
+ * may be NULL; behind the last the mixture itself. NULL outside, and of another model. */
+const char *pv_classifier_candidate(const pv_classifier *classifier, size_t index, double *weight, double *gain,
+                                    double *se);
 const pv_schema *pv_classifier_schema(const pv_classifier *classifier); /* for pv_dataset_read, pv_schema_apply */
 const pv_model *pv_classifier_model(const pv_classifier *classifier);
 const double *pv_classifier_parameters(const pv_classifier *classifier);           /* [pv_model_params] */

@@ -92,7 +92,8 @@ typedef struct pv_fit_options {
     const char *weighting;    /* "auto", "0": the efficient estimate, "1": the weighted one */
     int errors;               /* pv_errors */
     const char *model;
-    int infer;         /* pv_inference */
+    const char *candidates; /* `model=auto`: what is mixed, by name; "all" */
+    int infer;              /* pv_inference */
     const char *prior; /* as for pv_prior_parse; "auto": the rows choose its scale; "usual": as networks need it, too */
     const char *intercept_prior;
     const char *pretrained; /* networks: NPZ with the low-level module's weights; NULL: none */

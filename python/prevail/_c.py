@@ -437,6 +437,7 @@ OTHERS = {
     "pv_classifier_reference": (c_char_p, [_handle, c_size_t, POINTER(c_char_p)]),
     "pv_classifier_stratum_column": (c_char_p, [_handle, c_size_t, POINTER(c_bool)]),
     "pv_classifier_estimate": (c_char_p, [_handle, POINTER(c_double)]),
+    "pv_classifier_candidate": (c_char_p, [_handle, c_size_t, POINTER(c_double), POINTER(c_double), POINTER(c_double)]),
     "pv_classifier_columns": (c_size_t, [_handle]),
     "pv_classifier_column": (c_char_p, [_handle, c_size_t, POINTER(c_int)]),
     "pv_classifier_draws": (POINTER(c_double), [_handle, POINTER(c_size_t)]),

@@ -43,7 +43,10 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
     order : sequence of labels, optional
         All labels in their order, for `model` "ordinal". Default: numbers by size, texts by spelling.
     model : str
-        "linear", "ordinal", "mlp:64,32", or for images "convnet" or "inception".
+        "linear", "ordinal", "mlp:64,32", or for images "convnet" or "inception". "auto": a mixture of models for the best
+        predictions, weighed by cross-validation; `candidates_` has the weights.
+    candidates : str
+        For `model` "auto": what is mixed, as "prevalence,linear,iw,mlp", or "all".
     loss : {"ig", "iw", "plain", "matched"}
         Information gain; class weights; log-loss, corrected when predicting; matched sets.
     infer : {"map", "ml", "laplace", "vi", "hmc", "robust"}
@@ -143,6 +146,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         subcohort: float = 0.0,
         marginal: str = "profile",
         match: str = "none",
+        candidates: str = "all",
         weighting: str | int | float = "auto",
         errors: str = "auto",
         intercept_prior: str = "auto",
@@ -215,6 +219,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         self.subcohort = subcohort
         self.marginal = marginal
         self.match = match
+        self.candidates = candidates
         self.weighting = weighting
         self.errors = errors
         self.intercept_prior = intercept_prior

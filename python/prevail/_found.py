@@ -87,6 +87,17 @@ class Found:
         return made
 
     @property
+    def candidates_(self) -> Any:
+        """Of `model` "auto": what was mixed, a data frame with the mixture itself as its last row. ``gain`` is the mean log
+        score of people of the population whom a fit has not seen, less that of the prevalence alone, ``se`` its standard
+        error."""
+        rows = self._fitted().candidates
+        if not rows:
+            raise AttributeError('candidates are those of `model="auto"`')
+        columns = {name: [row[i] for row in rows] for i, name in ((1, "weight"), (2, "gain"), (3, "se"))}
+        return frame(columns, index=[row[0] for row in rows])
+
+    @property
     def coef_(self) -> Doubles:
         return self._by_feature(self._linear()[1])
 

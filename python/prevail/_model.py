@@ -116,6 +116,14 @@ class Model:
         return None if name is None else name.decode(), p_value.value
 
     @property
+    def candidates(self):
+        """Of `model` "auto": (name, weight, gain, standard error) of each, the mixture last."""
+        found, values = [], [ctypes.c_double() for _ in range(3)]
+        while (name := lib.pv_classifier_candidate(self.handle, len(found), *map(ctypes.byref, values))) is not None:
+            found.append((name.decode(), *(value.value for value in values)))
+        return found
+
+    @property
     def offset(self):
         """The column that is added to the log odds as it stands; None: there is none."""
         name = lib.pv_classifier_offset(self.handle)

@@ -100,6 +100,26 @@ def test_every_option_is_a_parameter():
     assert set(prevail.options()) == {name.replace("-", "_") for name in names}
 
 
+def test_a_mixture(tmp_path):
+    X, y = sample(60, 60, seed=5)
+    model = prevail.PrevalenceClassifier(0.05, model="auto", candidates="prevalence,linear,iw").fit(X, y)
+    found = model.candidates_
+    assert list(found.index)[0] == "prevalence" and list(found.index)[-1] == "the mixture"
+    assert np.isclose(found["weight"].to_numpy()[:-1].sum(), 1) and found["gain"].to_numpy()[-1] > 0
+    p = model.predict_proba(X)[:, 1]
+    assert ((p > 0) & (p < 1)).all()
+    odds = p / (1 - p) * 19  # against those of the prevalence: within the cap
+    assert (np.abs(np.log(odds)) <= np.log(61) + 1e-12).all()
+    model.save(tmp_path / "a.model")
+    assert (prevail.PrevalenceClassifier.load(tmp_path / "a.model").predict_proba(X)[:, 1] == p).all()
+    with pytest.raises(AttributeError, match="coefficients"):
+        model.coef_
+    with pytest.raises(AttributeError, match="auto"):
+        prevail.PrevalenceClassifier(0.05).fit(X, y).candidates_
+    with pytest.raises(prevail.InputError, match="candidates"):
+        prevail.PrevalenceClassifier(0.05, model="auto", prior="normal:1").fit(X, y)
+
+
 def test_prior_correction():
     """Without a prior, with a known prevalence, the fit is the corrected maximum-likelihood one."""
     from sklearn.linear_model import LogisticRegression

@@ -200,6 +200,10 @@ describe <- function(fit, handle, x) {
   fit$design <- named(facts$rows_shares, facts$labels)
   fit$estimate <- facts$estimate
   fit$hausman <- facts$hausman
+  if (!is.null(facts$candidates)) {
+    fit$candidates <- as.data.frame(facts$candidates)
+    names(fit$candidates) <- c("weight", "gain", "se")
+  }
   fit$features <- facts$features
   same <- c("risk_df", "loss", "stop", "iterations", "rows", "dropped", "seed", "loss_value", "relative", "images")
   fit[same] <- facts[same]

@@ -67,12 +67,34 @@ static void add_facts(named_list *made, const pv_classifier *model) {
 enum { FACTS = 0 PV_CLASSIFIER_FACT_LIST(ONE) };
 #undef ONE
 
+/* What `model` auto mixed, by name, the mixture last: [candidates][weight, gain, se]; NULL: another model. */
+static SEXP candidates_of(const pv_classifier *model) {
+    int n = 0;
+    double value[3];
+    while (pv_classifier_candidate(model, (size_t)n, NULL, NULL, NULL))
+        n++;
+    if (n == 0)
+        return R_NilValue;
+    SEXP names = PROTECT(Rf_allocVector(STRSXP, n)), made = PROTECT(Rf_allocMatrix(REALSXP, n, 3));
+    for (int i = 0; i < n; i++) {
+        SET_STRING_ELT(
+            names, i, Rf_mkCharCE(pv_classifier_candidate(model, (size_t)i, &value[0], &value[1], &value[2]), CE_UTF8));
+        for (int j = 0; j < 3; j++)
+            REAL(made)[i + j * n] = value[j];
+    }
+    SEXP dimensions = PROTECT(Rf_allocVector(VECSXP, 2));
+    SET_VECTOR_ELT(dimensions, 0, names);
+    Rf_setAttrib(made, R_DimNamesSymbol, dimensions);
+    UNPROTECT(3);
+    return made;
+}
+
 SEXP call_model_facts(SEXP session, SEXP handle) {
     const pv_classifier *model = model_of(handle);
     size_t classes = (size_t)pv_classifier_classes(model);
     const pv_model *shape = pv_classifier_model(model);
     bool thresholds = pv_model_has_thresholds(shape), linear = pv_model_has_coefficients(shape);
-    named_list made = list_new(FACTS + 14);
+    named_list made = list_new(FACTS + 15);
     add_facts(&made, model);
     list_add(&made, "labels", new_texts(pv_classifier_labels(model), classes));
     list_add(&made, "features", feature_names(model));
@@ -83,6 +105,7 @@ SEXP call_model_facts(SEXP session, SEXP handle) {
     const pv_combination *both = model->combination; /* which estimate is in use, and Hausman's test of the two */
     list_add(&made, "estimate", both ? Rf_mkString(pv_estimate_name((pv_estimate)both->use)) : R_NilValue);
     list_add(&made, "hausman", Rf_ScalarReal(both && both->rank > 0 ? both->p_value : NA_REAL));
+    list_add(&made, "candidates", candidates_of(model));
     list_add(&made, "relative", Rf_ScalarLogical(pv_classifier_is_relative(model)));
     list_add(&made, "images", Rf_ScalarLogical(pv_classifier_schema(model)->image != NULL));
     list_add(&made, "thresholds", Rf_ScalarLogical(thresholds));

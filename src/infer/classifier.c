@@ -5,6 +5,7 @@
 #include "data/data.h"
 #include "data/schema_learn.h"
 #include "infer/combined.h"
+#include "infer/stacking.h"
 
 void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     if (!classifier)
@@ -28,6 +29,7 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     pv_stratified_free(ctx, classifier->stratified);
     pv__free(ctx, classifier->record);
     pv_reference_free(ctx, classifier->reference);
+    pv__stacked_free(ctx, classifier->stacked);
     pv__free(ctx, classifier);
 }
 

@@ -66,6 +66,22 @@ const char *pv_classifier_estimate(const pv_classifier *classifier, double *p_va
     return both ? pv_estimate_name((pv_estimate)both->use) : NULL;
 }
 
+const char *pv_classifier_candidate(const pv_classifier *classifier, size_t index, double *weight, double *gain,
+                                    double *se) {
+    const pv_stacked *of = classifier->stacked;
+    if (!of || index > of->count)
+        return NULL;
+    const pv_candidate own =
+        index < of->count ? of->candidate[index] : (pv_candidate){"the mixture", 1, of->gain, of->se};
+    if (weight)
+        *weight = own.weight;
+    if (gain)
+        *gain = own.gain;
+    if (se)
+        *se = own.se;
+    return own.name;
+}
+
 const pv_schema *pv_classifier_schema(const pv_classifier *classifier) {
     return classifier->schema;
 }

@@ -7,6 +7,7 @@
 #include "infer/combined.h"
 #include "infer/density.h"
 #include "infer/infer.h"
+#include "infer/stacking.h"
 #include "model/device_table.h"
 
 /* ---- the rows ---------------------------------------------------------------------------------------------------- */
@@ -369,6 +370,10 @@ static pv_status setup_new(pv_ctx *ctx, const pv_schema *schema, const pv_datase
     *s = (setup){.plan = plan};
     PV_TRY(pv__plan_data(ctx, schema, data, plan));
     PV_TRY(pv__model_new(ctx, plan->options.model, data->features, schema->offset, data->classes, model));
+    if ((*model)->architecture->of_members && !pv__mixes(plan->given))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`model=%s`: a mixture finds its members itself:\nchoose auto, and `candidates`",
+                        plan->given->model);
     PV_TRY(pv__design_new(ctx, schema, data, &stated, &s->design));
     PV_TRY(problem_new(ctx, schema, data, *model, s->design, plan, &s->rows, &s->problem));
     s->problem.shared = true;
@@ -403,12 +408,15 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
             data->features, pv_model_params(c->model), plan->options.model, pv_kernels(), pv_ctx_threads(ctx));
     if (data->matched)
         PV_GOTO(done, pv__matched_tell(ctx, data));
-    if (!found && !problem->data && problem->batch == 0)
+    if (!found && !problem->data && problem->batch == 0 && !pv__mixes(given))
         PV_GOTO(done, load_rows(ctx, problem, &made.loaded));
     problem->loaded = made.loaded;
-    if (!found)
+    if (pv__mixes(given))
+        PV_GOTO(done, pv__stack_fit(ctx, schema, data, problem, c));
+    else if (!found)
         PV_GOTO(done, solve(ctx, problem, held, c));
-    PV_GOTO(done, pv__reference_of_fit(ctx, problem, c));
+    if (!pv__mixes(given))
+        PV_GOTO(done, pv__reference_of_fit(ctx, problem, c));
     pv__log(ctx, PV_LOG_DEBUG, "fit: %s after %lld iterations, loss %.10g", pv_stop_name(c->stop),
             (long long)c->iterations, c->loss_value);
     c->seconds = pv__seconds() - began;
@@ -437,7 +445,7 @@ static pv_status plan_rows(pv_ctx *ctx, const pv_schema *schema, const pv_datase
 /* Whether the fit goes through the rows block by block, so that columns serve in the place of a matrix. */
 static bool goes_by_blocks(const pv_fit_options *options) {
     bool points = options->infer == PV_INFER_MAP || options->infer == PV_INFER_ML || options->infer == PV_INFER_ROBUST;
-    return points && !options->sample && !pv__minibatches(options, false);
+    return points && !options->sample && !pv__minibatches(options, false) && !pv__mixes(options);
 }
 
 /* Data with a matrix, where they have columns in its place. The caller frees *x. */

@@ -9,6 +9,7 @@
 #include "data/schema_learn.h"
 #include "infer/combined.h"
 #include "infer/model_file.h"
+#include "infer/stacking.h"
 #include "base/json.h"
 #include "model/model.h"
 
@@ -567,6 +568,10 @@ static pv_status read_header(reader *r, pv_classifier *c) {
     PV_TRY(check_shares(r, c->design, classes));
     if (c->prevalence)
         PV_TRY(check_shares(r, c->prevalence, classes));
+    const char *wrong;
+    PV_TRY(pv__stacked_from_json(r->ctx, json_object_get(r->root, "stacked"), c, &wrong));
+    if (wrong)
+        return damaged(r, wrong);
     for (size_t y = 0; y < classes; y++)
         if (!(c->log_marginal[y] <= 1e-9))
             return damaged(r, "a marginal probability is above 1");

@@ -6,6 +6,7 @@
 #include "infer/combined.h"
 #include "infer/infer.h"
 #include "infer/model_file.h"
+#include "infer/stacking.h"
 #include "base/json.h"
 #include "model/model.h"
 
@@ -150,6 +151,8 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
     if (object && r &&
         json_object_set_new(object, "reference",
                             json_pack("[I, I]", (json_int_t)r->count[0], (json_int_t)r->count[1])) != 0)
+        return json_decref(object), NULL;
+    if (object && c->stacked && json_object_set_new(object, "stacked", pv__stacked_to_json(c->stacked)) != 0)
         return json_decref(object), NULL;
     if (object && c->schema->offset && json_object_set_new(object, "offset", json_true()) != 0)
         return json_decref(object), NULL;

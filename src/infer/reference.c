@@ -13,6 +13,7 @@
 #include "core/core.h"
 #include "data/schema_learn.h"
 #include "infer/combined.h"
+#include "infer/stacking.h"
 
 enum {
     FOLDS = PV_REFERENCE_FOLDS,
@@ -161,9 +162,8 @@ pv_status pv__effective_units(pv_ctx *ctx, const pv__sampled *s, double *units) 
     if (clusters == 0)
         goto done;
     PV_GOTO(done, pv__alloc(ctx, clusters, cells * sizeof *own, &own));
-    for (size_t i = 0; i < s->rows; i++)
-        for (size_t k = 0; k < cells; k++)
-            own[(size_t)s->cluster[i] * cells + k] += s->share[i * cells + k];
+    for (size_t i = 0; i < s->rows * cells; i++)
+        own[(size_t)s->cluster[i / cells] * cells + i % cells] += s->share[i];
     for (size_t c = 0; c < clusters; c++) {
         double mass = 0;
         for (size_t k = 0; k < cells; k++)
@@ -520,7 +520,7 @@ static void add_piece(size_t d, const double *piece, double *sums) {
     }
 }
 
-static pv_status describe_columns(pv_ctx *ctx, const pv__problem *problem, pv_reference *made) {
+pv_status pv__reference_columns(pv_ctx *ctx, const pv__problem *problem, pv_reference *made) {
     size_t d = (size_t)pv_model_inputs(problem->model), size;
     if (d == 0 || d > PV_REFERENCE_COLUMNS)
         return PV_OK;
@@ -679,8 +679,6 @@ static pv_status refer_to_some(pv_ctx *ctx, const cross *c, const counts *rows, 
         label[i] = (int32_t)all[i].label;
         row[i] = (size_t)all[i].row;
     }
-    if (!score || !label || !row)
-        goto done;
     PV_GOTO(done, pv_reference_new(ctx, n, score, label, score + n, made));
     status = count_units(ctx, c->problem, n, score, label, score + n, row, *made);
 done:
@@ -746,7 +744,7 @@ pv_status pv__reference_of_fit(pv_ctx *ctx, const pv__problem *problem, pv_class
     PV_GOTO(done, many ? refer_to_some(ctx, &c, &rows, classifier->w, offset, &classifier->reference)
                        : refer_to_folds(ctx, &c, classifier, offset, &classifier->reference));
     if (classifier->reference)
-        status = describe_columns(ctx, problem, classifier->reference);
+        status = pv__reference_columns(ctx, problem, classifier->reference);
 done:
     if (status == PV_ERR_INTERRUPTED) {
         classifier->stop = PV_STOP_INTERRUPTED;

@@ -19,10 +19,11 @@ static pv_status parse(pv_ctx *ctx, pv_model *model, const char *spec) {
         if (mine)
             return PV_OK;
     }
-    return pv__fail(ctx, PV_ERR_USAGE,
-                    "`model=%s`:\nchoose linear, ordinal, mlp with hidden layer sizes, as in mlp:64,32, or for images "
-                    "convnet or inception",
-                    spec);
+    return pv__fail(
+        ctx, PV_ERR_USAGE,
+        "`model=%s`:\nchoose linear, ordinal, mlp with hidden layer sizes, as in mlp:64,32, auto, or for images "
+        "convnet or inception",
+        spec);
 }
 
 pv_status pv_model_views(pv_ctx *ctx, const char *spec, int64_t *views, int64_t *size) {
@@ -74,6 +75,9 @@ fail:
 void pv_model_free(pv_ctx *ctx, pv_model *model) {
     if (!model)
         return;
+    for (size_t m = 0; m < model->members; m++)
+        pv_model_free(ctx, model->member[m]);
+    pv__free(ctx, model->member);
     pv__free(ctx, model->spec);
     pv__free(ctx, model->network);
     pv__free(ctx, model);

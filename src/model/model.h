@@ -20,7 +20,10 @@
       " For images: convnet or inception, with sizes as in convnet:views=3,size=16; the defaults are views=9, "        \
       "size=32, low=64, channels=64-128-256, features=256, dropout=0.1, pool=max (over views; or min, mean), "         \
       "output=softmax (or ordinal).")                                                                                  \
-    X(inception, "inception", "")
+    X(inception, "inception", "")                                                                                      \
+    X(stack, "auto",                                                                                                   \
+      " auto: a mixture of `candidates`, weighted by how well each predicts people whom it has not seen "              \
+      "(cross-validation).")
 
 enum { PV_LAYERS_MAX = 16 };
 
@@ -33,6 +36,8 @@ struct pv_model {
     size_t width[PV_LAYERS_MAX + 1]; /* mlp: inputs, hidden sizes, classes */
     bool ordinal;                    /* the output is one number, with thresholds for the labels (ordinal.c) */
     struct pv__network *network;     /* convnet, inception; NULL for the others */
+    struct pv_model **member;        /* auto: [members]; NULL there: the prevalence alone */
+    size_t members;
     size_t params;
 };
 
@@ -44,6 +49,8 @@ struct pv_model_work {
     bool turned;                      /* mlp: the matrices lie there turned round, for backward */
     double *block;                    /* one allocation; each architecture lays it out */
     struct pv__network_work *network; /* convnet, inception */
+    struct pv_model_work **member;    /* auto: [members] */
+    size_t members;
 };
 
 typedef struct pv__architecture {
@@ -67,6 +74,7 @@ typedef struct pv__architecture {
     bool has_thresholds;   /* w is [classes - 1] output biases, which make thresholds, then slopes of the inputs */
     bool has_curvature;    /* its information in w is what precondition.c makes of rows and probabilities */
     bool takes_offset;     /* of two classes, or where labels are in order */
+    bool of_members;       /* a mixture of models that are fitted one by one (stack.h) */
     bool own_threads;      /* runs its own threads over the rows of one work; others are run by the caller's */
     size_t chunk_rows;     /* rows that one work takes at a time; 0: as many as fit the cache */
 

@@ -58,6 +58,10 @@ const pv_option pv_fit_option_table[] = {
      "hc0: neither, as svyglm and sandwich of R."},
     {"model", PV_OPTION_TEXT, AT(model), "linear", 0, 0, NULL, &(PV_MODEL_LIST(MODEL_USAGE))[1],
      PV_MODEL_LIST(MODEL_HELP)},
+    {"candidates", PV_OPTION_TEXT, AT(candidates), "all", 0, 0, NULL, "LIST",
+     "`model=auto`: what is mixed, with commas between. prevalence: the prevalence, whatever the columns. linear: at "
+     "five priors, normal:0.03 to normal:2.5. iw: linear with `loss=iw`, at two. mlp: mlp:16 at three, where rows "
+     "times columns are at most 300,000."},
     {"pretrained", PV_OPTION_TEXT, AT(pretrained), NULL, 0, 0, NULL, "FILE.npz",
      "convnet, inception: the low-level module starts at the first two convolutions of VGG-16, under the names of "
      "torchvision (features.0.weight, ...) or conv1_1_W, ...; the three input channels are summed."},

@@ -16,6 +16,10 @@ bool pv__minibatches(const pv_fit_options *o, bool images) {
     return strcmp(o->batch, "full") != 0 && (images || strcmp(o->batch, "auto") != 0);
 }
 
+bool pv__mixes(const pv_fit_options *o) {
+    return strcmp(o->model, "auto") == 0;
+}
+
 pv_loss pv_fit_loss(const pv_fit_options *options, bool matched) {
     return matched && options->loss == PV_LOSS_IG ? PV_LOSS_MATCHED : (pv_loss)options->loss;
 }
@@ -128,8 +132,11 @@ static pv_status begin(pv_ctx *ctx, const pv_fit_options *given, bool sample, co
     plan->minibatches = pv__minibatches(given, plan->images);
     plan->facts = pv__facts_of_options(ctx, given, plan->images, sample);
     PV_TRY(refuse_idle(ctx, plan->facts, names, n_names));
-    plan->prior_is_open = pv__prior_is_open(given);
-    PV_TRY(pv_prior_parse(ctx, "prior", plan->prior_is_open ? "normal:1" : given->prior, &plan->prior));
+    plan->prior_is_open = pv__prior_is_open(given) && !pv__mixes(given);
+    const char *prior = pv__mixes(given) ? "none" : plan->prior_is_open ? "normal:1" : given->prior;
+    PV_TRY(pv_prior_parse(ctx, "prior", prior, &plan->prior));
+    if (pv__mixes(given))
+        PV_TRY(pv__candidates_parse(ctx, given->candidates, (bool[PV__CANDIDATES_MAX]){false}));
     PV_TRY(parse_batch(ctx, given->batch, &plan->batch));
     PV_TRY(parse_strength(ctx, given->prevalence_n, &plan->strength));
     PV_TRY(parse_intercept(ctx, plan, &plan->intercept_prior));

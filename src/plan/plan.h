@@ -30,6 +30,20 @@ pv_status pv__schedule_parse(pv_ctx *ctx, const char *text, int64_t epochs, pv__
 /* The rate's share for a step that goes from epoch to next, counted as real numbers from 0. */
 double pv__schedule_at(const pv__schedule *schedule, double epoch, double next);
 
+/* ---- candidates of a mixture (candidates.c) ---------------------------------------------------------------------- */
+
+typedef struct pv__candidate {
+    const char *name;          /* in `candidates`; several may have it */
+    const char *model, *prior; /* NULL: the prevalence alone */
+    pv_loss loss;
+    bool bounded; /* left out where rows times columns are many */
+} pv__candidate;
+enum { PV__CANDIDATES_MAX = 32 };
+const pv__candidate *pv__candidates(size_t *count);
+bool pv__candidate_fits(const pv__candidate *candidate, size_t rows, int features);
+/* Which of them `candidates` names, chosen [PV__CANDIDATES_MAX]. */
+pv_status pv__candidates_parse(pv_ctx *ctx, const char *text, bool *chosen);
+
 /* ---- the plan ---------------------------------------------------------------------------------------------------- */
 
 typedef struct pv__plan {
@@ -115,6 +129,8 @@ static inline pv__design_options pv__design_options_of(const pv_fit_options *o) 
 
 /* Whether a fit to a table, or to images, goes by minibatches. */
 bool pv__minibatches(const pv_fit_options *options, bool images);
+/* Whether a fit mixes candidates: `model=auto`. */
+bool pv__mixes(const pv_fit_options *options);
 /* The prior is "usual" or "auto". */
 bool pv__prior_is_open(const pv_fit_options *options);
 /* Warns of values that are not the default and would do nothing. */

@@ -115,7 +115,10 @@ static pv_status tell_population(const writer *w) {
 static pv_status tell_model(const writer *w) {
     const pv__plan *p = w->plan;
     const pv_fit_options *o = &p->options;
-    PV_TRY(add(w, "model", "model", NULL, "%s, %zu parameters", o->model, pv_model_params(w->rows->model)));
+    if (pv__mixes(o))
+        PV_TRY(add(w, "model", "model", NULL, "auto, a mixture of candidates"));
+    else
+        PV_TRY(add(w, "model", "model", NULL, "%s, %zu parameters", o->model, pv_model_params(w->rows->model)));
     PV_TRY(add(w, "loss", "loss", p->given->loss != o->loss ? "the data are matched sets" : NULL, "%s",
                pv_loss_name((pv_loss)o->loss)));
     if (pv_loss_has_marginal((pv_loss)o->loss))
@@ -134,6 +137,8 @@ static const char *prior_text(const pv_prior *prior, char *text, size_t size) {
 static pv_status tell_priors(const writer *w) {
     const pv__plan *p = w->plan;
     char text[64];
+    if (pv__mixes(p->given))
+        return add(w, "candidates", "candidates", NULL, "%s", p->given->candidates);
     if (!p->map)
         return add(w, "prior", "infer", NULL, "none: maximum likelihood");
     if (p->prior_folds >= 2)
@@ -161,6 +166,8 @@ static pv_status tell_estimate(const writer *w) {
         [PV_ESTIMATE_COMBINED] = "the efficient and the weighted estimate, combined term by term",
     };
     const pv__plan *p = w->plan;
+    if (pv__mixes(p->given))
+        return add(w, "weights", NULL, NULL, "those of the best log score in the population, by cross-validation");
     PV_TRY(add(w, "inference", "infer", NULL, "%s%s", pv_inference_name((pv_inference)p->options.infer),
                pv__plan_is_last_layer(p, w->rows->model) ? ", over the last layer" : ""));
     bool two =

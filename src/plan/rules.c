@@ -52,6 +52,8 @@ pv__fact_set pv__facts_of_options(const pv_ctx *ctx, const pv_fit_options *o, bo
         {PV_FACT_VALIDATION, o->validation != 0},
         {PV_FACT_JEFFREYS, strcmp(o->intercept_prior, "jeffreys") == 0},
         {PV_FACT_MATCH, o->match != PV_MATCH_NONE},
+        {PV_FACT_MIXTURE, pv__mixes(o)},
+        {PV_FACT_ONE, !pv__mixes(o)},
         {PV_FACT_DEVICE, ctx && ctx->root->device.kind == PV_DEVICE_CUDA},
     };
     pv__fact_set found = 0;
@@ -65,8 +67,9 @@ pv__fact_set pv__facts_of_data(const pv_schema *schema, const pv_dataset *data, 
     bool named = schema->strata && !pv__survey_has_strata(schema, data, &design);
     return pv__fact_if(true, PV_FACT_DATA) | pv__fact_if(data->images != NULL, PV_FACT_ARRAYS) |
            pv__fact_if(data->matched, PV_FACT_SETS) | pv__fact_if(!data->label, PV_FACT_VOTES) |
-           pv__fact_if(data->clustered, PV_FACT_CLUSTERS) | pv__fact_if(data->sampling, PV_FACT_SAMPLING) |
-           pv__fact_if(named, PV_FACT_NAMED) | pv__fact_if(schema->classes > 2, PV_FACT_MANY_LABELS);
+           pv__fact_if(data->frequency != NULL, PV_FACT_SOFT) | pv__fact_if(data->clustered, PV_FACT_CLUSTERS) |
+           pv__fact_if(data->sampling, PV_FACT_SAMPLING) | pv__fact_if(named, PV_FACT_NAMED) |
+           pv__fact_if(schema->classes > 2, PV_FACT_MANY_LABELS);
 }
 
 /* ---- rules ------------------------------------------------------------------------------------------------------- */
@@ -95,6 +98,20 @@ static const struct {
     {F(FREEZE_LOW), F(IMAGES), NULL,
      "`freeze-low` is for `model=convnet` and inception:\nleave it out, or choose one of these"},
     {NONE, F(MARGINAL) | F(PROFILE), "marginal", " belongs to `loss=ig`;\nleave it out with other losses"},
+    /* a mixture of candidates */
+    {F(MIXTURE), F(MARGINAL), "model",
+     " mixes models of a population whose prevalence is known:\nleave `loss` out, and state `prevalence`"},
+    {F(MIXTURE), F(PROFILE), "marginal", " is not for `model=auto`:\nleave one of the two out"},
+    {F(MIXTURE), F(FULL_BATCH), "batch", " is not for `model=auto`, which takes all rows at once:\nleave `batch` out"},
+    {F(MIXTURE) | F(POSTERIOR), NONE, "infer",
+     " is not for `model=auto`, a mixture without a posterior:\nleave one of the two out"},
+    {F(MIXTURE), F(ESTIMATE), "infer", " is not for `model=auto`:\nleave one of the two out"},
+    {F(MIXTURE), F(PRIOR), "infer",
+     " is not for `model=auto`, whose candidates have priors:\nleave one of the two out"},
+    {F(MIXTURE) | F(SAMPLE), NONE, NULL,
+     "`population-sample` is not for `model=auto`, which needs a stated prevalence:\nleave one of the two out"},
+    {F(MIXTURE) | F(DATA) | F(SOFT), NONE, "model", " goes with hard labels only;\nchoose linear or mlp with votes"},
+    {F(MIXTURE) | F(MATCH), NONE, "match", " is not for `model=auto`:\nleave one of the two out"},
     /* batches */
     {F(IMAGES) | F(FULL_BATCH), NONE, "batch", ": images are learned in minibatches:\ngive a number of them"},
     {F(IMAGES), F(ESTIMATE) | F(LAPLACE), "infer",
@@ -256,6 +273,8 @@ static const char *const needs[] = {
     [PV_FACT_POSTERIOR] = "`infer=laplace`, vi and hmc",
     [PV_FACT_SANDWICH] = "`model=linear` and `infer=map`, ml and robust",
     [PV_FACT_SPREADS] = "`model=linear` and ordinal, and `infer=laplace`, vi and hmc",
+    [PV_FACT_MIXTURE] = "`model=auto`",
+    [PV_FACT_ONE] = "one model, and not for `model=auto`, whose candidates have their own",
     [PV_FACT_VI] = "`infer=vi`",
     [PV_FACT_HMC] = "`infer=hmc`",
 };
@@ -279,6 +298,10 @@ static const struct {
              {"errors", PV_FACT_SANDWICH},
              {"pretrained", PV_FACT_IMAGES},
              {"freeze-low", PV_FACT_IMAGES},
+             {"candidates", PV_FACT_MIXTURE},
+             {"weighting", PV_FACT_ONE},
+             {"prior", PV_FACT_ONE},
+             {"intercept-prior", PV_FACT_ONE},
              {"prior", PV_FACT_PRIOR},
              {"intercept-prior", PV_FACT_PRIOR},
              {"intercept-prior", PV_FACT_ABSOLUTE},

@@ -49,12 +49,15 @@
     X(VALIDATION)                                                                                                      \
     X(JEFFREYS) /* the intercept's prior */                                                                            \
     X(MATCH)    /* a kind of `match` was chosen */                                                                     \
+    X(MIXTURE)  /* `model=auto` */                                                                                     \
+    X(ONE)      /* any other model */                                                                                  \
     X(DEVICE)   /* cuda */                                                                                             \
     /* the data */                                                                                                     \
     X(DATA)        /* they are known */                                                                                \
     X(ARRAYS)      /* their rows are images */                                                                         \
     X(SETS)        /* matched sets */                                                                                  \
-    X(VOTES)       /* soft labels */                                                                                   \
+    X(VOTES)       /* soft labels, and no others */                                                                    \
+    X(SOFT)        /* soft labels */                                                                                   \
     X(NAMED)       /* strata of the population are named */                                                            \
     X(MANY_LABELS) /* more than two */                                                                                 \
     X(STRATA)      /* there are several */                                                                             \

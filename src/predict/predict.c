@@ -426,6 +426,10 @@ static pv_status check(pv_ctx *ctx, const pv_classifier *c, const pv_population 
         return pv__fail(ctx, PV_ERR_USAGE, "the population has %d strata, the model %d", population->strata,
                         c->stratified ? c->stratified->strata : 0);
     bool known = population->kind != PV_POPULATION_UNKNOWN && population->kind != PV_POPULATION_COUNTS;
+    if (options->level > 0 && c->stacked && population->kind != PV_POPULATION_UNKNOWN)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`model=auto` gives no intervals: its members and their weights vary together, which a "
+                        "posterior of one of them does not tell:\nfit `model=linear` for them");
     if (options->level > 0 && !c->posterior && population->kind != PV_POPULATION_UNKNOWN && !(c->spread && known))
         return pv__fail(ctx, PV_ERR_USAGE,
                         "the model has neither a posterior nor standard errors that give intervals here: fit it with "

@@ -3,7 +3,8 @@
 
 #include "fixture.h"
 
-static pv_classifier *fitted[3]; /* linear; with draws; hidden layers and no prevalence */
+enum { FITS = 4 };
+static pv_classifier *fitted[FITS]; /* linear; with draws; hidden layers and no prevalence; a mixture */
 
 static int prepare(void **state) {
     if (setup(state))
@@ -13,11 +14,12 @@ static int prepare(void **state) {
     pv_schema *schema;
     pv_dataset *data;
     ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < FITS; i++) {
         pv_fit_options options = pv_fit_options_default();
         options.prevalence = i == 2 ? NULL : "0.2";
         options.loss = i == 2 ? PV_LOSS_PLAIN : PV_LOSS_IG;
-        options.model = i == 2 ? "mlp:3" : "linear";
+        options.model = i == 2 ? "mlp:3" : i == 3 ? "auto" : "linear";
+        options.candidates = i == 3 ? "prevalence,iw,mlp" : "all";
         options.infer = i == 1 ? PV_INFER_HMC : PV_INFER_MAP;
         options.draws = 100;
         options.warmup = 50;
@@ -31,7 +33,7 @@ static int prepare(void **state) {
 }
 
 static int tidy(void **state) {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < FITS; i++)
         pv_classifier_free(ctx, fitted[i]);
     return teardown(state);
 }
@@ -51,7 +53,7 @@ static unsigned char *slurp(size_t *size) {
 
 static void the_bytes_of_the_file(void **state) {
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < FITS; i++) {
         unsigned char *bytes, *again, *file;
         size_t size, again_size, file_size;
         pv_classifier *back;

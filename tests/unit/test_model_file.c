@@ -230,6 +230,41 @@ static void refuses_references(void **state) {
     forget();
 }
 
+/* A mixture whose members, or what is said of them, are damaged. */
+static void refuses_mixtures(void **state) {
+    (void)state;
+    pv_simulation study = {.cases = 20, .controls = 20, .prevalence = 0.1, .seed = 2};
+    pv_table *table;
+    pv_schema *schema;
+    pv_dataset *data;
+    pv_classifier *classifier;
+    pv_fit_options options = pv_fit_options_default();
+    options.prevalence = "0.1";
+    options.model = "auto";
+    options.candidates = "prevalence,iw";
+    ok(pv_simulate(ctx, "nodules", &study, &table, NULL));
+    ok(pv_schema_learn(ctx, table, &(pv_roles){.target = "malignant"}, &schema, &data));
+    ok(pv_fit(ctx, schema, data, &options, &classifier));
+    ok(pv_classifier_save(ctx, classifier, path));
+    pv_classifier_free(ctx, classifier);
+    read_good();
+    refused("\"model\":\"auto:", "\"model\":\"auto:linear+", "size");
+    refused("\"model\":\"auto:", "\"model\":\"auto:auto:", "architecture");
+    refused("\"model\":\"auto:", "\"model\":\"auto:convnet+", "architecture");
+    refused("\"model\":\"auto:", "\"model\":\"auto:+", "architecture");
+    refused("\"model\":\"auto:", "\"model\":\"auto\",\"old\":\"", "");
+    refused("\"member\":true", "\"member\":false", "not those of its members");
+    refused("\"candidates\":[", "\"candidates\":[{\"name\":\"x\",\"member\":true},", "not those of its members");
+    refused("\"name\":\"prevalence\"", "\"name\":7", "no name");
+    refused("\"stacked\":", "\"old\":", "not those of its members");
+    refused("\"candidates\":[", "\"candidates\":7,\"old\":[", "not those of its members");
+    refused("\"prevalence\":{\"offset\"", "\"old\":{\"offset\"", "members are missing");
+    pv_dataset_free(ctx, data);
+    pv_schema_free(ctx, schema);
+    pv_table_free(ctx, table);
+    forget();
+}
+
 /* The second line is taken as it is written, and in no other form that a reader of numbers would make the same of. */
 static void refuses_frames(void **state) {
     (void)state;
@@ -277,9 +312,10 @@ static void refuses_pipes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(refuses_frames),     cmocka_unit_test(refuses_headers),
-                                       cmocka_unit_test(refuses_numbers),    cmocka_unit_test(refuses_posteriors),
-                                       cmocka_unit_test(refuses_references), cmocka_unit_test(refuses_terms),
-                                       cmocka_unit_test(refuses_pipes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_frames),     cmocka_unit_test(refuses_headers),    cmocka_unit_test(refuses_numbers),
+        cmocka_unit_test(refuses_posteriors), cmocka_unit_test(refuses_references), cmocka_unit_test(refuses_terms),
+        cmocka_unit_test(refuses_mixtures),   cmocka_unit_test(refuses_pipes),
+    };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -187,3 +187,21 @@ test_that("options that are variables are as good as texts", {
   sample <- NULL
   expect_s3_class(cv(prevail(case ~ dose, d, prevalence = 0.1, population_sample = sample), folds = 2), "prevail_cv")
 })
+
+test_that("a mixture of models predicts, and tells what it was made of", {
+  d <- study(200)
+  fit <- prevail(case ~ age + smoker, d, prevalence = 0.1, model = "auto", candidates = "prevalence,linear,iw")
+  mixed <- fit$candidates
+  expect_equal(rownames(mixed)[c(1, 9)], c("prevalence", "the mixture"))
+  expect_equal(sum(mixed$weight[1:8]), 1)
+  p <- predict(fit, d)
+  expect_true(all(p > 0 & p < 1))
+  expect_equal(weighted.mean(p, ifelse(d$case == 1, 0.1 / mean(d$case == 1), 0.9 / mean(d$case != 1))), 0.1, tolerance = 0.2)
+  expect_output(print(fit), "auto")
+  expect_error(coef(fit), "no coefficients")
+  expect_input_error(predict(fit, d, interval = 0.9), "auto")
+  expect_input_error(prevail(case ~ age, d, prevalence = 0.1, model = "auto", prior = "normal:1"), "candidates")
+  file <- tempfile()
+  save_model(fit, file)
+  expect_equal(predict(read_model(file), d), p)
+})

@@ -11,8 +11,9 @@
  *
  *   V_c = f (V_r - C_hU^T B),   f = n / (n - P - Q) ,
  *
- * n units, P coefficients and Q controls that count. It takes a hundred units for each slope: with fewer B is
- * noise.
+ * n units, P coefficients and Q controls that count. It takes a hundred units for each slope, and as many people in
+ * the sample: with fewer B is noise. T' (V_h + V_s)^-1 T is a chi-square of Q degrees of freedom where both samples are
+ * of one population; a sample of another one would move b_c at will, and is left out.
  */
 #include "infer/controls.h"
 
@@ -63,8 +64,8 @@ static void add_sample(void *state, size_t slot, size_t begin, size_t n, double 
         }
 }
 
-/* The sample's mean of h, to mean [P], and that mean's variance, to V [P][P]. */
-static pv_status find_sample(controls *c, double *mean, double *V) {
+/* The sample's mean of h, to mean [P], that mean's variance, to V [P][P], and how many people it is of. */
+static pv_status find_sample(controls *c, double *mean, double *V, double *counted) {
     size_t P = c->P, size = c->size, width = 2 + 2 * P + c->pairs * size * size, n = c->of->whole->unlabelled;
     double *sums;
     PV_TRY(pv__alloc(c->ctx, width, sizeof *sums, &sums));
@@ -72,6 +73,7 @@ static pv_status find_sample(controls *c, double *mean, double *V) {
     double w = sums[0], v = sums[1 + P], people = c->sampling ? (double)n : w;
     const double *second = sums + 2 + P, *block = second + P;
     double factor = people > 1 ? people / (people - 1) / (w * w) : HUGE_VAL;
+    *counted = people;
     for (size_t i = 0; i < P; i++)
         mean[i] = sums[1 + i] / w;
     for (size_t j = 0; status == PV_OK && j < c->J; j++)
@@ -133,7 +135,9 @@ static pv_status sum_pairs(const controls *c, double total, double *square, doub
     double count;
     pairing p = {.c = c, .total = total};
     PV_TRY(pv__alloc(c->ctx, n, 2 * c->J * sizeof(double), &p.residual));
-    pv__unit_sums sums = {.square = square, .mean = mean};
+    pv__unit_sums sums = {0};
+    sums.square = square;
+    sums.mean = mean;
     const pv__scores scores = {
         .parts = 1, .logits = 2 * c->J, .size = c->size, .residual = {p.residual}, .x = rows_of, .state = c->of->side};
     pv_status status = pv__sum_rows(c->ctx, n, false, 1, pair_rows, &p, &count); /* each rank needs all */
@@ -158,12 +162,12 @@ static void find_products(const controls *c, const double *square, double *V, do
         }
 }
 
-/* B [P][P] = V^-1 C by elimination with pivots; destroys V. Controls that others determine, but for a millionth of
+/* B [P][width] = V^-1 C by elimination with pivots; destroys V. Controls that others determine, but for a millionth of
  * their variance, are left out. Returns how many are not. */
-static size_t regress(size_t P, double *V, const double *C, double *own, double *B) {
+static size_t regress(size_t P, size_t width, double *V, const double *C, double *own, double *B) {
     const double tiny = 1e-6;
     size_t rank = 0;
-    memcpy(B, C, P * P * sizeof *B);
+    memcpy(B, C, P * width * sizeof *B);
     for (size_t i = 0; i < P; i++)
         own[i] = V[i * (P + 1)];
     for (size_t best; rank < P; rank++) {
@@ -179,16 +183,27 @@ static size_t regress(size_t P, double *V, const double *C, double *own, double 
         own[best] = -V[best * (P + 1)]; /* done */
         for (size_t i = 0; i < P; i++) {
             double factor = i == best ? 0 : V[i * P + best] / V[best * (P + 1)];
-            for (size_t j = 0; factor != 0 && j < P; j++) {
+            for (size_t j = 0; factor != 0 && j < P; j++)
                 V[i * P + j] -= factor * V[best * P + j];
-                B[i * P + j] -= factor * B[best * P + j];
-            }
+            for (size_t j = 0; factor != 0 && j < width; j++)
+                B[i * width + j] -= factor * B[best * width + j];
         }
     }
     for (size_t i = 0; i < P; i++)
-        for (size_t j = 0; j < P; j++)
-            B[i * P + j] = own[i] < 0 ? B[i * P + j] / -own[i] : 0;
+        for (size_t j = 0; j < width; j++)
+            B[i * width + j] = own[i] < 0 ? B[i * width + j] / -own[i] : 0;
     return rank;
+}
+
+/* The test that T is 0 but for chance. room [P][P + 2]. */
+static pv__control_test test_sample(size_t P, const double *V, const double *T, double *room) {
+    double *own = room + P * P, *by_variance = own + P, statistic = 0;
+    memcpy(room, V, P * P * sizeof *V);
+    size_t rank = regress(P, 1, room, T, own, by_variance);
+    for (size_t i = 0; i < P; i++)
+        statistic += T[i] * by_variance[i];
+    return (pv__control_test){
+        .controls = rank, .statistic = statistic, .p = rank > 0 ? pv_chi_square_tail((double)rank, statistic) : 1};
 }
 
 /* of [P] -= B^T T */
@@ -230,7 +245,7 @@ static void improve(const controls *c, size_t rank, const double *C, const doubl
         take_off(P, B, D + cell * P, of->prevalence + cell * P);
 }
 
-pv_status pv__control(pv_ctx *ctx, const pv__controlled *of, int64_t *made) {
+pv_status pv__control(pv_ctx *ctx, const pv__controlled *of, pv__control_test *test) {
     const pv__side *s = of->side;
     size_t P = s->P, cells = of->units->design.cells;
     controls c = {.ctx = ctx, .of = of, .rows = *s, .labelled = s->problem->n, .P = P, .J = s->J, .size = s->size};
@@ -239,7 +254,7 @@ pv_status pv__control(pv_ctx *ctx, const pv__controlled *of, int64_t *made) {
     c.rows.problem = of->whole;
     c.rows.people = NULL;
     c.sampling = of->whole->options->sample->sampling;
-    *made = 0;
+    *test = (pv__control_test){0};
     PV_TRY(pv__alloc(ctx, 1 + 2 * P + 7 * P * P + cells * 3 * P, sizeof *room, &room));
     sums = room;
     mean = sums + 1 + P;
@@ -251,17 +266,21 @@ pv_status pv__control(pv_ctx *ctx, const pv__controlled *of, int64_t *made) {
     D = cell + cells * 2 * P;
     pv_status status;
     PV_GOTO(done, pv__sum_rows(ctx, c.labelled, s->problem->shared, 1 + P, add_weights, &c, sums));
-    PV_GOTO(done, find_sample(&c, mean, V));
+    double people;
+    PV_GOTO(done, find_sample(&c, mean, V, &people));
     PV_GOTO(done, sum_pairs(&c, sums[0], square, cell));
     for (size_t i = 0; i < P; i++) /* T */
         mean[i] = sums[1 + i] / sums[0] - mean[i];
     find_products(&c, square, V, C);
-    size_t rank = regress(P, V, C, sums, B);
-    if (rank > 0) {
+    *test = test_sample(P, V, mean, square);
+    test->people = people;
+    if (people <= 100 * (double)(P - c.J))
+        test->controls = 0;
+    if (test->controls > 0 && pv__control_holds(test)) {
+        size_t rank = regress(P, P, V, C, sums, B);
         find_derivatives(&c, cell, D);
         improve(&c, rank, C, B, mean, D);
     }
-    *made = (int64_t)rank;
 done:
     pv__free(ctx, room);
     return status;

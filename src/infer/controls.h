@@ -15,9 +15,19 @@ typedef struct pv__controlled {
     double *prevalence;       /* [cells][P], derivatives of the estimate by log prevalences */
 } pv__controlled;
 
+/* Whether the sample and the labelled rows can be of one population with these prevalences. */
+typedef struct pv__control_test {
+    size_t controls; /* that count; 0: they are collinear, or the people of the sample are too few */
+    double statistic, p, people;
+} pv__control_test;
+
+static inline bool pv__control_holds(const pv__control_test *test) {
+    return test->controls == 0 || test->p >= 1e-3;
+}
+
 /* Whether there are units enough for as many controls as there are coefficients. */
 bool pv__controls_fit(const pv__problem *whole, const pv__units *units);
-/* *controls: how many there were; 0 where they are collinear, and nothing changed. */
-PV_MUST_USE pv_status pv__control(pv_ctx *ctx, const pv__controlled *of, int64_t *controls);
+/* Without controls that count, or where the test does not hold, nothing changes. */
+PV_MUST_USE pv_status pv__control(pv_ctx *ctx, const pv__controlled *of, pv__control_test *test);
 
 #endif

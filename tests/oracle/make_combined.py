@@ -229,8 +229,9 @@ def design(weight):
 
 
 N = 300
-people = np.round(rng.standard_normal((N, 2)), 3)
-people[:, 1] = np.round(np.exp(0.4 * people[:, 1]), 3)
+# Of the rows' own population, or the library would leave them out.
+people = count * np.where(y2 == 1, 0.03 / count[y2 == 1].sum(), 0.97 / count[y2 == 0].sum())
+people = np.round(z[rng.choice(n, N, p=people)] + 0.05 * rng.standard_normal((N, 2)), 3)
 people_count = rng.integers(1, 5, N)
 with open(os.path.join(here, "combined_people.csv"), "w") as table:
     print("x1,x2,count", file=table)

@@ -25,7 +25,8 @@ static size_t cell_of(const pv__units *u, size_t row) {
 }
 
 static double factor_of(const pv__units *u, size_t block) {
-    return u->in[block] > 1 ? u->in[block] / (u->in[block] - 1) : 1;
+    double scale = u->design.scale && !u->of ? u->design.scale[block] : 1;
+    return scale * (u->in[block] > 1 ? u->in[block] / (u->in[block] - 1) : 1);
 }
 
 static const double *residual_of(const work *w, size_t part, size_t row) {

@@ -16,6 +16,7 @@ typedef struct pv__units_design {
     const double *people;   /* [rows], counts; 0: the row is none; NULL: 1 */
     const int32_t *cluster; /* [rows]; NULL: rows are units */
     const int32_t *survey;  /* [rows], the strata that a survey drew its units in; NULL: none */
+    const double *scale;    /* [cells], of the variance of each; NULL: 1 */
     bool shared;            /* the context's ranks divide the rows among them */
 } pv__units_design;
 

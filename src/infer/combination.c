@@ -131,3 +131,14 @@ void pv__combination_free(pv_ctx *ctx, pv_combination *c) {
     pv__free(ctx, c->term);
     pv__free(ctx, c);
 }
+
+bool pv__combination_is_cheap(const pv__problem *p) {
+    enum { PARAMS_MOST = 300 };
+    const double most = 4e9; /* rows times parameters squared */
+    double P = (double)pv_model_params(p->model);
+    return P <= PARAMS_MOST && (double)p->n * P * P <= most;
+}
+
+bool pv_combination_differs(const pv_combination *combination) {
+    return combination->rank > 0 && combination->p_value < 0.05;
+}

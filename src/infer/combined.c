@@ -33,6 +33,7 @@ typedef struct both {
     int32_t *cell;
     double *people;          /* [n]; NULL: 1 each */
     double *chance;          /* [cells], the variance of log pi of each; 0: known */
+    double *scale;           /* [cells], of a cohort: see find_scales */
     double *shift;           /* [size - 1], what an intercept on the table's scale takes off for each slope */
     pv__unit_sums sums;      /* of the scores */
     double *square;          /* [parts][P][P], of the influences: weighted; efficient; their difference */
@@ -118,12 +119,27 @@ static void find_shifts(const pv_schema *schema, double *shift) {
     }
 }
 
+/* Of n people drawn from the N of a cell of a cohort, the variance of a total that both phases leave is the sum over
+ * cells of N(N-1)/n s^2 + N mean^2, s^2 with n-1, as survey::twophase has it. The sums of squares have N^2/n s^2, and
+ * the prevalences' part is N mean^2. */
+static void find_scales(both *b) {
+    const pv_stratified *of = b->problem->stratified;
+    for (size_t i = 0; i < b->cells; i++) {
+        double n = of->prevalence[i] * of->n[i / b->k];
+        b->scale[i] = n > 1 ? (n - 1) / n : 1;
+    }
+}
+
 static pv_status make_units(both *b, bool kinds) {
     const pv__problem *p = b->problem;
     const pv_targets *t = &p->targets;
     PV_TRY(pv__alloc(b->ctx, t->n, sizeof *b->cell, &b->cell));
     for (size_t i = 0; kinds && i < t->n; i++)
         b->cell[i] = (t->stratum ? t->stratum[i] * (int32_t)b->k : 0) + likeliest(t, i);
+    if (kinds && p->stratified && p->options->phase_one) {
+        PV_TRY(pv__alloc(b->ctx, b->cells, sizeof *b->scale, &b->scale));
+        find_scales(b);
+    }
     if (p->counted) {
         PV_TRY(pv__alloc(b->ctx, t->n, sizeof *b->people, &b->people));
         for (size_t i = 0; i < t->n; i++)
@@ -136,6 +152,7 @@ static pv_status make_units(both *b, bool kinds) {
                                      .people = b->people,
                                      .cluster = p->cluster,
                                      .survey = p->survey,
+                                     .scale = b->scale,
                                      .shared = p->shared};
     PV_TRY(pv__units_new(b->ctx, &design, &b->units));
     bool one = (p->cluster || p->survey) && b->units->units < 2;
@@ -168,6 +185,7 @@ static void both_free(both *b) {
     pv__units_free(b->ctx, b->units);
     pv__free(b->ctx, b->cell);
     pv__free(b->ctx, b->people);
+    pv__free(b->ctx, b->scale);
     pv__free(b->ctx, b->block);
 }
 
@@ -516,13 +534,6 @@ bool pv__has_combination(const pv__problem *p) {
            !(p->unlabelled > 0 && p->plan->use == PV_ESTIMATE_EFFICIENT); /* that is of the sample as well */
 }
 
-bool pv__combination_is_cheap(const pv__problem *p) {
-    enum { PARAMS_MOST = 300 };
-    const double most = 4e9; /* rows times parameters squared */
-    double P = (double)pv_model_params(p->model);
-    return P <= PARAMS_MOST && (double)p->n * P * P <= most;
-}
-
 static pv_status new_for(pv_ctx *ctx, const pv__problem *problem, const pv_schema *schema, pv_combination **made) {
     size_t slopes = pv__model_slopes(problem->model), terms;
     int32_t *term;
@@ -598,8 +609,4 @@ done:
     }
     both_free(&b);
     return status;
-}
-
-bool pv_combination_differs(const pv_combination *combination) {
-    return combination->rank > 0 && combination->p_value < 0.05;
 }

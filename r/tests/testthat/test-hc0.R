@@ -42,6 +42,24 @@ test_that("hc0 with sampling weights equals svyglm, and without them the sandwic
   expect_equal(sqrt(diag(vcov(ours))), sqrt(diag(sandwich)), tolerance = 1e-7)
 })
 
+test_that("hc0 of a second phase equals twophase", {
+  skip_if_not_installed("survey")
+  skip_if_not_installed("survival")
+  cohort <- survival::nwtco
+  cohort$unfavourable <- as.integer(cohort$histol == 2)
+  cohort$age <- cohort$age / 12
+  cohort$cell <- interaction(cohort$rel, cohort$instit)
+  set.seed(2)
+  chosen <- unlist(lapply(split(seq_len(nrow(cohort)), cohort$cell), function(i) i[sample(length(i), 150)]))
+  cohort$taken <- seq_len(nrow(cohort)) %in% chosen
+  design <- survey::twophase(id = list(~1, ~1), strata = list(NULL, ~cell), subset = ~taken, data = cohort)
+  theirs <- survey::svyglm(rel ~ unfavourable + age, design, family = quasibinomial(), control = list(epsilon = 1e-14, maxit = 50))
+  ours <- suppressWarnings(prevail(rel ~ unfavourable + age, cohort[cohort$taken, ], strata = ~instit, phase_one = cohort[c("instit", "rel")],
+    infer = "robust", errors = "hc0"))
+  expect_equal(coef(ours), coef(theirs), tolerance = 1e-8)
+  expect_equal(sqrt(diag(vcov(ours))), sqrt(diag(vcov(theirs))), tolerance = 1e-7)
+})
+
 test_that("robust and laplace do not depend on the seed", {
   d <- population_sample(100)
   for (infer in c("robust", "laplace")) {

@@ -107,7 +107,7 @@ static pv_status run_target(pv_ctx *ctx, const pv_classifier *fit, unknown_rows 
 }
 
 static pv_status run_targets(pv_ctx *ctx, const pv_classifier *fit, unknown_rows rows, outcome *to) {
-    double share[3];
+    double share[3] = {0};
     pv_status status = PV_OK;
     found shifted;
     rows.share = share;

@@ -63,7 +63,7 @@ static double normal_log_density(unknown_population which, int y, const double *
 
 static double log_density(unknown_population which, int y, const double *x) {
     if (which == UNKNOWN_TIES) {
-        double sum = log(level[y][(int)x[BINARY]]);
+        double sum = log(level[y][x[BINARY] > 1 ? 2 : x[BINARY] > 0 ? 1 : 0]);
         for (int j = 0; j < BINARY; j++)
             sum += log(x[j] > 0 ? yes[y] : 1 - yes[y]);
         return sum;
@@ -96,7 +96,7 @@ static void draw_row(unknown_population which, int y, double shift, pv_rng *rng,
 pv_status unknown_table(pv_ctx *ctx, const unknown_rows *r, pv_table **table) {
     int labels = unknown_labels[r->which], width = columns_of[r->which];
     size_t n = r->share ? r->rows : r->rows * (size_t)labels;
-    double *x = cli_alloc((size_t)width + 1, n * sizeof *x), row[COLUMNS];
+    double *x = cli_alloc((size_t)width + 1, n * sizeof *x), row[COLUMNS] = {0};
     for (size_t i = 0; i < n; i++) {
         pv_rng rng = pv_rng_stream(r->seed, PV_STREAM_STUDY_CLINIC, r->index * 100000 + i);
         int y = r->share ? 0 : (int)(i % (size_t)labels);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from ctypes import POINTER, c_double
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from ._labels import classes_and_codes, missing_prevalence, shares
 from ._output import FrameOutput
 from ._population import Decisions, InferredPrevalence, Probabilities, decide, unknown_options
 from ._types import Costs, Doubles, Label, Prevalence, Rows
+
+
+FEWEST = 20  # training rows of a label that tell how its scores are distributed
 
 
 def _own_population(fitted):
@@ -53,7 +57,8 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
         fitted already can be used without `fit` where `design` is given.
     prevalence : float, mapping, sequence, "unknown" or "design"
         How common the classes are in the population. A number is that of the positive class; a sequence is in the order
-        of `classes_`. "unknown": inferred from the rows of each prediction. "design": as in the design, probabilities
+        of `classes_`. "unknown": inferred from the rows of each prediction. Of two classes by the training rows too, which
+        models without their fold score; `fit` keeps the rows for it, and a pickled model has none. "design": as in the design, probabilities
         are left as they are. It may be changed after fitting, and must be there to predict.
     design : float, mapping, sequence, "estimate" or None
         The label proportions that the estimator has learned from. "estimate": those that its predictions of rows that it has not
@@ -154,6 +159,8 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
             elif hasattr(self, name):
                 delattr(self, name)
         self._take_design(X, y, labels, _design.weights_of(weights, fit_params), fit_params)
+        self._training = (X, y, labels, fit_params)
+        self.__dict__.pop("_fold_models", None)
         return self
 
     def _check(self, classes):
@@ -335,10 +342,40 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
             source = np.ascontiguousarray(self.design_[given.order])
             if not _is_word(self.prevalence, "unknown"):
                 return given.matrix(given.predict(source, given.shares("prevalence", self.prevalence)).p)
-            moved = given.predict(source, "unknown", unknown_options(ctx, 0.95))
+            moved = given.predict(source, "unknown", self._by_reference(ctx, given, source, X))
             self.inferred_ = InferredPrevalence(moved.inferred.contents, given.classes, given.positive, given.order)
             self.inferred_.warn_if_weak()
             return given.matrix(moved.p)
+
+    def __getstate__(self):
+        """Without the training rows, which no file of a model is to hold; the models of the folds stay."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_training"}
+
+    def _reference(self):
+        """(labels of the training rows, their probabilities by models that have not seen them, these models), by which an unknown
+        prevalence of two classes is told; None where they cannot be had. The folds are fitted when they are first asked for."""
+        if "_fold_models" not in self.__dict__:
+            X, y, labels, fit_params = self.__dict__.get("_training") or (None,) * 4
+            if X is None or len(self.classes_) != 2 or _design.is_frozen(self.estimator) or _own_population(self.estimator_) is not None:
+                return None
+            _, codes = classes_and_codes(labels, self.classes_)
+            if np.bincount(codes, minlength=2).min() < FEWEST:
+                return None
+            params = {name: value for name, value in fit_params.items() if name != "groups"}
+            self._fold_models = (labels, *_design.fold_models(self.estimator, X, y, codes, params))
+        return self._fold_models
+
+    def _by_reference(self, ctx, given, source, X):
+        """How the prevalence of X is inferred: by training rows that models without them have scored, where there are any."""
+        found = self._reference()
+        if found is None:
+            return unknown_options(ctx, 0.95)
+        labels, p, models = found
+        rows = Probabilities(ctx, p, given.classes, given.classes[given.positive], y=labels)
+        held = ctx.new("pv_probs_reference", rows.handle, source.ctypes.data_as(POINTER(c_double)), free="pv_reference_free")
+        with np.errstate(divide="ignore"):
+            ratios = np.array([np.log(np.asarray(model.predict_proba(X))[:, given.order]) - np.log(source) for model in models])
+        return unknown_options(ctx, 0.95, held, folds=ratios[:, :, 1] - ratios[:, :, 0])
 
     def predict_log_proba(self, X: Rows) -> Any:
         """Logarithms of `predict_proba`."""

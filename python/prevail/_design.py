@@ -249,7 +249,7 @@ class Repetitions(NamedTuple):
 
 def repetitions(X, codes):
     """`Repetitions` where one label's rows are there several times and the others' are not, as oversampling makes them; None otherwise.
-    Rows of categories alone repeat in every label."""
+    Rows that another label has as well, of categories alone, are no copies."""
     try:
         keys = _row_keys(X)
     except (TypeError, ValueError, ImportError):
@@ -259,12 +259,16 @@ def repetitions(X, codes):
     _, number = np.unique(keys, return_inverse=True)
     number = number.reshape(-1)
     rows = np.bincount(codes)
-    different = np.array([len(np.unique(number[codes == k])) for k in range(len(rows))])
-    again = 1 - different / np.maximum(rows, 1)
+    first, last = np.full(number.max() + 1, len(rows)), np.zeros(number.max() + 1, int)
+    np.minimum.at(first, number, codes)
+    np.maximum.at(last, number, codes)
+    own = first == last  # of one label alone
+    copies = np.bincount(first[own], np.bincount(number)[own] - 1, minlength=len(rows))
+    again = copies / np.maximum(rows, 1)
     label, usual = int(again.argmax()), again.min()
-    if rows[label] - different[label] < 10 or again[label] < 0.25 or usual > 0.25 * again[label]:
+    if copies[label] < 10 or again[label] < 0.25 or usual > 0.25 * again[label]:
         return None
-    return Repetitions(number, label, int(rows[label]), int(different[label]))
+    return Repetitions(number, label, int(rows[label]), int(rows[label] - copies[label]))
 
 
 def _folds(codes, number):
@@ -281,16 +285,23 @@ def cross_fitted(estimator, X, y, codes, fit_params, number=None):
     """Probabilities of each row by a model that has not seen it; None where a label has too few rows."""
     if is_frozen(estimator):
         return np.asarray(estimator.predict_proba(X))
+    found = fold_models(estimator, X, y, codes, fit_params, number)
+    return None if found is None else found[0]
+
+
+def fold_models(estimator, X, y, codes, fit_params, number=None):
+    """The same, and the models, each fitted without a fold; None where a label has too few rows."""
     folds = _folds(codes, number)
     if folds is None:
         return None
     X, y = indexable(X, y)
-    p = np.empty((len(codes), len(np.unique(codes))))
+    p, models = np.empty((len(codes), len(np.unique(codes)))), []
     for train, test in folds:
         made = clone(estimator)
+        models.append(made)
         made.fit(_safe_indexing(X, train), _safe_indexing(y, train), **{name: _of_rows(value, train, len(codes)) for name, value in fit_params.items()})
         p[test] = np.asarray(made.predict_proba(_safe_indexing(X, test)))
-    return p
+    return p, models
 
 
 def _of_rows(value, rows, n):

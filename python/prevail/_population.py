@@ -308,8 +308,9 @@ class Probabilities:
         return made[:, self.positive].reshape(self.shape) if self.width == 1 else made
 
 
-def unknown_options(ctx, level, reference=None, confusion=None, **options):
-    """How an unknown prevalence is inferred: the library's options by name, and what they have not."""
+def unknown_options(ctx, level, reference=None, confusion=None, folds=None, **options):
+    """How an unknown prevalence is inferred: the library's options by name, and what they have not. folds: log likelihood ratios
+    [folds][rows] by the models that scored the reference."""
     settings = ctx.new("pv_unknown_settings_new", free="pv_settings_free")
     for name, value in options.items():
         if value is not None:
@@ -319,6 +320,9 @@ def unknown_options(ctx, level, reference=None, confusion=None, **options):
     made.reference = reference
     if confusion is not None:
         made.confusion = confusion
+    if folds is not None:
+        made._folds = np.clip(folds, -60, 60)  # PV_REFERENCE_SCORE; borrowed
+        made.fold_score, made.folds = made._folds.ctypes.data_as(_doubles), len(folds)
     made._settings = settings  # its texts are borrowed
     return made
 

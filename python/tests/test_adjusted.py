@@ -1,5 +1,6 @@
 """PrevalenceAdjusted around estimators of several kinds."""
 
+import pickle
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
@@ -127,3 +128,26 @@ def test_decide(study):
     p = model.predict_proba(X)[:, 1]
     np.testing.assert_array_equal(action == "act", 19 * p > 1)
     np.testing.assert_allclose(cost, np.minimum(19 * p, 1))
+
+
+def test_an_unknown_prevalence_is_told_by_models_without_a_fold():
+    """A forest knows its training rows by heart: its ratios taken as right put the prevalence far off."""
+    rng = np.random.default_rng(3)
+
+    def rows(y):
+        return rng.normal(size=(len(y), 6)) + 0.7 * y[:, None]
+
+    y = np.repeat([0, 1], 150)
+    model = prevail.PrevalenceAdjusted(RandomForestClassifier(60, random_state=0), prevalence="unknown").fit(rows(y), y)
+    truth = (np.arange(1500) % 10 == 0).astype(int)
+    X = rows(truth)
+    p = model.predict_proba(X)
+    lo, hi = model.inferred_.interval
+    assert lo < 0.1 < hi and hi - lo < 0.2
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.predict_proba(X) == p).all() and "_training" not in vars(again)
+    plain = prevail.infer_prevalence(model.estimator_.predict_proba(X), from_=0.5)
+    assert plain.interval[1] - plain.interval[0] < hi - lo
+    few = prevail.PrevalenceAdjusted(LogisticRegression(), prevalence="unknown").fit(X[:30], np.repeat([0, 1], 15))
+    few.predict_proba(X)
+    assert few._reference() is None

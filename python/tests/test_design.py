@@ -185,6 +185,8 @@ def test_rows_that_were_drawn_again(rows, later, kind):
     np.testing.assert_array_equal(model.design_, [0.5, 0.5])
     coarse = (X > 0).astype(int)
     assert _design.repetitions(coarse, y) is None and _design.repetitions(X, y) is None  # categories repeat in both labels
+    sometimes = np.where(np.arange(len(y))[:, None] < 1200, X, 0)  # rows of zeros, which most cases are
+    assert (sometimes[y == 1] == 0).all() and _design.repetitions(sometimes, y) is None
 
 
 def test_the_standard_error_is_right():

@@ -68,7 +68,8 @@ const char *pv_nearest(const char *given, const char *const *words, size_t count
         bool begins = strlen(given) >= 3 && strncmp(words[i], given, strlen(given)) == 0;
         if (begins && distance > 1)
             distance = 1;
-        if (distance < best) {
+        bool shorter = begins && distance == best && nearest && strlen(words[i]) < strlen(nearest);
+        if (distance < best || shorter) {
             best = distance;
             nearest = words[i];
         }

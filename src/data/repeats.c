@@ -2,7 +2,7 @@
  * has balanced the labels. A fit takes each for a person of its own.
  *
  * Of at most MOST rows, evenly spread over the table, the share of each label's that are alike to an earlier one is
- * computed. Rows of categories alone are alike in every label, and nothing is said.
+ * computed. Rows that another label has as well, of categories alone, are no copies.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 enum { MOST = 20000, LEAST = 10 };
 static const double OFTEN = 0.5, HARDLY = 0.1; /* of a label's rows; of that share, in another label */
 
-/* Keys of n rows of the data by features and label. */
+/* Keys of n rows of the data by their features. */
 static pv_status key_rows(pv_ctx *ctx, const pv_dataset *data, size_t n, pv__keyed *made) {
     size_t features = (size_t)data->features;
     double *x = NULL;
@@ -28,7 +28,7 @@ static pv_status key_rows(pv_ctx *ctx, const pv_dataset *data, size_t n, pv__key
     const pv__key_rows rows = {.n = n, .features = features, .x = x};
     PV_GOTO(done, pv__row_keys(ctx, &rows, 0, key));
     for (size_t i = 0; i < n; i++)
-        made[i].key = key[i] + (uint64_t)data->label[made[i].row] * 0x9e3779b97f4a7c15;
+        made[i].key = key[i];
 done:
     pv__free(ctx, key);
     pv__free(ctx, x);
@@ -36,12 +36,12 @@ done:
 }
 
 static void warn_of_copies(pv_ctx *ctx, const pv_schema *schema, int classes, const size_t *rows,
-                           const size_t *different) {
+                           const size_t *copies) {
     double most = 0, least = 1;
     int label = 0;
     for (int k = 0; k < classes; k++) {
-        double again = rows[k] > 0 ? 1 - (double)different[k] / (double)rows[k] : 0;
-        if (again > most && rows[k] - different[k] >= LEAST) {
+        double again = rows[k] > 0 ? (double)copies[k] / (double)rows[k] : 0;
+        if (again > most && copies[k] >= LEAST) {
             most = again;
             label = k;
         }
@@ -50,12 +50,10 @@ static void warn_of_copies(pv_ctx *ctx, const pv_schema *schema, int classes, co
     if (most < OFTEN || least > HARDLY * most)
         return;
     pv__log(ctx, PV_LOG_WARNING,
-            "Rows of label '%s' are repeated: %zu rows, %zu different ones, while those of other labels hardly repeat. "
-            "If they "
-            "were copied to balance the labels, intervals are too short: leave the copies out (the prevalence corrects "
-            "for few "
-            "rows of a label), or name the column that identifies the original rows in `cluster`.",
-            pv__show(schema->labels[label]).text, rows[label], different[label]);
+            "Rows of label '%s' are repeated: %zu different ones among %zu, while those of other labels hardly repeat. "
+            "If they were copied to balance the labels, intervals are too short: leave the copies out (the prevalence "
+            "corrects for few rows of a label), or name the column that identifies the original rows in `cluster`.",
+            pv__show(schema->labels[label]).text, rows[label] - copies[label], rows[label]);
 }
 
 pv_status pv__suspect_repeats(pv_ctx *ctx, const pv_dataset *data, const pv_schema *schema) {
@@ -64,16 +62,20 @@ pv_status pv__suspect_repeats(pv_ctx *ctx, const pv_dataset *data, const pv_sche
         return PV_OK;
     size_t n = data->rows < MOST ? data->rows : MOST, classes = (size_t)data->classes;
     pv__keyed *row = NULL;
-    size_t *count = NULL; /* [2][classes]: rows, and those that differ */
+    size_t *count = NULL; /* [2][classes]: rows, and copies */
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *row, &row));
     PV_GOTO(done, pv__alloc(ctx, 2 * classes, sizeof *count, &count));
     PV_GOTO(done, key_rows(ctx, data, n, row));
     pv__keyed_sort(n, row);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0, end; i < n; i = end) {
         int label = data->label[row[i].row];
-        count[label]++;
-        count[classes + (size_t)label] += i == 0 || row[i].key != row[i - 1].key;
+        bool own = true;
+        for (end = i; end < n && row[end].key == row[i].key; end++) {
+            own = own && data->label[row[end].row] == label;
+            count[data->label[row[end].row]]++;
+        }
+        count[classes + (size_t)label] += own ? end - i - 1 : 0;
     }
     warn_of_copies(ctx, schema, data->classes, count, count + classes);
 done:

@@ -162,8 +162,9 @@ pv_status pv__effective_units(pv_ctx *ctx, const pv__sampled *s, double *units) 
     if (clusters == 0)
         goto done;
     PV_GOTO(done, pv__alloc(ctx, clusters, cells * sizeof *own, &own));
-    for (size_t i = 0; i < s->rows * cells; i++)
-        own[(size_t)s->cluster[i / cells] * cells + i % cells] += s->share[i];
+    for (size_t i = 0; i < s->rows; i++)
+        for (size_t k = 0; k < cells; k++)
+            own[(size_t)s->cluster[i] * cells + k] += s->share[i * cells + k];
     for (size_t c = 0; c < clusters; c++) {
         double mass = 0;
         for (size_t k = 0; k < cells; k++)
@@ -679,6 +680,8 @@ static pv_status refer_to_some(pv_ctx *ctx, const cross *c, const counts *rows, 
         label[i] = (int32_t)all[i].label;
         row[i] = (size_t)all[i].row;
     }
+    if (!score || !label || !row)
+        goto done;
     PV_GOTO(done, pv_reference_new(ctx, n, score, label, score + n, made));
     status = count_units(ctx, c->problem, n, score, label, score + n, row, *made);
 done:

@@ -284,7 +284,8 @@ static pv_status infer_bins(pv_ctx *ctx, const pv_unknown_sample *sample, const 
     PV_TRY(pv__bins_new(ctx, sample, options, &bins));
     pv__bins_mode(&bins.counts, &mode);
     PV_TRY(pv__bins_interval(ctx, &bins.counts, out->level, options->seed, ends, &scale));
-    out->value[1] = mode.pi;
+    double half = 0.5 / (bins.counts.targets + 1); /* of a row: no population has a prevalence of 0 */
+    out->value[1] = fmin(fmax(mode.pi, half), 1 - half);
     out->lo[1] = ends[0];
     out->hi[1] = ends[1];
     out->calibrated = true;

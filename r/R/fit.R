@@ -83,12 +83,17 @@ fit_options <- function(given, prevalence, outcome, made, columns, tables, sampl
 # The library's model of the data, by the options of `fit`. sample: rows of the population.
 learn <- function(fit, data, sample = NULL, verbose = FALSE) {
   with_session(function(session) {
+    duckdb <- duckdb_library()
+    if (nzchar(duckdb) && any(vapply(fit$tables, is.character, NA))) .Call(call_session_duckdb, session, duckdb)
     rows <- training_table(session, data)
     sample <- if (!is.null(sample)) new_table(session, "population_sample", sample$x, sample$columns)
     texts <- option_texts(fit$options)
     .Call(call_learn, session, rows, sample, stated_table(session, fit), texts$names, texts$texts)
   }, fit$threads, verbose)
 }
+
+# The library of the package duckdb, which reads Parquet files and queries; "": it is not installed. It is not loaded.
+duckdb_library <- function() system.file("libs", paste0("duckdb", .Platform$dynlib.ext), package = "duckdb")
 
 # The data frame among prevalence_by and phase_one as a table of the library, its columns under the library's names; NULL: there
 # is none.

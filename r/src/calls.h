@@ -7,6 +7,7 @@
 /* Name, and how many arguments. */
 #define CALL_LIST(X)                                                                                                   \
     X(session, 2)                                                                                                      \
+    X(session_duckdb, 2)                                                                                               \
     X(session_end, 1)                                                                                                  \
     X(session_said, 1)                                                                                                 \
     X(table, 6)                                                                                                        \

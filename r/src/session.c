@@ -98,6 +98,12 @@ SEXP call_session(SEXP threads, SEXP verbose) {
     return handle;
 }
 
+/* path: a file with DuckDB's library in it. */
+SEXP call_session_duckdb(SEXP session, SEXP path) {
+    need(session, pv_ctx_set_duckdb(session_ctx(session), CHAR(STRING_ELT(path, 0))));
+    return R_NilValue;
+}
+
 SEXP call_session_end(SEXP handle) {
     handle_drop(handle);
     return R_NilValue;

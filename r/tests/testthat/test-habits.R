@@ -159,8 +159,8 @@ test_that("a prevalence is of a label that is known", {
 test_that("advice names terms of numbers alone", {
   d <- study(300)
   d$mark <- factor(ifelse(d$case == 1 & seq_len(300) %% 3 > 0 | seq_len(300) %in% c(1, 3, 5), "yes", "no")) # three controls have it
-  expect_warning(prevail(case ~ mark + dose, d, prevalence = 0.02), "coefficient of 'markyes'.*too short. More rows, or fewer terms, may help.$")
-  d$mark <- as.numeric(d$mark == "yes")
+  expect_warning(prevail(case ~ mark + dose, d, prevalence = 0.02), "coefficient of 'markyes'.*too short. More rows with its rarer value may help.$")
+  d$mark <- exp(3 * sin(seq_len(300)^2)) * (d$mark == "yes") # a measurement with a long tail
   expect_warning(prevail(case ~ mark + dose, d, prevalence = 0.02), "the term log\\(mark\\)")
 })
 

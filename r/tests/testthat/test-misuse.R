@@ -57,7 +57,7 @@ test_that("every option of the library's is an argument, or has something in its
   table <- .Call(prevail:::call_options)$name
   known <- prevail_options()$name
   expect_true(all(c("loss", "infer", "prior", "prevalence_n", "weights_are", "seed") %in% known))
-  expect_setequal(c(gsub("_", "-", known), setdiff(names(prevail:::instead), "population-sample")), table)
+  expect_setequal(c(gsub("_", "-", known), setdiff(names(prevail:::instead), c("population-sample", "target"))), table)
   d <- study(100)
   for (name in names(prevail:::instead)) {
     given <- stats::setNames(list("x"), gsub("-", "_", name))

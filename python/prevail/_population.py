@@ -383,6 +383,8 @@ def adjust(
             source = given.required("from_", from_)
         if isinstance(to, str) and to == "unknown":
             said = given.predict(source, to, unknown_options(ctx, 0.95))
+            if said.inferred and strata is None:
+                InferredPrevalence(said.inferred.contents, given.classes, given.positive, given.order).warn_if_weak()
         else:
             said = given.predict(source, given.required("to", to) if strata is None else given.by_stratum("to", to))
         return given.like_input(said.p)
@@ -470,7 +472,9 @@ def infer_prevalence(
         )
         known = None if labels is None else _known_codes(given, labels)
         said = given.predict(source, "unknown", options, known=known)
-        return InferredPrevalence(said.inferred.contents, given.classes, given.positive, given.order)
+        found = InferredPrevalence(said.inferred.contents, given.classes, given.positive, given.order)
+        found.warn_if_weak()
+        return found
 
 
 def _known_codes(given, labels):

@@ -110,7 +110,9 @@ infer_prevalence.default <- function(object, from, known = NULL, reference = NUL
       held <- probs_handle(session, other, reference[[1]])
     }
     said <- .Call(call_predict_probs, session, handle, from, "unknown", level, options$names, options$texts, codes, held)
-    new_inferred(said$inferred, given$labels)
+    found <- new_inferred(said$inferred, given$labels)
+    warn_if_weak(found)
+    found
   }, threads)
 }
 

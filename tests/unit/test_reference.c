@@ -1,5 +1,6 @@
 /* Reference ratios, the prevalence calibrated by them, the test of label shift and the performance to be expected. */
 #include "base/base.h"
+#include "infer/infer.h"
 #include "fixture.h"
 #include "problem.h"
 
@@ -309,6 +310,40 @@ static void test_none(void **state) {
     problem_free(ctx, &few);
 }
 
+/* As many people, sampled one by one, as say as much: repeated rows count, sampling weights by their spread, clusters
+ * by what their rows have in common. */
+static void test_effective_units(void **state) {
+    (void)state;
+    enum { ROWS = 120 };
+    double share[2 * ROWS], units;
+    int32_t cluster[ROWS];
+    for (size_t i = 0; i < ROWS; i++) {
+        share[2 * i] = i / 2 % 2 == 0 ? 1 : 0;
+        share[2 * i + 1] = 1 - share[2 * i];
+        cluster[i] = (int32_t)(i / 2);
+    }
+    pv__sampled s = {.rows = ROWS, .cells = 2, .share = share};
+    CHECK_OK(ctx, pv__effective_units(ctx, &s, &units));
+    CHECK_NEAR(units, ROWS, 1e-9);
+    s.cluster = cluster; /* pairs that are alike are half as many */
+    CHECK_OK(ctx, pv__effective_units(ctx, &s, &units));
+    CHECK_NEAR(units, 0.5 * ROWS * 59 / 60, 1e-9);
+    for (size_t i = 0; i < ROWS; i++)
+        cluster[i] = (int32_t)(i / 4 * 2 + i % 2); /* pairs of either cell: no more than as many */
+    CHECK_OK(ctx, pv__effective_units(ctx, &s, &units));
+    CHECK_NEAR(units, ROWS, 1e-9);
+    s.cluster = NULL;
+    for (size_t i = 0; i < ROWS; i++) {
+        share[2 * i] *= i < ROWS / 2 ? 3 : 1;
+        share[2 * i + 1] *= i < ROWS / 2 ? 3 : 1;
+    }
+    CHECK_OK(ctx, pv__effective_units(ctx, &s, &units));
+    CHECK_NEAR(units, 2 * ROWS, 1e-9);
+    s.sampling = true; /* (3 + 1)^2 / (9 + 1) * 60 */
+    CHECK_OK(ctx, pv__effective_units(ctx, &s, &units));
+    CHECK_NEAR(units, 96, 1e-9);
+}
+
 static void test_bad_rows(void **state) {
     (void)state;
     const double score[] = {1, 2, 3, NAN};
@@ -379,16 +414,11 @@ static void survives_lack_of_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_scale),
-                                       cmocka_unit_test(test_many_rows),
-                                       cmocka_unit_test(test_prior),
-                                       cmocka_unit_test(test_often),
-                                       cmocka_unit_test(test_performance),
-                                       cmocka_unit_test(test_performance_of_few),
-                                       cmocka_unit_test(test_of_fit),
-                                       cmocka_unit_test(test_rare),
-                                       cmocka_unit_test(test_none),
-                                       cmocka_unit_test(test_bad_rows),
-                                       cmocka_unit_test(survives_lack_of_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_scale),   cmocka_unit_test(test_many_rows),
+                                       cmocka_unit_test(test_prior),       cmocka_unit_test(test_often),
+                                       cmocka_unit_test(test_performance), cmocka_unit_test(test_performance_of_few),
+                                       cmocka_unit_test(test_of_fit),      cmocka_unit_test(test_rare),
+                                       cmocka_unit_test(test_none),        cmocka_unit_test(test_effective_units),
+                                       cmocka_unit_test(test_bad_rows),    cmocka_unit_test(survives_lack_of_memory)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -87,8 +87,8 @@ static void draw_row(unknown_population which, int y, double shift, pv_rng *rng,
             x[j] = u < level[y][0] ? 0 : u < level[y][0] + level[y][1] ? 1 : 2;
         }
     }
-    if (which == UNKNOWN_TIES) /* a level of two in place of the number */
-        x[last] = x[last] - shift > 0 ? 1 : pv_rng_uniform(rng) < 0.5 * shift ? 1 : 0;
+    if (which == UNKNOWN_TIES) /* one of two levels, as likely, in place of the number; its deviation is 1/2 */
+        x[last] = x[last] - shift > 0 || pv_rng_uniform(rng) < shift;
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */

@@ -525,6 +525,8 @@ static pv_status get_reference(const reader *r, pv_classifier *c) {
     if (json_object_get(arrays, "reference_folds")) {
         made->params = pv_model_params(c->model);
         made->folds = PV_REFERENCE_FOLDS;
+        if (!pv_model_has_coefficients(c->model) || made->params > (size_t)pv_model_inputs(c->model) + 1)
+            return damaged(r, "its reference rows are damaged");
         PV_TRY(get_array(r, "reference_folds", made->folds * made->params, false, &made->fold));
     }
     if (!json_object_get(arrays, "reference_columns"))

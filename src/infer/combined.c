@@ -462,28 +462,10 @@ static pv_status control(both *b, const pv__problem *whole, double *w, pv_combin
                                .estimate = c->weighted,
                                .covariance = c->covariance,
                                .prevalence = b->weighted.prevalence};
-    if (whole->unlabelled > 0 && !pv__controls_fit(whole, b->units))
-        pv__log(
-            b->ctx, PV_LOG_WARNING,
-            "the population sample does not inform the coefficients: that takes more than 100 people or clusters "
-            "with labels for each slope, %zu for these, and there are %.0f.\n`weighting=0` takes the linear model for "
-            "right and uses the sample",
-            100 * (b->P - b->J) + 1, b->units->units);
-    if (!pv__controls_fit(whole, b->units))
+    if (!pv__controls_fit(b->ctx, whole, b->units))
         return PV_OK;
     pv__control_test test;
     PV_TRY(pv__control(b->ctx, &of, &test));
-    if (test.people <= 100 * (double)(b->P - b->J))
-        pv__log(b->ctx, PV_LOG_WARNING,
-                "the population sample does not inform the coefficients: that takes more than 100 of its people for "
-                "each slope, %zu for these, and there are %.0f",
-                100 * (b->P - b->J) + 1, test.people);
-    if (!pv__control_holds(&test))
-        pv__log(b->ctx, PV_LOG_WARNING,
-                "the population sample is left out: features of its rows differ from those of the rows with labels, "
-                "weighted to the prevalence, by more than chance (chi-square %.1f of %zu, p = %.2g).\nIs it of the "
-                "population with this prevalence?",
-                test.statistic, test.controls, test.p);
     if (!pv__control_holds(&test) || test.controls == 0)
         return PV_OK;
     c->controls = (int64_t)test.controls;

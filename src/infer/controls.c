@@ -28,9 +28,37 @@ typedef struct controls {
     bool sampling; /* the sample's weights are sampling weights */
 } controls;
 
-bool pv__controls_fit(const pv__problem *whole, const pv__units *units) {
-    double slopes = (double)(pv_model_params(whole->model) - (size_t)whole->targets.classes + 1);
-    return whole->unlabelled > 0 && 100 * slopes < units->units;
+static size_t slopes_of(const pv__problem *problem) {
+    return pv_model_params(problem->model) - (size_t)problem->targets.classes + 1;
+}
+
+bool pv__controls_fit(pv_ctx *ctx, const pv__problem *whole, const pv__units *units) {
+    size_t needed = 100 * slopes_of(whole);
+    bool fit = (double)needed < units->units;
+    if (whole->unlabelled > 0 && !fit)
+        pv__log(
+            ctx, PV_LOG_WARNING,
+            "the population sample does not inform the coefficients: that takes more than 100 people or clusters "
+            "with labels for each slope, %zu for these, and there are %.0f.\n`weighting=0` takes the linear model for "
+            "right and uses the sample",
+            needed + 1, units->units);
+    return whole->unlabelled > 0 && fit;
+}
+
+/* Why the sample is not in use. */
+static void warn_of(pv_ctx *ctx, const pv__problem *whole, const pv__control_test *test) {
+    size_t needed = 100 * slopes_of(whole);
+    if (test->people <= (double)needed)
+        pv__log(ctx, PV_LOG_WARNING,
+                "the population sample does not inform the coefficients: that takes more than 100 of its people for "
+                "each slope, %zu for these, and there are %.0f",
+                needed + 1, test->people);
+    if (!pv__control_holds(test))
+        pv__log(ctx, PV_LOG_WARNING,
+                "the population sample is left out: features of its rows differ from those of the rows with labels, "
+                "weighted to the prevalence, by more than chance (chi-square %.1f of %zu, p = %.2g).\nIs it of the "
+                "population with this prevalence?",
+                test->statistic, test->controls, test->p);
 }
 
 /* ---- the sample -------------------------------------------------------------------------------------------------- */
@@ -281,6 +309,7 @@ pv_status pv__control(pv_ctx *ctx, const pv__controlled *of, pv__control_test *t
         find_derivatives(&c, cell, D);
         improve(&c, rank, C, B, mean, D);
     }
+    warn_of(ctx, of->whole, test);
 done:
     pv__free(ctx, room);
     return status;

@@ -25,9 +25,9 @@ static inline bool pv__control_holds(const pv__control_test *test) {
     return test->controls == 0 || test->p >= 1e-3;
 }
 
-/* Whether there are units enough for as many controls as there are coefficients. */
-bool pv__controls_fit(const pv__problem *whole, const pv__units *units);
-/* Without controls that count, or where the test does not hold, nothing changes. */
+/* Whether there are units enough for as many controls as there are coefficients. Warns where a sample has too few. */
+bool pv__controls_fit(pv_ctx *ctx, const pv__problem *whole, const pv__units *units);
+/* Without controls that count, or where the test does not hold, nothing changes, with a warning. */
 PV_MUST_USE pv_status pv__control(pv_ctx *ctx, const pv__controlled *of, pv__control_test *test);
 
 #endif

@@ -121,6 +121,8 @@ models["reference"] = [str(study), "--target", "malignant", "--prevalence", "0.1
 models["terms"] = [str(study), "--target", "malignant", "--prevalence", "0.1", "--features", "smoker", "--terms",
                    "ns(diameter,2),poly(age,2),age:smoker"]
 models["offset"] = [str(study), "--target", "malignant", "--prevalence", "0.1", "--features", "diameter,smoker", "--offset", "age"]
+models["stack"] = [str(study), "--target", "malignant", "--prevalence", "0.1", "--features", "diameter", "--model", "auto",
+                   "--candidates", "prevalence,iw"]
 work = folder / "work.pvm"
 for name, arguments in models.items():
     run("fit", *arguments, "-o", str(work))

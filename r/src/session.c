@@ -99,8 +99,8 @@ SEXP call_session(SEXP threads, SEXP verbose) {
 }
 
 /* path: a file with DuckDB's library in it. */
-SEXP call_session_duckdb(SEXP session, SEXP path) {
-    need(session, pv_ctx_set_duckdb(session_ctx(session), CHAR(STRING_ELT(path, 0))));
+SEXP call_session_duckdb(SEXP handle, SEXP path) {
+    need(handle, pv_ctx_set_duckdb(session_ctx(handle), CHAR(STRING_ELT(path, 0))));
     return R_NilValue;
 }
 

@@ -16,6 +16,10 @@ const char *const unknown_population_text[UNKNOWN_POPULATIONS] = {UNKNOWN_POPULA
 const int unknown_labels[UNKNOWN_POPULATIONS] = {UNKNOWN_POPULATION_LIST(LABELS)};
 static const int columns_of[UNKNOWN_POPULATIONS] = {UNKNOWN_POPULATION_LIST(WIDTH)};
 
+static int width_of(unknown_population which) {
+    return which < UNKNOWN_POPULATIONS ? columns_of[which] : 0;
+}
+
 void unknown_shares(unknown_population which, double prevalence, double *share) {
     int last = unknown_labels[which] - 1;
     share[last] = prevalence;
@@ -54,7 +58,7 @@ static double sd_of(unknown_population which, int y, int j) {
 
 static double normal_log_density(unknown_population which, int y, const double *x) {
     double sum = 0;
-    for (int j = 0; j < columns_of[which] - 1; j++) {
+    for (int j = 0; j < width_of(which) - 1; j++) {
         double sd = sd_of(which, y, j), z = (x[j] - mean_of(which, y, j)) / sd;
         sum -= 0.5 * z * z + log(sd);
     }
@@ -63,9 +67,9 @@ static double normal_log_density(unknown_population which, int y, const double *
 
 static double log_density(unknown_population which, int y, const double *x) {
     if (which == UNKNOWN_TIES) {
-        double sum = log(level[y][x[BINARY] > 1 ? 2 : x[BINARY] > 0 ? 1 : 0]);
+        double sum = log(level[y > 0][x[BINARY] > 1 ? 2 : x[BINARY] > 0 ? 1 : 0]);
         for (int j = 0; j < BINARY; j++)
-            sum += log(x[j] > 0 ? yes[y] : 1 - yes[y]);
+            sum += log(x[j] > 0 ? yes[y > 0] : 1 - yes[y > 0]);
         return sum;
     }
     double own = normal_log_density(which, y, x);
@@ -76,15 +80,15 @@ static double log_density(unknown_population which, int y, const double *x) {
 }
 
 static void draw_row(unknown_population which, int y, double shift, pv_rng *rng, double *x) {
-    int last = columns_of[which] - 1, like = which == UNKNOWN_HALF && y && pv_rng_uniform(rng) < 0.5 ? 0 : y;
+    int last = width_of(which) - 1, like = which == UNKNOWN_HALF && y && pv_rng_uniform(rng) < 0.5 ? 0 : y;
     for (int j = 0; j <= last; j++) {
         if (which != UNKNOWN_TIES || j == last) {
             x[j] = mean_of(which, like, j) + sd_of(which, like, j) * pv_rng_normal(rng) + (j == last ? shift : 0);
         } else if (j < BINARY) {
-            x[j] = pv_rng_uniform(rng) < yes[y];
+            x[j] = pv_rng_uniform(rng) < yes[y > 0];
         } else {
             double u = pv_rng_uniform(rng);
-            x[j] = u < level[y][0] ? 0 : u < level[y][0] + level[y][1] ? 1 : 2;
+            x[j] = u < level[y > 0][0] ? 0 : u < level[y > 0][0] + level[y > 0][1] ? 1 : 2;
         }
     }
     if (which == UNKNOWN_TIES) /* one of two levels, as likely, in place of the number; its deviation is 1/2 */
@@ -94,7 +98,7 @@ static void draw_row(unknown_population which, int y, double shift, pv_rng *rng,
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 pv_status unknown_table(pv_ctx *ctx, const unknown_rows *r, pv_table **table) {
-    int labels = unknown_labels[r->which], width = columns_of[r->which];
+    int labels = unknown_labels[r->which], width = width_of(r->which);
     size_t n = r->share ? r->rows : r->rows * (size_t)labels;
     double *x = cli_alloc((size_t)width + 1, n * sizeof *x), row[COLUMNS] = {0};
     for (size_t i = 0; i < n; i++) {

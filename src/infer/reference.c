@@ -713,7 +713,7 @@ static pv_status refer_to_folds(pv_ctx *ctx, cross *c, const pv_classifier *clas
         PV_GOTO(done, cross_new(ctx, c->problem, m->efficient, false, &other));
     PV_GOTO(done, pv__go_on(ctx));
     PV_GOTO(done, score_folds(ctx, c, both ? &other : NULL, m, classifier->w, offset, &all, &pieces));
-    if (pieces == 0)
+    if (pieces == 0 || !all.score || !all.label)
         goto done;
     PV_GOTO(done, pv_reference_new(ctx, pieces, all.score, all.label, all.weight, made));
     PV_GOTO(done, count_units(ctx, c->problem, pieces, all.score, all.label, all.weight, all.row, *made));

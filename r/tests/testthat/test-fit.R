@@ -203,5 +203,6 @@ test_that("a mixture of models predicts, and tells what it was made of", {
   expect_input_error(prevail(case ~ age, d, prevalence = 0.1, model = "auto", prior = "normal:1"), "candidates")
   file <- tempfile()
   save_model(fit, file)
-  expect_equal(predict(read_model(file), d), p)
+  columns <- as.data.frame(stats::model.matrix(~ age + smoker, d)) # which a model file knows
+  expect_equal(unname(predict(read_model(file), columns)), unname(p))
 })

@@ -222,7 +222,7 @@ static void has_one_part(void **state) {
     static const struct {
         pv_roles roles;
         const char *part;
-    } refused[] = {{{.target = "y", .offset = "y"}, "is the target"},
+    } refused[] = {{{.target = "y", .offset = "y"}, "is the outcome"},
                    {{.target = "y", .offset = "w", .weights = "w"}, "is the column of weights"},
                    {{.target = "y", .offset = "site", .group = "site"}, "is the column of groups"},
                    {{.target = "y", .offset = "set", .id = "set"}, "is the column of ids"},

@@ -249,14 +249,16 @@ void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *s
 
 /* ---- the prior --------------------------------------------------------------------------------------------------- */
 
-char *cli_prior(pv_ctx *ctx, const pv_classifier *c) {
+char *cli_prior(pv_ctx *ctx, const pv_classifier *c, bool *chosen) {
     pv_fit_options *options = NULL;
+    *chosen = false;
     pv_status status = c->record && !c->stacked ? pv_classifier_options(ctx, c, &options) : PV_OK;
     if (status == PV_ERR_MEMORY)
         cli_no_memory("for the options of the model");
     if (!options)
         return cli_copy("");
     char *prior = cli_copy(options->prior ? options->prior : "");
+    *chosen = options->prior_chosen;
     pv_fit_options_free(ctx, options);
     return prior;
 }

@@ -20,7 +20,7 @@ json_t *cli_json_prevalence(const pv_classifier *classifier);    /* {label: p}; 
 json_t *cli_json_prevalence_n(const pv_classifier *classifier);  /* a number, "known", or null */
 json_t *cli_json_marginal_kind(const pv_classifier *classifier); /* null but for ig */
 /* The prior on slopes that the fit used, from its record; empty: its members have their own. The caller frees. */
-char *cli_prior(pv_ctx *ctx, const pv_classifier *classifier);
+char *cli_prior(pv_ctx *ctx, const pv_classifier *classifier, bool *chosen);
 json_t *cli_json_sample(const pv_classifier *classifier); /* {source, rows, estimated}; null: none */
 
 /* ---- estimates.c: the efficient and the weighted estimate of a linear model -------------------------------------- */

@@ -126,7 +126,8 @@ static void print_json(const cli_call *call, const fit_options *options, const p
     cli_json_set(object, "parameters", json_integer((json_int_t)pv_model_params(c->model)));
     cli_json_set(object, "loss_kind", cli_json_text(pv_loss_name(c->loss)));
     cli_json_set(object, "marginal_kind", cli_json_marginal_kind(c));
-    char *prior = cli_prior(call->ctx, c);
+    bool chosen;
+    char *prior = cli_prior(call->ctx, c, &chosen);
     bool none = options->fit.infer == PV_INFER_ML;
     if (c->stacked)
         cli_json_set(object, "stacked", cli_json_stacked(c));
@@ -192,14 +193,16 @@ static void print_text(const cli_call *call, const fit_options *options, const p
                c->dropped == 1 ? "was" : "were");
     printf("loss %s%s%s", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
            pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "");
-    char *prior = cli_prior(call->ctx, c);
+    bool chosen;
+    char *prior = cli_prior(call->ctx, c, &chosen);
     if (c->stacked)
         printf(", a mixture of models with priors of their own\n");
     else if (options->fit.infer == PV_INFER_ML)
         printf(", maximum likelihood (no prior)\n");
     else
-        printf(", prior %s on %s%s%s%s\n", prior, c->schema->image ? "weights" : "standardised slopes",
-               intercept ? ", " : "", intercept ? intercept_prior(options, c) : "", intercept ? " on intercepts" : "");
+        printf(", prior %s on %s%s%s%s%s\n", prior, c->schema->image ? "weights" : "standardised slopes",
+               chosen ? " (scale chosen from the rows)" : "", intercept ? ", " : "",
+               intercept ? intercept_prior(options, c) : "", intercept ? " on intercepts" : "");
     free(prior);
     cli_print_estimate(c, summary, "estimate ");
     if (c->stratified)

@@ -160,9 +160,11 @@ static void print_text(const cli_call *call, const pv_classifier *c, const pv_su
     printf("  loss        %s%s%s, %.10g\n", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
            pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "", c->loss_value);
     cli_print_estimate(c, summary, "  estimate    ");
-    char *prior = cli_prior(call->ctx, c);
+    bool chosen;
+    char *prior = cli_prior(call->ctx, c, &chosen);
     if (*prior)
-        printf("  prior       %s on %s\n", prior, c->schema->image ? "weights" : "standardised slopes");
+        printf("  prior       %s on %s%s\n", prior, c->schema->image ? "weights" : "standardised slopes",
+               chosen ? ", scale chosen from the rows" : "");
     free(prior);
     if (c->sample_source)
         printf("  population  %zu rows of %s, hash %016" PRIx64 "\n", c->sample_rows, c->sample_source, c->sample_hash);

@@ -149,6 +149,8 @@ typedef struct pv_classifier {
                             diagonal. NULL: not known. Not kept in model files */
     pv_stacked *stacked; /* `model=auto`; NULL for others */
     double pass_seconds; /* full batch: of the passes over the matrix; not kept in model files */
+    double *averaging;   /* [classes - 1]: linear, few rows: pv_predict averages risks over what the parameters leave
+                            uncertain, with these constants added to the logits. NULL: risks are those at w */
 } pv_classifier;
 
 /* The same by function, for those that must not know the layout (docs/architecture.md). What is returned is borrowed.

@@ -138,6 +138,7 @@ typedef struct pv_fit_options {
                                   model's estimate of it */
     const char *command;       /* what is kept in the classifier's record as the command; NULL: none */
     bool bare;                 /* without standard errors: a fit that is only to predict */
+    bool prior_chosen;         /* of a fit that was made (pv_classifier_options): the rows chose the prior's scale */
 } pv_fit_options;
 
 extern const pv_option pv_fit_option_table[]; /* ends with a NULL name */

@@ -55,7 +55,8 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         Of linear models: the efficient estimate ("0"), the weighted one ("1"), which is right whatever the shape of the
         risk, or the two combined term by term, with the intervals of the latter.
     prior : str
-        On slopes, per standard deviation of a column: "usual", "normal:2.5", "student:4", "laplace:1", "none".
+        On slopes, per standard deviation of a column: "usual", "auto", "normal:2.5", "student:4", "laplace:1", "none".
+        "usual": normal, its scale chosen from the rows where they are few for the slopes or weights, else "normal:2.5".
     prevalence_n : str or float
         How well the prevalence is known: a number of observations, "known", "rows" or "auto".
     missing : {"refuse", "drop", "indicator", "impute"}

@@ -179,8 +179,8 @@ def test_posterior(study):
 
 def test_three_classes():
     rng = np.random.default_rng(5)
-    y = np.repeat(["a", "b", "c"], 80)
-    X = rng.normal(size=(240, 2)) + np.repeat([[0, 0], [2, 0], [0, 2]], 80, axis=0)
+    y = np.repeat(["a", "b", "c"], 250)  # of fewer risks are averages
+    X = rng.normal(size=(750, 2)) + np.repeat([[0, 0], [2, 0], [0, 2]], 250, axis=0)
     model = prevail.PrevalenceClassifier({"a": 0.9, "b": 0.06, "c": 0.04}).fit(X, y)
     assert model.coef_.shape == (3, 2) and model.intercept_.shape == (3,)
     scores = X @ model.coef_.T + model.intercept_

@@ -24,6 +24,7 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     pv__combination_free(ctx, classifier->combination);
     pv__free(ctx, classifier->centre);
     pv__free(ctx, classifier->spread);
+    pv__free(ctx, classifier->averaging);
     pv__free(ctx, classifier->standard_error);
     pv__free(ctx, classifier->covariance);
     pv_stratified_free(ctx, classifier->stratified);

@@ -13,6 +13,9 @@
  * Both estimates are bias-reduced, but by no more than one standard error of any coefficient. Where prevalences were
  * counted, their variance is added to V_r and V_d. With a sample of the population the weighted estimate has control
  * variates (controls.c) and is better than the efficient one, which then counts for the test alone.
+ *
+ * Where the rows chose the prior's scale s, of precision S = I/s^2 on the slopes, V_r gets H^-1 S H^-1, which is what
+ * the prior may have drawn slopes to 0 by, and what the choice leaves uncertain (pv__add_scale).
  */
 #include "infer/combined.h"
 
@@ -410,7 +413,7 @@ done:
 
 /* The covariance of the efficient estimate where its model is right. The numbers of rows of each label are the
  * design's: of the intercepts' part of the inverse information that is taken off (docs/method.md, 9). */
-static void find_efficient_covariance(const both *b, double *covariance) {
+static pv_status find_efficient_covariance(const both *b, double *covariance) {
     const pv__problem *p = b->problem;
     bool rows = !p->stratified && !p->cluster && !p->sampling && !p->survey;
     const double *sandwich = b->square + b->P * b->P;
@@ -419,6 +422,7 @@ static void find_efficient_covariance(const both *b, double *covariance) {
         pv__hold_labels(p, b->P, p->population.prevalence_n, covariance);
     else
         add_chance(b, b->efficient.prevalence, NULL, covariance);
+    return pv__add_scale(b->ctx, p, b->efficient.w, b->efficient.inverse, !rows, covariance);
 }
 
 /* Both at their optima, with corrections; false: one of them has none. */
@@ -477,14 +481,29 @@ static pv_status control(both *b, const pv__problem *whole, double *w, pv_combin
     return PV_OK;
 }
 
+/* Where the rows chose the prior's scale: the two estimates are drawn to 0 by different shares, so that V_d gets
+ * (H_e^-1 - H_w^-1) S (H_e^-1 - H_w^-1), by which slopes drawn from that prior differ. */
+static void add_drawn(const both *b, double *apart) {
+    size_t P = b->P;
+    for (size_t l = 0; b->problem->plan->prior_spread > 0 && l < P; l++) {
+        double own = b->problem->is_bias[l] ? 0 : pv__prior_curvature(b->problem, l, 0);
+        for (size_t i = 0; own > 0 && i < P; i++)
+            for (size_t j = 0; j < P; j++)
+                apart[i * P + j] += own * (b->efficient.inverse[i * P + l] - b->weighted.inverse[i * P + l]) *
+                                    (b->efficient.inverse[j * P + l] - b->weighted.inverse[j * P + l]);
+    }
+}
+
 static pv_status conclude(both *b, const pv__problem *whole, pv_estimate use, bool corrected, double *w,
                           pv_combination *c) {
     size_t square = b->P * b->P;
     PV_TRY(sum_influences(b));
     add_chance(b, b->efficient.prevalence, b->weighted.prevalence, b->square + 2 * square);
+    add_drawn(b, b->square + 2 * square);
     memcpy(c->covariance, b->square, square * sizeof *c->covariance);
     add_chance(b, b->weighted.prevalence, NULL, c->covariance);
-    find_efficient_covariance(b, c->efficient_covariance);
+    PV_TRY(pv__add_scale(b->ctx, b->problem, b->weighted.w, b->weighted.inverse, true, c->covariance));
+    PV_TRY(find_efficient_covariance(b, c->efficient_covariance));
     memcpy(c->weighted, b->weighted.w, b->P * sizeof *c->weighted);
     memcpy(c->efficient, b->efficient.w, b->P * sizeof *c->efficient);
     if (corrected) {
@@ -575,6 +594,7 @@ pv_status pv__weigh_alone(pv_ctx *ctx, const pv__problem *problem, const pv_sche
     PV_GOTO(done, sum_influences(&b));
     memcpy(c->covariance, b.square, b.P * b.P * sizeof *c->covariance);
     add_chance(&b, b.weighted.prevalence, NULL, c->covariance);
+    PV_GOTO(done, pv__add_scale(ctx, problem, b.weighted.w, b.weighted.inverse, true, c->covariance));
     PV_GOTO(done, pv__find_tails(ctx, &b.weighted, c->tail));
     find_freedom(&b, c);
     find_risk_freedom(&b, c);

@@ -57,17 +57,44 @@ void pv__hold_labels(const pv__problem *problem, size_t P, double observed, doub
         }
 }
 
+pv_status pv__add_scale(pv_ctx *ctx, const pv__problem *problem, const double *w, const double *inverse, bool sandwich,
+                        double *covariance) {
+    size_t P = pv_model_params(problem->model);
+    double *drawn, *moved, spread = problem->plan->prior_spread;
+    if (!(spread > 0))
+        return PV_OK;
+    PV_TRY(pv__alloc(ctx, 2 * P, sizeof *drawn, &drawn));
+    moved = drawn + P; /* dw/dlog s = H^-1 2 w/s^2 */
+    for (size_t i = 0; i < P; i++)
+        drawn[i] = problem->is_bias[i] ? 0 : pv__prior_curvature(problem, i, w[i]);
+    for (size_t i = 0; i < P; i++)
+        for (size_t j = 0; j < P; j++)
+            moved[i] += 2 * inverse[i * P + j] * drawn[j] * w[j];
+    for (size_t i = 0; i < P; i++)
+        for (size_t j = 0; j < P; j++) {
+            covariance[i * P + j] += spread * moved[i] * moved[j];
+            for (size_t l = 0; sandwich && l < P; l++)
+                covariance[i * P + j] += inverse[i * P + l] * drawn[l] * inverse[l * P + j];
+        }
+    pv__free(ctx, drawn);
+    return PV_OK;
+}
+
 static pv_status from_information(pv_ctx *ctx, const pv__problem *problem, const double *w, double *covariance,
                                   bool *found) {
     size_t P = pv_model_params(problem->model);
     double *H;
-    PV_TRY(pv__alloc(ctx, P, P * sizeof *H, &H));
+    PV_TRY(pv__alloc(ctx, 2 * P, P * sizeof *H, &H));
     pv_status status = pv__information(ctx, problem, w, H);
     for (size_t i = 0; i < P; i++)
         H[i * P + i] += prior_curvature(problem, i, w[i]);
     *found = status == PV_OK && pv__cholesky(P, H, 0);
-    if (*found)
-        pv__factor_invert(P, H, covariance);
+    if (*found) {
+        double *inverse = H + P * P;
+        pv__factor_invert(P, H, inverse);
+        memcpy(covariance, inverse, P * P * sizeof *covariance);
+        status = pv__add_scale(ctx, problem, w, inverse, false, covariance);
+    }
     if (*found && pv__is_profile(problem))
         pv__hold_labels(problem, P, problem->population.prevalence_n, covariance);
     pv__free(ctx, H);

@@ -195,17 +195,30 @@ static pv_status fill(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *da
     return pv__record(ctx, problem->plan->given, problem->options, &c->record);
 }
 
-/* Output biases, and the centre of their prior: the log prevalence of the population that the loss learns. */
-static pv_status set_start(pv_ctx *ctx, pv__problem *problem, double *w) {
-    size_t k = (size_t)problem->targets.classes;
-    double *log_p;
-    PV_TRY(pv__alloc(ctx, k, sizeof *log_p, &log_p));
+/* The log prevalence of the population that the loss learns, [classes]. */
+static void usual_biases(const pv__problem *problem, double *log_p) {
     bool of_design = pv_loss_of_design(pv__problem_loss(problem));
     bool relative = pv_loss_is_relative(pv__problem_loss(problem)); /* no intercept: 0 */
-    for (size_t y = 0; y < k; y++)
+    for (int y = 0; y < problem->targets.classes; y++)
         log_p[y] = relative ? 0 : log(of_design ? problem->design[y] : problem->plan->prevalence[y]);
+}
+
+/* The centre of the prior. */
+static pv_status set_centre(pv_ctx *ctx, pv__problem *problem) {
+    double *log_p;
+    PV_TRY(pv__alloc(ctx, (size_t)problem->targets.classes, sizeof *log_p, &log_p));
+    usual_biases(problem, log_p);
     memset(problem->centre, 0, pv_model_params(problem->model) * sizeof *problem->centre);
     pv_model_shift(problem->model, log_p, problem->centre);
+    pv__free(ctx, log_p);
+    return PV_OK;
+}
+
+/* Output biases at the log prevalence. */
+static pv_status set_start(pv_ctx *ctx, pv__problem *problem, double *w) {
+    double *log_p;
+    PV_TRY(pv__alloc(ctx, (size_t)problem->targets.classes, sizeof *log_p, &log_p));
+    usual_biases(problem, log_p);
     bool zero = problem->options->start == PV_START_ZERO;
     pv_model_start(problem->model, (uint64_t)problem->options->seed, zero ? NULL : log_p, w);
     pv__free(ctx, log_p);
@@ -282,9 +295,11 @@ static pv_status follow_up(pv_ctx *ctx, const pv__problem *problem, pv__solution
         PV_TRY(pv__fit_posterior(ctx, problem, solution, c));
     if (pv_loss_is_relative(c->loss) && usable)
         PV_TRY(pv__inestimable_clear(ctx, problem, solution->w, c->posterior));
-    bool wanted = !problem->options->bare || problem->options->infer == PV_INFER_ROBUST;
+    bool wanted = !problem->options->bare || problem->options->infer == PV_INFER_ROBUST || problem->plan->few_rows;
     if (wanted && !draws && usable)
         PV_TRY(pv__standard_errors(ctx, problem, solution, c));
+    if (usable)
+        PV_TRY(pv__averaging_find(ctx, problem, c));
     if (c->posterior && usable)
         PV_TRY(pv__gaussian_errors(ctx, problem, solution, c));
     if (pv_loss_is_relative(c->loss) && problem->plan->has_prevalence)
@@ -377,7 +392,8 @@ static pv_status setup_new(pv_ctx *ctx, const pv_schema *schema, const pv_datase
     PV_TRY(pv__design_new(ctx, schema, data, &stated, &s->design));
     PV_TRY(problem_new(ctx, schema, data, *model, s->design, plan, &s->rows, &s->problem));
     s->problem.shared = true;
-    return plan->prior_is_open ? pv__prior_decide(ctx, schema, data, *model, plan) : PV_OK;
+    PV_TRY(set_centre(ctx, &s->problem));
+    return pv__prior_decide(ctx, schema, data, &s->problem, plan);
 }
 
 /* Sets the fit up on the rows to learn from, fits, and keeps what was found. */
@@ -395,7 +411,7 @@ static pv_status fit_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     PV_GOTO(done, pv__fit_alike(ctx, data, c->model, made.design->stated, given));
     PV_GOTO(done, pv__fit_facts(ctx, data, held, c->model, made.design->stated, given));
     c->stratified = pv__design_keep(made.design);
-    PV_GOTO(done, pv__prior_choose(ctx, schema, data, c->model, plan));
+    PV_GOTO(done, pv__prior_choose(ctx, schema, data, problem, plan));
     pv_checkpoint_tell(ctx);
     PV_GOTO(done, fill(ctx, schema, data, problem, c));
     PV_GOTO(done, set_start(ctx, problem, c->w));

@@ -11,7 +11,7 @@ typedef struct summary {
     double passes, loss_value, validation, elbo, elbo_se, evidence, acceptance, step_size;
     int64_t has_combination, use, terms, rank_of_test, controls, separated;
     double statistic, p_value, df_risk, units, spread_df;
-    int64_t has_errors, has_spread, has_centre, dims;
+    int64_t has_errors, has_spread, has_centre, averages, dims;
 } summary;
 
 static summary summarise(const pv_classifier *c) {
@@ -25,6 +25,7 @@ static summary summarise(const pv_classifier *c) {
                  .has_errors = c->standard_error != NULL,
                  .has_spread = c->spread != NULL,
                  .has_centre = c->centre != NULL,
+                 .averages = c->averaging != NULL,
                  .spread_df = c->spread_df,
                  .best_epoch = c->best_epoch,
                  .separated = c->separated};
@@ -83,6 +84,7 @@ static size_t arrays_of(pv_classifier *c, pv_field *field) {
     if (!p) { /* of one that has no posterior; some may not be defined */
         n = add(field, n, c->standard_error, params);
         n = add(field, n, c->centre, params);
+        n = add(field, n, c->averaging, c->averaging ? k - 1 : 0);
         return add(field, n, c->spread, params * params);
     }
     params = p->dims;
@@ -202,6 +204,8 @@ pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *c, bool *found) {
         PV_TRY(pv__alloc(ctx, params, sizeof(double), &c->centre));
     if (s.has_spread)
         PV_TRY(pv__alloc(ctx, params, params * sizeof(double), &c->spread));
+    if (s.averages)
+        PV_TRY(pv__alloc(ctx, (size_t)c->schema->classes - 1, sizeof(double), &c->averaging));
     if (s.has_errors)
         PV_TRY(pv__alloc(ctx, pv_model_params(c->model), sizeof(double), &c->standard_error));
     pv_field field[FIELDS];

@@ -129,13 +129,31 @@ static inline pv__problem pv__labelled(const pv__problem *problem) {
     return labelled;
 }
 
-/* (scale.c) An open prior: closed where nothing is to be compared, else plan->prior_folds of rows to choose by; and the
- * choice. */
+/* (scale.c) An open prior: closed where nothing is to be chosen, else plan->prior_by_rows, or plan->prior_folds of rows
+ * to choose by; and the choice. Whether rows are few. */
 enum { PV__PRIOR_TEXT = 32 };
 PV_MUST_USE pv_status pv__prior_decide(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
-                                       const pv_model *model, pv__plan *plan);
+                                       const pv__problem *problem, pv__plan *plan);
 PV_MUST_USE pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
-                                       const pv_model *model, pv__plan *plan);
+                                       const pv__problem *problem, pv__plan *plan);
+/* (evidence.c) The scale of normal slopes of a linear model by which the rows are most likely, and the variance of its
+ * logarithm; whether that can be had, and costs little. */
+PV_MUST_USE pv_status pv__evidence_scale(pv_ctx *ctx, const pv__problem *problem, double *scale, double *variance);
+bool pv__evidence_serves(const pv__problem *problem);
+
+/* ---- predictions over what is uncertain (averaging.c) ------------------------------------------------------------ */
+
+/* The logarithm of the mean of 1/(1 + exp(-l)) over l ~ N(m, s^2), for m <= 0; *slope (may be NULL): the mean's
+ * derivative by m, over the mean. */
+double pv__log_logistic_mean(double m, double s, double *slope);
+/* Of a linear model at one row: the variance of the logit of each label, [classes], at log probabilities log_p; x: the
+ * inputs with slopes. room [params + J J + J], J = classes - 1. */
+void pv__logit_variances(const pv_classifier *classifier, const double *x, const double *log_p, double *room,
+                         double *variance);
+/* Sets the classifier's averaging, where its rows are few. */
+PV_MUST_USE pv_status pv__averaging_find(pv_ctx *ctx, const pv__problem *problem, pv_classifier *classifier);
+/* loglik [rows][classes] at w become logarithms of mean probabilities, where the classifier averages. */
+PV_MUST_USE pv_status pv__average(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, double *loglik);
 
 /* (summary.c) p(y|w) [classes]; without a posterior the mean is the estimate's and the rest NaN. */
 PV_MUST_USE pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *classifier, double level,
@@ -301,6 +319,10 @@ void pv__factor_invert(size_t n, const double *L, double *inverse);
 /* (errors.c) From the inverse information [P][P] of a linear model to profile's covariance: label masses are no chance,
  * and the prevalence rests on so many observations (infinite: it is known). */
 void pv__hold_labels(const pv__problem *problem, size_t P, double observed, double *covariance);
+/* (errors.c) Where the rows chose the prior's scale: what that leaves uncertain is added to a covariance of w, H^-1
+ * [P][P] being the inverse curvature there; to a sandwich also what the prior may have drawn slopes to 0 by. */
+PV_MUST_USE pv_status pv__add_scale(pv_ctx *ctx, const pv__problem *problem, const double *w, const double *inverse,
+                                    bool sandwich, double *covariance);
 /* (last_layer.c) Whether draws of a model's posterior may have so many numbers. */
 bool pv__posterior_dims_sound(const pv_model *model, size_t dims);
 /* (last_layer.c) The posterior over the last layer alone. */

@@ -368,6 +368,8 @@ static pv_status get_errors(const reader *r, pv_classifier *c) {
         return PV_OK;
     PV_TRY(get_array(r, "spread", params * params, false, &c->spread));
     c->spread_df = get_df(json_object_get(r->root, "spread_df"));
+    if (json_object_get(arrays, "averaging"))
+        PV_TRY(get_array(r, "averaging", (size_t)c->schema->classes - 1, false, &c->averaging));
     return pv__set_errors(r->ctx, c->spread, c);
 }
 

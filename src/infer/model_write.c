@@ -204,7 +204,7 @@ static pv_status checksum(pv_ctx *ctx, const char *header, size_t header_size, c
 }
 
 /* What is written of a classifier. */
-enum { ARRAYS = 20 };
+enum { ARRAYS = 21 };
 typedef struct frame {
     char *header;
     size_t header_size, payload; /* bytes */
@@ -242,6 +242,7 @@ static pv_status frame_of(pv_ctx *ctx, const pv_classifier *c, frame *f) {
                    {"standard_error", c->standard_error, pv_model_params(c->model)},
                    {"centre", c->centre, pv_model_params(c->model)},
                    {"spread", c->spread, pv_model_params(c->model) * pv_model_params(c->model)},
+                   {"averaging", c->averaging, k - 1},
                    {"combination", c->combination ? c->combination->weighted : NULL,
                     pv__combination_numbers(pv_model_params(c->model), c->combination)},
                    {"checks", c->combination ? c->combination->tail : NULL, pv__combination_checks(c->combination)},

@@ -1,15 +1,15 @@
-/* The prior's scale, chosen by the rows: `prior` auto, and usual for networks.
+/* The prior's scale, chosen by the rows: `prior` auto, and usual where rows are few for the slopes or weights.
+ *
+ * Of a linear model the marginal likelihood chooses (evidence.c). Of others, and where that does not serve,
+ * cross-validation:
  *
  *   score(s)  =  - mean over folds of  sum_n v_n prevalence(y_n)/m_{y_n} log p(y_n|x_n, w_s)
  *
  * over the rows n of the fold, w_s the maximum of the posterior of the other folds with the prior normal:s on slopes,
  * and m_y the fold's mass of label y: the negative log-likelihood of somebody of the population whom the model has not
  * seen. The least score is taken, but a scale nearer to the usual one where the two differ by chance only: by less than
- * the standard error, over folds, of their difference. docs/method.md has what this gains.
- *
- * `prior` usual is that for networks alone, unless rows are many for their parameters. Estimates of a linear model are
- * read as odds ratios, with intervals that are to hold: a prior that its own rows chose makes predictions better and
- * intervals too narrow, so that it has to be asked for. docs/method.md has the figures of both.
+ * the standard error, over folds, of their difference. docs/method.md has what both gain, and how often intervals of a
+ * linear model then hold the truth.
  */
 #include <math.h>
 #include <string.h>
@@ -20,8 +20,8 @@
 static const double scales[] = {0.1, 0.25, 0.35, 0.5, 1, 2.5, 10};
 enum { SCALES = sizeof scales / sizeof *scales, USUAL = 5, FOLDS_MAX = 5 };
 enum { NETWORK_FIRST = 1, NETWORK_LAST = USUAL, NETWORK_FOLDS = 3 }; /* a network of smaller weights is flat */
-static const double MANY_PER_PARAMETER = 100; /* rows of each label: a network's prior then decides little */
-static const double FEW_PER_COLUMN = 5;       /* a linear model's decides much, of columns from: */
+static const double MANY_PER_PARAMETER = 100; /* rows of each label: the prior then decides little */
+static const double FEW_PER_COLUMN = 5;       /* it decides much, of columns from: */
 enum { MANY_COLUMNS = 5 };
 enum { MANY_ROWS = 20000 };             /* one fold is judged of so many: they tell enough */
 enum { CHOICE_REPEAT = (1 << 30) + 1 }; /* what pv_folds_make takes: no cross-validation has so many */
@@ -208,13 +208,26 @@ static bool is_sound(const void *state, size_t index) {
 }
 
 /* Nothing is shrunk without a prior, and robust has none unless asked. */
-static pv_status close_prior(pv_ctx *ctx, pv__plan *plan, size_t scale) {
+static pv_status close_prior(pv_ctx *ctx, pv__plan *plan, double scale) {
     const pv_fit_options *o = plan->given;
     char text[PV__PRIOR_TEXT];
     bool asked = strcmp(o->prior, "auto") == 0;
-    pv__format(text, sizeof text, "normal:%g", scales[scale]);
+    pv__format(text, sizeof text, "normal:%g", scale);
     bool none = o->infer == PV_INFER_ML || (o->infer == PV_INFER_ROBUST && !asked);
     return pv__plan_set_prior(ctx, plan, none ? "none" : text);
+}
+
+/* Of a linear model, by the marginal likelihood. */
+static pv_status choose_by_rows(pv_ctx *ctx, const pv__problem *problem, pv__plan *plan) {
+    double scale;
+    pv_status status = pv__evidence_scale(ctx, problem, &scale, &plan->prior_spread);
+    if (status == PV_ERR_INTERRUPTED) { /* as the fit will see */
+        plan->prior_spread = 0;
+        return close_prior(ctx, plan, scales[USUAL]);
+    }
+    PV_TRY(status);
+    plan->options.prior_chosen = true;
+    return close_prior(ctx, plan, scale);
 }
 
 static pv_status compare(pv_ctx *ctx, choice *c, size_t *chosen) {
@@ -249,13 +262,23 @@ done:
     return status;
 }
 
-pv_status pv__prior_decide(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_model *model,
+pv_status pv__prior_decide(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv__problem *problem,
                            pv__plan *plan) {
     const pv_fit_options *o = plan->given;
+    const pv_model *model = problem->model;
     const char *against = obstacle(schema, data, o);
     bool asked = strcmp(o->prior, "auto") == 0, linear = pv_model_is_convex(model);
-    bool open = !against && o->infer == PV_INFER_MAP;
+    bool open = !against && o->infer == PV_INFER_MAP, serves = pv__evidence_serves(problem);
     double rows = 0;
+    if (serves && o->infer == PV_INFER_MAP && (plan->prior_is_open || plan->prior.kind != PV_PRIOR_NONE)) {
+        PV_TRY(rows_per_slope(ctx, data, model, &rows));
+        plan->few_rows = rows < MANY_PER_PARAMETER;
+    }
+    if (!plan->prior_is_open)
+        return PV_OK;
+    plan->prior_by_rows = serves && (asked ? o->infer != PV_INFER_ML : plan->few_rows);
+    if (plan->prior_by_rows)
+        return PV_OK;
     if (asked && against)
         return pv__fail(ctx, PV_ERR_USAGE, "`prior=auto` is not for %s:\nname the scale, as in `prior=normal:1`",
                         against);
@@ -273,15 +296,17 @@ pv_status pv__prior_decide(pv_ctx *ctx, const pv_schema *schema, const pv_datase
     if (asked)
         pv__log(ctx, PV_LOG_WARNING,
                 "`prior=auto`: too few rows, or groups of them, to choose by; the prior is normal:%g", scales[USUAL]);
-    return close_prior(ctx, plan, USUAL);
+    return close_prior(ctx, plan, scales[USUAL]);
 }
 
-pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_model *model,
+pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv__problem *problem,
                            pv__plan *plan) {
     size_t folds = plan->prior_folds, none = SCALES, chosen = none;
+    if (plan->prior_by_rows)
+        return choose_by_rows(ctx, problem, plan);
     if (folds < 2)
         return PV_OK;
-    bool linear = pv_model_is_convex(model), long_work = plan->minibatches || data->rows > MANY_ROWS;
+    bool linear = pv_model_is_convex(problem->model), long_work = plan->minibatches || data->rows > MANY_ROWS;
     choice c = {.schema = schema,
                 .data = data,
                 .options = plan->given,
@@ -294,5 +319,6 @@ pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_datase
     if (chosen == none && strcmp(plan->given->prior, "auto") == 0)
         pv__log(ctx, PV_LOG_WARNING,
                 "`prior=auto`: too few rows, or groups of them, to choose by; the prior is normal:%g", scales[USUAL]);
-    return close_prior(ctx, plan, chosen == none ? USUAL : chosen);
+    plan->options.prior_chosen = chosen != none;
+    return close_prior(ctx, plan, scales[chosen == none ? USUAL : chosen]);
 }

@@ -317,6 +317,7 @@ pv_status pv__side_fit(pv_ctx *ctx, pv__side *s, const double *w) {
     }
     if (s->converged) {
         PV_GOTO(done, evaluate(ctx, s, true, sums));
+        s->value = sums[0];
         s->converged = invert(s, factor);
     }
 done:

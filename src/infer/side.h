@@ -16,6 +16,7 @@ typedef struct pv__side {
     const double *people;          /* [n], counts; NULL: all 1 */
     double *a, *ratio;             /* [cells] */
     double *w;                     /* [P] */
+    double value;                  /* of the loss there, the prior's included */
     double *information, *inverse; /* [P][P], of the rows and the prior */
     double *hc0;                   /* [P][P], the sandwich without corrections */
     double *correction;            /* [P], the estimate's bias, to be added */

@@ -238,6 +238,7 @@ static pv_status read_options(pv_ctx *ctx, json_t *list, recorded *made) {
             text = json_string_value(json_object_get(entry, "value"));
         if (!text || !*text || !pv_option_find(pv_fit_option_table, name))
             continue; /* not given, or of another version */
+        made->options.prior_chosen |= json_is_true(json_object_get(entry, "chosen"));
         size_t size = strlen(text) + 1;
         memcpy(at, text, size);
         PV_TRY(pv_option_set(ctx, pv_fit_option_table, &made->options, name, at));

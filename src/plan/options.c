@@ -74,11 +74,10 @@ const pv_option pv_fit_option_table[] = {
      "without a prior, its standard errors by the sandwich."},
     {"prior", PV_OPTION_TEXT, AT(prior), "usual", 0, 0, NULL, "usual|auto|normal:S|student:NU|laplace:S|none",
      "Prior on slopes: per standard deviation of a numeric column, per step from 0 to 1 of an indicator. auto: normal, "
-     "its scale from 0.1 to 10 the one by which people whom the model has not seen are predicted best in the "
-     "population "
-     "(cross-validation). It gains much where columns are many for the rows; intervals are then too narrow. usual: "
-     "normal:2.5 (none for `infer=robust`); for mlp auto, unless it has a hundred rows of each label for a "
-     "parameter, or a posterior."},
+     "its scale chosen from the rows: for linear the scale, at most 2.5, by which they are most likely (marginal "
+     "likelihood), else the one from 0.1 to 10 by which rows left out are predicted best in the population "
+     "(cross-validation). usual: auto for `infer=map` of linear and mlp with fewer than a hundred rows of a label for "
+     "each slope or weight; else normal:2.5 (none for `infer=robust`)."},
     {"intercept-prior", PV_OPTION_TEXT, AT(intercept_prior), "auto", 0, 0, NULL,
      "auto|jeffreys|normal:S|student:NU|none",
      "Prior on intercepts and biases. normal, student: centred at the log odds of the prevalence. jeffreys: half "
@@ -193,6 +192,8 @@ static json_t *record_of(const pv_fit_options *options, const pv_fit_options *us
         json_t *entry = json_pack("{s:o, s:b}", "value", pv__json_text(text), "default", strcmp(text, fallback) == 0);
         if (strcmp(row->name, "prior") == 0 && strcmp(text, used->prior) != 0)
             failed |= json_object_set_new(entry, "used", pv__json_text(used->prior));
+        if (strcmp(row->name, "prior") == 0 && used->prior_chosen)
+            failed |= json_object_set_new(entry, "chosen", json_true());
         failed |= json_object_set_new(list, row->name, entry);
     }
     if (!failed)

@@ -127,6 +127,7 @@ static pv_status begin(pv_ctx *ctx, const pv_fit_options *given, bool sample, co
                        pv__plan *plan) {
     int64_t views, size;
     *plan = (pv__plan){.given = given, .options = *given, .map = given->infer != PV_INFER_ML};
+    plan->options.prior_chosen = false;
     PV_TRY(pv_model_views(ctx, given->model, &views, &size));
     plan->images = views > 0;
     plan->minibatches = pv__minibatches(given, plan->images);

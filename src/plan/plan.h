@@ -55,7 +55,10 @@ typedef struct pv__plan {
     bool minibatches;
     bool map;            /* there is a prior */
     bool prior_is_open;  /* the rows may choose it */
-    size_t prior_folds;  /* by so many folds; 0: it is closed */
+    size_t prior_folds;  /* by so many folds; 0: not so */
+    bool prior_by_rows;  /* of a linear model: by their marginal likelihood */
+    double prior_spread; /* the variance of the logarithm of a scale so chosen; 0: it was stated */
+    bool few_rows;       /* of a linear model, for each of its slopes: predictions average over what is uncertain */
     pv_prior prior;      /* while it is open: normal:1 */
     char prior_text[32]; /* as chosen; options.prior points here then */
     pv_prior intercept_prior;

@@ -141,7 +141,9 @@ static pv_status tell_priors(const writer *w) {
         return add(w, "candidates", "candidates", NULL, "%s", p->given->candidates);
     if (!p->map)
         return add(w, "prior", "infer", NULL, "none: maximum likelihood");
-    if (p->prior_folds >= 2)
+    if (p->prior_by_rows)
+        PV_TRY(add(w, "prior", "prior", NULL, "normal, its scale chosen by the rows' marginal likelihood"));
+    else if (p->prior_folds >= 2)
         PV_TRY(add(w, "prior", "prior", NULL, "normal, its scale chosen by cross-validation in %zu folds",
                    p->prior_folds));
     else

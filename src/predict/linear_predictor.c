@@ -35,11 +35,13 @@ pv_status pv_linear_predictor(pv_ctx *ctx, const pv_classifier *c, const pv_data
     if (pv_classifier_is_relative(c))
         return without_intercept(ctx, c, data, eta);
     const pv_predict_options options = pv_predict_options_default();
+    pv_classifier linear = *c;
     pv_population *population = NULL;
     pv_prediction *made = NULL;
     pv_status status;
+    linear.averaging = NULL; /* the logit of a mean risk is not linear */
     PV_GOTO(done, pv_population_new(ctx, c, "true", NULL, &population));
-    PV_GOTO(done, pv_predict(ctx, c, data, population, &options, &made));
+    PV_GOTO(done, pv_predict(ctx, &linear, data, population, &options, &made));
     for (size_t i = 0; i < data->rows; i++)
         eta[i] = made->log_p[2 * i + 1] - made->log_p[2 * i];
 done:

@@ -7,6 +7,9 @@
  *   unknown       the same with p~ inferred from the rows: unknown.c
  *   counts        p~ of all rows together, given how many are of each label: label_counts.c
  *
+ * Of a linear model with few rows, p(y|x,w) is its mean over what w leaves uncertain (infer/averaging.c),; an
+ * unknown prevalence is inferred by the ratios at w.
+ *
  * With a posterior, probabilities are means over its draws: predict_draws.c. An unknown prevalence then takes two
  * passes over the draws: a draw's ratios must be known for all rows before the first row can be predicted.
  */
@@ -16,6 +19,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "infer/infer.h"
 #include "infer/last_layer.h"
 
 pv_predict_options pv_predict_options_default(void) {
@@ -213,10 +217,15 @@ static void mean_prevalence(const pv_unknown_prevalence *t, double *mean) {
 }
 
 static pv_status infer_point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv_unknown_options *how,
-                             const int32_t *label, const double *loglik, pv_prediction *out) {
+                             const int32_t *label, double *loglik, pv_prediction *out) {
     const pv_unknown_sample sample = sample_of(c, data, label, loglik);
     PV_TRY(infer_prevalence(ctx, c, data, how, &sample, out));
+    bool as_read = out->inferred->reading != NULL; /* by the ratios at w, which were calibrated */
+    if (!as_read)
+        PV_TRY(pv__average(ctx, c, data, loglik));
     PV_TRY(pv_unknown_predict(ctx, &sample, out->inferred, out->p, out->log_p, out->lo, out->hi));
+    if (as_read)
+        PV_TRY(pv__average(ctx, c, data, loglik));
     if (!out->lo || !c->spread)
         return PV_OK;
     double *mean;
@@ -265,6 +274,8 @@ static pv_status predict_point(pv_ctx *ctx, const pv_classifier *c, const pv_dat
         raw = scratch;
     }
     PV_GOTO(done, pv_predict_loglik(ctx, c, data, raw));
+    if (!unknown)
+        PV_GOTO(done, pv__average(ctx, c, data, raw));
     if (unknown) {
         PV_GOTO(done, infer_point(ctx, c, data, how, options->label, raw, out));
     } else {

@@ -12,52 +12,27 @@
 #include "base/base.h"
 #include "data/data.h"
 #include "model/model.h"
+#include "infer/infer.h"
 #include "predict/predict.h"
 
 typedef struct risks {
     const pv_classifier *c;
-    size_t k, J, size, P;
+    size_t k;
     double quantile;
     bool more; /* lo and hi are intervals already, of another error */
 } risks;
-
-/* The covariance of the logits at x~, to [J][J]; half [P]. */
-static void logit_covariance(const risks *r, const double *row, double *half, double *to) {
-    for (size_t j = 0; j < r->J; j++) {
-        for (size_t c = 0; c < r->P; c++) {
-            const double *from = r->c->spread + j * r->size * r->P + c;
-            half[c] = from[0];
-            for (size_t i = 1; i < r->size; i++)
-                half[c] += row[i - 1] * from[i * r->P];
-        }
-        for (size_t l = 0; l < r->J; l++) {
-            const double *own = half + l * r->size;
-            double sum = own[0];
-            for (size_t i = 1; i < r->size; i++)
-                sum += row[i - 1] * own[i];
-            to[j * r->J + l] = sum;
-        }
-    }
-}
 
 /* How far an end of an interval is from the risk, as logits; no less than 0. */
 static double reach(double end, double logit, double sign) {
     return fmax(0, sign * (pv_logit(end) - logit));
 }
 
-/* One row: log_p and p [k], room [P + J J + k]. */
-static void one_row(const risks *r, const double *row, const double *log_p, const double *p, double *room, double *lo,
-                    double *hi) {
-    double *covariance = room + r->P, *g = covariance + r->J * r->J;
-    logit_covariance(r, row, room, covariance);
+/* One row: log_p and p [k], variance [k], room as pv__logit_variances needs it. */
+static void one_row(const risks *r, const double *row, const double *log_p, const double *p, double *variance,
+                    double *room, double *lo, double *hi) {
+    pv__logit_variances(r->c, row, log_p, room, variance);
     for (size_t y = 0; y < r->k; y++) {
-        double rest = -expm1(log_p[y]), logit = log_p[y] - log(rest), variance = 0;
-        for (size_t j = 1; j < r->k; j++)
-            g[j - 1] = j == y ? 1 : -exp(log_p[j]) / rest;
-        for (size_t j = 0; j < r->J; j++)
-            for (size_t l = 0; l < r->J; l++)
-                variance += g[j] * g[l] * covariance[j * r->J + l];
-        double half = r->quantile * sqrt(fmax(0, variance));
+        double logit = log_p[y] - log(-expm1(log_p[y])), half = r->quantile * sqrt(variance[y]);
         bool sound = isfinite(logit) && isfinite(half); /* a risk of 0 or 1 to the last digit */
         double below = sound && r->more ? hypot(half, reach(lo[y], logit, -1)) : half;
         double above = sound && r->more ? hypot(half, reach(hi[y], logit, 1)) : half;
@@ -70,9 +45,9 @@ pv_status pv__risk_intervals(pv_ctx *ctx, const pv_classifier *c, const pv_datas
                              const double *log_p, pv_prediction *made) {
     enum { CHUNK = 256 };
     size_t k = (size_t)c->schema->classes, P = pv_model_params(c->model), d = (size_t)pv_model_inputs(c->model);
-    risks r = {.c = c, .more = more, .k = k, .J = k - 1, .size = P / (k - 1), .P = P};
+    risks r = {.c = c, .k = k, .more = more};
     r.quantile = pv_student_quantile(c->spread_df, 0.5 + 0.5 * level);
-    size_t chunks = (data->rows + CHUNK - 1) / CHUNK, room = P + r.J * r.J + k, skip = d + 1 - r.size;
+    size_t chunks = (data->rows + CHUNK - 1) / CHUNK, room = P + (k - 1) * k + k, skip = d + 1 - P / (k - 1);
     int threads = pv__threads_for(ctx, chunks);
     double *block;
     PV_TRY(pv__alloc(ctx, (size_t)threads, (room + CHUNK * d) * sizeof *block, &block));
@@ -84,7 +59,7 @@ pv_status pv__risk_intervals(pv_ctx *ctx, const pv_classifier *c, const pv_datas
             const double *x = pv_dataset_rows(ctx, data, begin, rows, own + room);
             for (size_t i = 0; i < rows; i++) {
                 size_t n = (begin + i) * k;
-                one_row(&r, x + i * d + skip, log_p + n, made->p + n, own, made->lo + n, made->hi + n);
+                one_row(&r, x + i * d + skip, log_p + n, made->p + n, own, own + k, made->lo + n, made->hi + n);
             }
         }
     }

@@ -154,9 +154,10 @@ static void refuses_numbers(void **state) {
     save_good(0);
     read_good();
     double *values = (double *)(void *)payload,
-           good; /* weights, prevalence, design, log marginal, errors, the combination */
+           good; /* weights, prevalence, design, log marginal, errors, centre, spread */
     size_t n = payload_size / sizeof *values;
-    assert_true(n == 3 + 2 + 2 + 2 + 3 + 3 + 9 + (3 * 3 + 2 + 2 * 9) + (2 + 3)); /* and its checks */
+    /* the constant of its averages, the combination and its checks */
+    assert_true(n == 3 + 2 + 2 + 2 + 3 + 3 + 9 + 1 + (3 * 3 + 2 + 2 * 9) + (2 + 3));
     const struct {
         size_t at;
         double value;

@@ -135,6 +135,16 @@ double cli_threshold(const pv_costs *costs) {
     return threshold;
 }
 
+/* "PPV 0.61 (0.52 to 0.70)", and "NPV -" where nobody is called so. */
+static const char *expected_text(const pv_expected *e, int which, const char *name, int digits, char text[64]) {
+    if (isnan(e->value[which]))
+        snprintf(text, 64, "%s -", name);
+    else
+        snprintf(text, 64, "%s %.*f (%.*f to %.*f)", name, digits, e->value[which], digits, e->lo[which], digits,
+                 e->hi[which]);
+    return text;
+}
+
 int cli_expected(cli_call *call, const pv_unknown_prevalence *t, const pv_reference *reference, double threshold,
                  json_t *object) {
     pv_expected expected;
@@ -143,14 +153,14 @@ int cli_expected(cli_call *call, const pv_unknown_prevalence *t, const pv_refere
     pv_status status = pv_unknown_performance(call->ctx, reference, t, threshold, 1, &expected);
     if (status != PV_OK)
         return cli_fail(call, status);
-    const double *v = expected.value, *lo = expected.lo, *hi = expected.hi;
+    char text[PV_EXPECTED_COUNT][64];
     if (expected.called)
-        cli_note(
-            call,
-            "to be expected there above %.4g: sensitivity %.2f (%.2f to %.2f), specificity %.2f (%.2f to %.2f), PPV "
-            "%.2f (%.2f to %.2f), NPV %.2f (%.2f to %.2f), net benefit %.3f (%.3f to %.3f)",
-            threshold, v[0], lo[0], hi[0], v[1], lo[1], hi[1], v[2], lo[2], hi[2], v[3], lo[3], hi[3], v[4], lo[4],
-            hi[4]);
+        cli_note(call, "to be expected there above %.4g: %s, %s, %s, %s, %s", threshold,
+                 expected_text(&expected, PV_EXPECTED_SENSITIVITY, "sensitivity", 2, text[0]),
+                 expected_text(&expected, PV_EXPECTED_SPECIFICITY, "specificity", 2, text[1]),
+                 expected_text(&expected, PV_EXPECTED_PPV, "PPV", 2, text[2]),
+                 expected_text(&expected, PV_EXPECTED_NPV, "NPV", 2, text[3]),
+                 expected_text(&expected, PV_EXPECTED_NET_BENEFIT, "net benefit", 3, text[4]));
     else
         cli_note(call, "to be expected there: nobody above %.4g", threshold);
     if (!object)

@@ -164,9 +164,12 @@ pv_status pv_unknown_performance(pv_ctx *ctx, const pv_reference *r, const pv_un
             column[m * DRAWS + i] = one[m];
     }
     derive(t->value[1], called[1] / mass[1], 1 - called[0] / mass[0], threshold, expected->value);
+    /* The estimate is the most likely one, which may lie beyond a central interval near a bound. */
     for (size_t m = 0; m < PV_EXPECTED_COUNT; m++) {
-        expected->lo[m] = pv_quantile(DRAWS, column + m * DRAWS, 0.5 - 0.5 * t->level);
-        expected->hi[m] = pv_quantile(DRAWS, column + m * DRAWS, 0.5 + 0.5 * t->level);
+        double value = expected->value[m], lo = pv_quantile(DRAWS, column + m * DRAWS, 0.5 - 0.5 * t->level);
+        double hi = pv_quantile(DRAWS, column + m * DRAWS, 0.5 + 0.5 * t->level);
+        expected->lo[m] = isnan(value) ? (double)NAN : fmin(lo, value);
+        expected->hi[m] = isnan(value) ? (double)NAN : fmax(hi, value);
     }
     pv__free(ctx, column);
     return PV_OK;

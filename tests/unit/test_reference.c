@@ -202,6 +202,31 @@ static void test_performance(void **state) {
     pv_unknown_prevalence_free(ctx, made);
 }
 
+/* Where rows hardly tell, the most likely prevalence may be below all that its posterior has within the interval; where
+ * everybody is called, nobody is a true negative. */
+static void test_performance_of_nothing(void **state) {
+    (void)state;
+    double score[] = {-0.1, 0.1, 0, 0.2}, weight[] = {20, 20, 20, 20};
+    double value[] = {0.996, 0.004}, lo[] = {0, 0}, hi[] = {1, 1}, pi[] = {0.7, 0.3, 0.3, 0.7}, share[] = {0.5, 0.5};
+    pv_reference reference = {.count = {2, 2}, .units = {40, 40}};
+    pv_unknown_prevalence t = {.classes = 2, .level = 0.95, .points = 2};
+    pv_expected e;
+    reference.score = score;
+    reference.weight = weight;
+    t.value = value;
+    t.lo = lo;
+    t.hi = hi;
+    t.pi = pi;
+    t.weight = share;
+    CHECK_OK(ctx, pv_unknown_performance(ctx, &reference, &t, 0.3, 1, &e));
+    CHECK_NEAR(e.value[PV_EXPECTED_PPV], 0.004, 1e-12);
+    for (int m = 0; m < PV_EXPECTED_COUNT; m++)
+        if (m == PV_EXPECTED_NPV)
+            assert_true(isnan(e.value[m]) && isnan(e.lo[m]) && isnan(e.hi[m]));
+        else
+            assert_true(e.lo[m] <= e.value[m] && e.value[m] <= e.hi[m]);
+}
+
 /* ---- of a fit ---------------------------------------------------------------------------------------------------- */
 
 static double apart(const pv_reference *r) {
@@ -414,11 +439,18 @@ static void survives_lack_of_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_scale),   cmocka_unit_test(test_many_rows),
-                                       cmocka_unit_test(test_prior),       cmocka_unit_test(test_often),
-                                       cmocka_unit_test(test_performance), cmocka_unit_test(test_performance_of_few),
-                                       cmocka_unit_test(test_of_fit),      cmocka_unit_test(test_rare),
-                                       cmocka_unit_test(test_none),        cmocka_unit_test(test_effective_units),
-                                       cmocka_unit_test(test_bad_rows),    cmocka_unit_test(survives_lack_of_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_scale),
+                                       cmocka_unit_test(test_many_rows),
+                                       cmocka_unit_test(test_prior),
+                                       cmocka_unit_test(test_often),
+                                       cmocka_unit_test(test_performance),
+                                       cmocka_unit_test(test_performance_of_nothing),
+                                       cmocka_unit_test(test_performance_of_few),
+                                       cmocka_unit_test(test_of_fit),
+                                       cmocka_unit_test(test_rare),
+                                       cmocka_unit_test(test_none),
+                                       cmocka_unit_test(test_effective_units),
+                                       cmocka_unit_test(test_bad_rows),
+                                       cmocka_unit_test(survives_lack_of_memory)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

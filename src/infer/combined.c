@@ -275,6 +275,12 @@ static void add_chance(const both *b, const double *D, const double *other, doub
             }
 }
 
+/* What prevalences and the prior's scale leave uncertain of the weighted estimate, added to its covariance. */
+static pv_status add_uncertain(const both *b, double *covariance) {
+    add_chance(b, b->weighted.prevalence, NULL, covariance);
+    return pv__add_scale(b->ctx, b->problem, b->weighted.w, b->weighted.inverse, true, covariance);
+}
+
 /* to [P] = the side's estimate with its bias taken off, no coefficient by more than a standard error. */
 static void reduce_bias(const pv__side *s, const double *covariance, double *to) {
     double share = 1;
@@ -463,6 +469,7 @@ static pv_status control(both *b, const pv__problem *whole, double *w, pv_combin
                                .side = &b->weighted,
                                .units = b->units,
                                .square = b->square,
+                               .chance = b->chance,
                                .estimate = c->weighted,
                                .covariance = c->covariance,
                                .prevalence = b->weighted.prevalence};
@@ -473,7 +480,7 @@ static pv_status control(both *b, const pv__problem *whole, double *w, pv_combin
     if (!pv__control_holds(&test) || test.controls == 0)
         return PV_OK;
     c->controls = (int64_t)test.controls;
-    add_chance(b, b->weighted.prevalence, NULL, c->covariance);
+    PV_TRY(add_uncertain(b, c->covariance));
     c->use = PV_ESTIMATE_WEIGHTED;
     memcpy(w, c->weighted, b->P * sizeof *w);
     for (size_t t = 0; t < c->terms; t++)
@@ -501,8 +508,7 @@ static pv_status conclude(both *b, const pv__problem *whole, pv_estimate use, bo
     add_chance(b, b->efficient.prevalence, b->weighted.prevalence, b->square + 2 * square);
     add_drawn(b, b->square + 2 * square);
     memcpy(c->covariance, b->square, square * sizeof *c->covariance);
-    add_chance(b, b->weighted.prevalence, NULL, c->covariance);
-    PV_TRY(pv__add_scale(b->ctx, b->problem, b->weighted.w, b->weighted.inverse, true, c->covariance));
+    PV_TRY(add_uncertain(b, c->covariance));
     PV_TRY(find_efficient_covariance(b, c->efficient_covariance));
     memcpy(c->weighted, b->weighted.w, b->P * sizeof *c->weighted);
     memcpy(c->efficient, b->efficient.w, b->P * sizeof *c->efficient);
@@ -593,8 +599,7 @@ pv_status pv__weigh_alone(pv_ctx *ctx, const pv__problem *problem, const pv_sche
     tie_prevalences(&b, b.weighted.prevalence);
     PV_GOTO(done, sum_influences(&b));
     memcpy(c->covariance, b.square, b.P * b.P * sizeof *c->covariance);
-    add_chance(&b, b.weighted.prevalence, NULL, c->covariance);
-    PV_GOTO(done, pv__add_scale(ctx, problem, b.weighted.w, b.weighted.inverse, true, c->covariance));
+    PV_GOTO(done, add_uncertain(&b, c->covariance));
     PV_GOTO(done, pv__find_tails(ctx, &b.weighted, c->tail));
     find_freedom(&b, c);
     find_risk_freedom(&b, c);

@@ -12,8 +12,9 @@
  *   V_c = f (V_r - C_hU^T B),   f = n / (n - P - Q) ,
  *
  * n units, P coefficients and Q controls that count. It takes a hundred units for each slope, and as many people in
- * the sample: with fewer B is noise. T' (V_h + V_s)^-1 T is a chi-square of Q degrees of freedom where both samples are
- * of one population; a sample of another one would move b_c at will, and is left out.
+ * the sample: with fewer B is noise. T' (V_h + V_s + V_p)^-1 T, V_p what the prevalences' uncertainty adds, is a
+ * chi-square of Q degrees of freedom where both samples are of one population; a sample of another one would move b_c
+ * at will, and is left out.
  */
 #include "infer/controls.h"
 
@@ -223,10 +224,16 @@ static size_t regress(size_t P, size_t width, double *V, const double *C, double
     return rank;
 }
 
-/* The test that T is 0 but for chance. room [P][P + 2]. */
-static pv__control_test test_sample(size_t P, const double *V, const double *T, double *room) {
+/* The test that T is 0 but for chance, that of the prevalences included. room [P][P + 2]. */
+static pv__control_test test_sample(const controls *c, const double *V, const double *T, const double *D,
+                                    double *room) {
+    size_t P = c->P;
     double *own = room + P * P, *by_variance = own + P, statistic = 0;
     memcpy(room, V, P * P * sizeof *V);
+    for (size_t cell = 0; cell < c->of->units->design.cells; cell++)
+        for (size_t i = 0; i < P; i++)
+            for (size_t j = 0; j < P; j++)
+                room[i * P + j] += c->of->chance[cell] * D[cell * P + i] * D[cell * P + j];
     size_t rank = regress(P, 1, room, T, own, by_variance);
     for (size_t i = 0; i < P; i++)
         statistic += T[i] * by_variance[i];
@@ -300,13 +307,13 @@ pv_status pv__control(pv_ctx *ctx, const pv__controlled *of, pv__control_test *t
     for (size_t i = 0; i < P; i++) /* T */
         mean[i] = sums[1 + i] / sums[0] - mean[i];
     find_products(&c, square, V, C);
-    *test = test_sample(P, V, mean, square);
+    find_derivatives(&c, cell, D);
+    *test = test_sample(&c, V, mean, D, square);
     test->people = people;
     if (people <= 100 * (double)(P - c.J))
         test->controls = 0;
     if (test->controls > 0 && pv__control_holds(test)) {
         size_t rank = regress(P, P, V, C, sums, B);
-        find_derivatives(&c, cell, D);
         improve(&c, rank, C, B, mean, D);
     }
     warn_of(ctx, of->whole, test);

@@ -10,6 +10,7 @@ typedef struct pv__controlled {
     pv__side *side;           /* the weighted estimate, with its residuals */
     const pv__units *units;   /* of the labelled rows */
     const double *square;     /* [P][P], the squares of its influences by unit */
+    const double *chance;     /* [cells], the variance of the logarithm of each prevalence; 0: known */
     double *estimate;         /* [P], its bias reduced */
     double *covariance;       /* [P][P]: becomes the estimate's, but for what is uncertain of the prevalences */
     double *prevalence;       /* [cells][P], derivatives of the estimate by log prevalences */

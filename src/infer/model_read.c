@@ -1,10 +1,8 @@
-/* Model files, read. A file is believed only after its sizes and checksum agree, and every field is checked before it
- * is used: nothing is allocated that the file's own size does not justify. */
+/* Model files, read. A file is believed only after its sizes and checksum agree (model_frame.c), and every field is
+ * checked before it is used. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <xxhash.h>
 
 #include "data/schema_learn.h"
 #include "infer/combined.h"
@@ -12,278 +10,6 @@
 #include "infer/stacking.h"
 #include "base/json.h"
 #include "model/model.h"
-
-typedef struct reader {
-    pv_ctx *ctx;
-    const char *path;
-    char *header; /* terminated */
-    size_t header_size, payload_size;
-    unsigned long long sum;
-    const unsigned char *payload;
-    unsigned char *own; /* the payload's memory; NULL: borrowed */
-    json_t *root;
-} reader;
-
-static pv_status damaged(const reader *r, const char *what) {
-    return pv__fail_at(r->ctx, PV_ERR_FORMAT, r->path, 0, 0,
-                       "is not a usable prevail model: %s;\nfit it again or restore it from a copy", what);
-}
-
-/* The first two lines, in the n bytes that there are of them; *used: how many they take. */
-static pv_status read_lines(reader *r, const unsigned char *bytes, size_t n, size_t *used) {
-    const size_t magic = sizeof PV__MODEL_MAGIC - 1, word = strlen("prevail-model ");
-    const char *text = (const char *)bytes;
-    if (n < magic || memcmp(text, PV__MODEL_MAGIC, magic) != 0) {
-        if (n >= word && memcmp(text, PV__MODEL_MAGIC, word) == 0)
-            return damaged(r, "it was written in another version of the format");
-        return pv__fail_at(
-            r->ctx, PV_ERR_FORMAT, r->path, 0, 0,
-            "is not a prevail model (it does not begin with 'prevail-model 1'); if it is data, the order is "
-            "MODEL, then DATA");
-    }
-    size_t sizes[2], line = pv__sizes_parse(text + magic, n - magic, sizes, &r->sum);
-    if (line == 0)
-        return damaged(r, "its second line is damaged");
-    r->header_size = sizes[0];
-    r->payload_size = sizes[1];
-    *used = magic + line;
-    return PV_OK;
-}
-
-/* Whether the rest, behind the first two lines, is as long as these say. */
-static pv_status check_rest(const reader *r, size_t rest) {
-    if (r->header_size >= rest || r->payload_size != rest - r->header_size - 1)
-        return damaged(r, "it is cut short, or has something added");
-    return PV_OK;
-}
-
-static pv_status check_sum(const reader *r) {
-    XXH3_state_t *state = XXH3_createState();
-    if (!state)
-        return pv__fail(r->ctx, PV_ERR_MEMORY, "out of memory for the model's checksum");
-    XXH3_64bits_reset(state);
-    XXH3_64bits_update(state, r->header, r->header_size);
-    XXH3_64bits_update(state, r->payload, r->payload_size);
-    uint64_t own = XXH3_64bits_digest(state);
-    XXH3_freeState(state);
-    return own == r->sum ? PV_OK : damaged(r, "its checksum is wrong");
-}
-
-static pv_status read_file(reader *r, FILE *stream) {
-    unsigned char start[sizeof PV__MODEL_MAGIC + PV_SIZES_LINE];
-    struct stat about;
-    size_t used;
-    PV_TRY(read_lines(r, start, fread(start, 1, sizeof start, stream), &used));
-    if (fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode) || (off_t)used > about.st_size ||
-        fseek(stream, (long)used, SEEK_SET) != 0)
-        return damaged(r, "its size cannot be told");
-    PV_TRY(check_rest(r, (size_t)about.st_size - used));
-    PV_TRY(pv__alloc(r->ctx, r->header_size + 1, 1, &r->header));
-    PV_TRY(pv__alloc(r->ctx, r->payload_size, 1, &r->own));
-    r->payload = r->own;
-    if (fread(r->header, 1, r->header_size, stream) != r->header_size || fgetc(stream) != '\n' ||
-        fread(r->own, 1, r->payload_size, stream) != r->payload_size)
-        return damaged(r, "it cannot be read to its end");
-    return check_sum(r);
-}
-
-static pv_status read_bytes(reader *r, const unsigned char *bytes, size_t size) {
-    size_t used;
-    PV_TRY(read_lines(r, bytes, size, &used));
-    PV_TRY(check_rest(r, size - used));
-    PV_TRY(pv__alloc(r->ctx, r->header_size + 1, 1, &r->header));
-    memcpy(r->header, bytes + used, r->header_size);
-    if (bytes[used + r->header_size] != '\n')
-        return damaged(r, "it cannot be read to its end");
-    r->payload = bytes + used + r->header_size + 1;
-    return check_sum(r);
-}
-
-static pv_status get_text(const reader *r, json_t *object, const char *key, char **text) {
-    json_t *value = json_object_get(object, key);
-    if (!json_is_string(value))
-        return damaged(r, "a text is missing from its header");
-    return pv__strdup(r->ctx, json_string_value(value), text);
-}
-
-static pv_status get_strings(const reader *r, json_t *list, char ***text, size_t *count) {
-    size_t n = json_array_size(list);
-    if (!json_is_array(list))
-        return damaged(r, "a list is missing from its header");
-    PV_TRY(pv__alloc(r->ctx, n, sizeof **text, text));
-    *count = n;
-    for (size_t i = 0; i < n; i++) {
-        const char *item = json_string_value(json_array_get(list, i));
-        if (!item)
-            return damaged(r, "a list of its header holds something other than text");
-        PV_TRY(pv__strdup(r->ctx, item, &(*text)[i]));
-    }
-    return PV_OK;
-}
-
-static pv_status get_array(const reader *r, const char *name, size_t count, bool undefined_too, double **values) {
-    json_t *entry = json_object_get(json_object_get(r->root, "arrays"), name);
-    json_int_t offset = json_integer_value(json_object_get(entry, "offset"));
-    if (!entry || json_integer_value(json_object_get(entry, "count")) != (json_int_t)count || offset < 0 ||
-        (size_t)offset > r->payload_size || count > (r->payload_size - (size_t)offset) / sizeof(double))
-        return damaged(r, "an array's size does not fit the model");
-    PV_TRY(pv__alloc(r->ctx, count, sizeof(double), values));
-    memcpy(*values, r->payload + offset, count * sizeof(double));
-    pv__little_endian(*values, sizeof(double), count, *values);
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite((*values)[i]) && !(undefined_too && isnan((*values)[i])))
-            return damaged(r, "an array holds a number that is not finite");
-    return PV_OK;
-}
-
-/* Rows of each level; not all files have them. */
-static pv_status get_rows(const reader *r, json_t *from, pv_source_column *to) {
-    json_t *rows = json_object_get(from, "rows");
-    if (!rows)
-        return PV_OK;
-    if (json_array_size(rows) != (size_t)to->levels)
-        return damaged(r, "the rows of a column's levels are damaged");
-    PV_TRY(pv__alloc(r->ctx, (size_t)to->levels, sizeof *to->rows, &to->rows));
-    double all = 0;
-    for (size_t k = 0; k < (size_t)to->levels; k++) {
-        double value = json_number_value(json_array_get(rows, k));
-        if (!(value >= 0))
-            return damaged(r, "the rows of a column's levels are damaged");
-        to->rows[k] = value;
-        all += value;
-    }
-    return isfinite(all) ? PV_OK : damaged(r, "the rows of a column's levels are damaged");
-}
-
-static pv_status get_column(const reader *r, json_t *from, pv_source_column *to) {
-    PV_TRY(get_text(r, from, "name", &to->name));
-    to->missing = json_is_true(json_object_get(from, "missing"));
-    to->auc = json_number_value(json_object_get(from, "auc"));
-    if (!(to->auc >= 0 && to->auc <= 1))
-        return damaged(r, "what a column says of the labels is damaged");
-    json_t *levels = json_object_get(from, "levels");
-    if (!levels) {
-        to->type = PV_COLUMN_NUMBER;
-        to->mean = json_number_value(json_object_get(from, "mean"));
-        to->sd = json_number_value(json_object_get(from, "sd"));
-        return isfinite(to->mean) && to->sd > 0 && isfinite(to->sd) ? PV_OK : damaged(r, "a column's scale is damaged");
-    }
-    to->type = PV_COLUMN_TEXT;
-    size_t count = 0;
-    if (json_array_size(levels) > PV__LEVELS_MAX) /* each makes a feature's name of the column's */
-        return damaged(r, "a column has more levels than a fit allows");
-    pv_status status = get_strings(r, levels, &to->level, &count);
-    to->levels = (int32_t)count;
-    PV_TRY(status);
-    return count >= 1 ? get_rows(r, from, to) : damaged(r, "a column has no levels");
-}
-
-static double number_or(json_t *value, double otherwise) {
-    return json_is_number(value) ? json_number_value(value) : otherwise;
-}
-
-static pv_status get_image(const reader *r, json_t *from, pv_schema *schema) {
-    PV_TRY(pv__alloc(r->ctx, 1, sizeof *schema->image, &schema->image));
-    pv_image_encoding *e = schema->image;
-    PV_TRY(get_text(r, from, "images", &e->images));
-    PV_TRY(get_text(r, from, "votes", &e->votes));
-    PV_TRY(get_text(r, from, "spacing", &e->spacing));
-    json_int_t layout = json_integer_value(json_object_get(from, "layout"));
-    json_int_t views = json_integer_value(json_object_get(from, "views"));
-    json_int_t size = json_integer_value(json_object_get(from, "size"));
-    e->binarise = json_number_value(json_object_get(from, "binarise"));
-    e->votes_min = json_integer_value(json_object_get(from, "votes_min"));
-    e->low = number_or(json_object_get(from, "low"), -HUGE_VAL);
-    e->high = number_or(json_object_get(from, "high"), HUGE_VAL);
-    e->mean = number_or(json_object_get(from, "mean"), NAN);
-    e->sd = number_or(json_object_get(from, "sd"), NAN);
-    e->field = number_or(json_object_get(from, "field"), NAN);
-    e->rotate = number_or(json_object_get(from, "rotate"), NAN);
-    e->shift = number_or(json_object_get(from, "shift"), NAN);
-    e->scale = number_or(json_object_get(from, "scale"), NAN);
-    e->flip = json_is_true(json_object_get(from, "flip"));
-    bool good = layout >= PV_IMAGES_PLANES && layout <= PV_IMAGES_VIEWS && views >= 1 && views <= 255 && size >= 1 &&
-                size <= 512 && e->low < e->high && isfinite(e->mean) && e->sd > 0 && isfinite(e->sd) && e->field > 0 &&
-                isfinite(e->field) && e->rotate >= 0 && e->rotate <= 180 && isfinite(e->shift) && isfinite(e->scale);
-    if (!good)
-        return damaged(r, "how it cuts views out of images is damaged");
-    e->layout = (pv_image_layout)layout;
-    e->views = (size_t)views;
-    e->size = (size_t)size;
-    schema->features = (int)(views * size * size);
-    return PV_OK;
-}
-
-static pv_status get_labels(const reader *r, pv_schema *schema) {
-    json_t *list = json_object_get(r->root, "labels");
-    size_t classes = 0;
-    if (json_array_size(list) > PV__LABELS_MAX)
-        return damaged(r, "it has more labels than a fit allows");
-    pv_status status = get_strings(r, list, &schema->labels, &classes);
-    schema->classes = (int)classes;
-    PV_TRY(status);
-    return classes >= 2 ? PV_OK : damaged(r, "it has fewer than two labels");
-}
-
-static pv_status get_strata(const reader *r, json_t *from, pv_schema *schema) {
-    json_t *columns = json_object_get(from, "columns"), *keys = json_object_get(from, "keys");
-    pv_strata *strata;
-    PV_TRY(pv__alloc(r->ctx, 1, sizeof *strata, &strata));
-    schema->strata = strata;
-    if (!json_is_array(columns) || !json_is_array(keys) || json_array_size(keys) > r->payload_size)
-        return damaged(r, "its strata are damaged");
-    PV_TRY(pv__alloc(r->ctx, json_array_size(columns), sizeof *strata->column, &strata->column));
-    strata->columns = json_array_size(columns);
-    for (size_t i = 0; i < strata->columns; i++) {
-        PV_TRY(get_column(r, json_array_get(columns, i), &strata->column[i]));
-        if (strata->column[i].type != PV_COLUMN_TEXT)
-            return damaged(r, "its strata are damaged");
-    }
-    size_t count = json_array_size(keys);
-    PV_TRY(pv__alloc(r->ctx, count, sizeof *strata->key, &strata->key));
-    for (size_t s = 0; s < count; s++)
-        strata->key[s] = json_integer_value(json_array_get(keys, s));
-    strata->count = (int32_t)count;
-    bool sound;
-    PV_TRY(pv__strata_name(r->ctx, strata, &sound));
-    return sound ? PV_OK : damaged(r, "its strata are damaged");
-}
-
-static pv_status get_schema(const reader *r, pv_schema *schema) {
-    PV_TRY(get_labels(r, schema));
-    PV_TRY(get_text(r, r->root, "target", &schema->target));
-    PV_TRY(get_text(r, r->root, "weights", &schema->weights));
-    schema->votes = json_is_true(json_object_get(r->root, "votes"));
-    if (json_object_get(r->root, "strata"))
-        PV_TRY(get_strata(r, json_object_get(r->root, "strata"), schema));
-    const char *wrong;
-    PV_TRY(pv__written_from_json(r->ctx, json_object_get(r->root, "written"), &schema->written, &wrong));
-    if (wrong)
-        return damaged(r, wrong);
-    json_t *list = json_object_get(r->root, "columns");
-    if (!json_is_array(list))
-        return damaged(r, "its columns are missing");
-    const char *missing = json_string_value(json_object_get(r->root, "missing"));
-    pv_missing rule = PV_MISSING_REFUSE;
-    if (missing && (!pv_missing_find(missing, &rule) || rule == PV_MISSING_MODEL))
-        return damaged(r, "its rule for missing cells is not known");
-    schema->missing = (int)rule;
-    if (json_object_get(r->root, "image"))
-        return get_image(r, json_object_get(r->root, "image"), schema);
-    PV_TRY(pv__alloc(r->ctx, json_array_size(list), sizeof *schema->source, &schema->source));
-    schema->sources = json_array_size(list);
-    for (size_t i = 0; i < schema->sources; i++)
-        PV_TRY(get_column(r, json_array_get(list, i), &schema->source[i]));
-    PV_TRY(pv__terms_from_json(r->ctx, json_object_get(r->root, "terms"), schema, &wrong));
-    if (wrong)
-        return damaged(r, wrong);
-    schema->offset = json_is_true(json_object_get(r->root, "offset"));
-    const pv_source_column *first = schema->source;
-    if (schema->offset &&
-        !(pv__schema_plain(schema) > 0 && first->type == PV_COLUMN_NUMBER && first->sd == 1 && !first->missing))
-        return damaged(r, "its offset is damaged");
-    return pv__schema_name_features(r->ctx, schema);
-}
 
 static double number_or_nan(json_t *value) {
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
@@ -295,14 +21,14 @@ static uint64_t hash_of(json_t *object) {
 }
 
 /* Absent, or null: there was none. */
-static pv_status get_sample(const reader *r, pv_classifier *c) {
+static pv_status get_sample(const pv__reader *r, pv_classifier *c) {
     json_t *sample = json_object_get(r->root, "sample");
     if (!json_is_object(sample))
         return PV_OK;
     c->sample_hash = hash_of(sample);
     c->sample_rows = (size_t)json_integer_value(json_object_get(sample, "rows"));
     c->estimated = json_is_true(json_object_get(sample, "estimated"));
-    return get_text(r, sample, "source", &c->sample_source);
+    return pv__model_text(r, sample, "source", &c->sample_source);
 }
 
 /* NaN or null: infinite. */
@@ -312,7 +38,7 @@ static double get_df(json_t *value) {
 }
 
 /* Absent, or null: there is none. */
-static pv_status get_combination(const reader *r, pv_classifier *c) {
+static pv_status get_combination(const pv__reader *r, pv_classifier *c) {
     json_t *from = json_object_get(r->root, "combination"), *term = json_object_get(from, "term");
     size_t P = pv_model_params(c->model), slopes = json_array_size(term);
     json_int_t terms = json_integer_value(json_object_get(from, "terms"));
@@ -322,23 +48,24 @@ static pv_status get_combination(const reader *r, pv_classifier *c) {
     if (!json_is_object(from))
         return PV_OK;
     if (!pv_model_has_coefficients(c->model) || slopes != pv__model_slopes(c->model) || terms < 0 ||
-        (size_t)terms > slopes || !use || !pv_estimate_find(use, &estimate))
-        return damaged(r, "how its estimates were combined is damaged");
+        (size_t)terms > slopes || !use || !pv_estimate_find(use, &estimate) ||
+        P > r->payload_size / sizeof(double) / P) /* before its square is allocated */
+        return pv__model_damaged(r, "how its estimates were combined is damaged");
     PV_TRY(pv__combination_new(r->ctx, P, (size_t)terms, slopes, &c->combination));
     pv_combination *m = c->combination;
     m->use = (int)estimate;
-    PV_TRY(get_array(r, "combination", pv__combination_numbers(P, m), true, &numbers));
+    PV_TRY(pv__model_array(r, "combination", pv__combination_numbers(P, m), true, &numbers));
     memcpy(m->weighted, numbers, pv__combination_numbers(P, m) * sizeof *numbers);
     pv__free(r->ctx, numbers);
     if (json_object_get(json_object_get(r->root, "arrays"), "checks")) {
-        PV_TRY(get_array(r, "checks", pv__combination_checks(m), false, &numbers));
+        PV_TRY(pv__model_array(r, "checks", pv__combination_checks(m), false, &numbers));
         memcpy(m->tail, numbers, pv__combination_checks(m) * sizeof *numbers);
         pv__free(r->ctx, numbers);
     }
     for (size_t i = 0; i < slopes; i++) {
         json_int_t own = json_integer_value(json_array_get(term, i));
         if (own < 0 || own >= terms)
-            return damaged(r, "how its estimates were combined is damaged");
+            return pv__model_damaged(r, "how its estimates were combined is damaged");
         m->term[i] = (int32_t)own;
     }
     m->statistic = json_number_value(json_object_get(from, "statistic"));
@@ -351,34 +78,34 @@ static pv_status get_combination(const reader *r, pv_classifier *c) {
 }
 
 /* Of a linear model that has any. */
-static pv_status get_errors(const reader *r, pv_classifier *c) {
+static pv_status get_errors(const pv__reader *r, pv_classifier *c) {
     size_t params = pv_model_params(c->model);
     if (!json_object_get(json_object_get(r->root, "arrays"), "standard_error"))
         return PV_OK;
     if (!pv_model_has_coefficients(c->model) && !pv_model_has_thresholds(c->model))
-        return damaged(r, "it has standard errors but no coefficients");
-    PV_TRY(get_array(r, "standard_error", params, true, &c->standard_error));
+        return pv__model_damaged(r, "it has standard errors but no coefficients");
+    PV_TRY(pv__model_array(r, "standard_error", params, true, &c->standard_error));
     for (size_t i = 0; i < params; i++)
         if (c->standard_error[i] < 0)
-            return damaged(r, "a standard error is negative");
+            return pv__model_damaged(r, "a standard error is negative");
     json_t *arrays = json_object_get(r->root, "arrays");
     if (json_object_get(arrays, "centre"))
-        PV_TRY(get_array(r, "centre", params, false, &c->centre));
+        PV_TRY(pv__model_array(r, "centre", params, false, &c->centre));
     if (!json_object_get(arrays, "spread") || !pv_model_has_coefficients(c->model))
         return PV_OK;
-    PV_TRY(get_array(r, "spread", params * params, false, &c->spread));
+    PV_TRY(pv__model_array(r, "spread", params * params, false, &c->spread));
     c->spread_df = get_df(json_object_get(r->root, "spread_df"));
     if (json_object_get(arrays, "averaging"))
-        PV_TRY(get_array(r, "averaging", (size_t)c->schema->classes - 1, false, &c->averaging));
+        PV_TRY(pv__model_array(r, "averaging", (size_t)c->schema->classes - 1, false, &c->averaging));
     return pv__set_errors(r->ctx, c->spread, c);
 }
 
-static pv_status get_scalars(const reader *r, pv_classifier *c) {
+static pv_status get_scalars(const pv__reader *r, pv_classifier *c) {
     json_t *fit = json_object_get(r->root, "fit"), *data = json_object_get(r->root, "data");
     if (!pv_loss_find(json_string_value(json_object_get(r->root, "loss")), &c->loss) ||
         !pv_marginal_find(json_string_value(json_object_get(r->root, "marginal")), &c->marginal) ||
         !pv_stop_find(json_string_value(json_object_get(fit, "stop")), &c->stop))
-        return damaged(r, "its loss, marginal or stop reason is unknown");
+        return pv__model_damaged(r, "its loss, marginal or stop reason is unknown");
     c->validation = (double)NAN;
     c->iterations = json_integer_value(json_object_get(fit, "iterations"));
     c->passes = json_number_value(json_object_get(fit, "passes"));
@@ -392,33 +119,33 @@ static pv_status get_scalars(const reader *r, pv_classifier *c) {
     PV_TRY(get_sample(r, c));
     json_t *strength = json_object_get(r->root, "prevalence_n");
     c->prevalence_n = json_is_string(strength) ? HUGE_VAL : json_number_value(strength);
-    PV_TRY(get_text(r, data, "source", &c->source));
+    PV_TRY(pv__model_text(r, data, "source", &c->source));
     json_t *record = json_object_get(r->root, "record");
     if (!json_is_object(record))
-        return damaged(r, "its record is missing");
+        return pv__model_damaged(r, "its record is missing");
     return pv__json_dump(r->ctx, json_incref(record), "the model's record is not valid UTF-8 text", &c->record);
 }
 
-static pv_status check_shares(const reader *r, const double *share, size_t n) {
+static pv_status check_shares(const pv__reader *r, const double *share, size_t n) {
     double sum = 0;
     for (size_t y = 0; y < n; y++) {
         if (!(share[y] > 0 && share[y] < 1))
-            return damaged(r, "a share of a class is not between 0 and 1");
+            return pv__model_damaged(r, "a share of a class is not between 0 and 1");
         sum += share[y];
     }
-    return fabs(sum - 1) <= 1e-6 ? PV_OK : damaged(r, "the shares of its classes do not add up to 1");
+    return fabs(sum - 1) <= 1e-6 ? PV_OK : pv__model_damaged(r, "the shares of its classes do not add up to 1");
 }
 
 /* What is known of each stratum of the schema. */
-static pv_status get_stratified(const reader *r, pv_classifier *c) {
+static pv_status get_stratified(const pv__reader *r, pv_classifier *c) {
     size_t k = (size_t)c->schema->classes, strata = c->schema->strata ? (size_t)c->schema->strata->count : 0;
     double *numbers = NULL, sum = 0;
     if (!strata)
         return PV_OK;
     if (!c->prevalence)
-        return damaged(r, "its strata have no prevalence");
+        return pv__model_damaged(r, "its strata have no prevalence");
     pv_status status;
-    PV_GOTO(done, get_array(r, "strata", pv__model_strata_numbers(strata, k), false, &numbers));
+    PV_GOTO(done, pv__model_array(r, "strata", pv__model_strata_numbers(strata, k), false, &numbers));
     PV_GOTO(done, pv__stratified_alloc(r->ctx, (int)strata, (int)k, &c->stratified));
     pv_stratified *to = c->stratified;
     memcpy(to->share, numbers, pv__model_strata_numbers(strata, k) * sizeof *numbers);
@@ -427,7 +154,7 @@ static pv_status get_stratified(const reader *r, pv_classifier *c) {
         for (size_t y = 0; y < k; y++)
             sound = sound && to->log_marginal[s * k + y] <= 1e-9;
         if (!sound) {
-            status = damaged(r, "what it knows of a stratum is damaged");
+            status = pv__model_damaged(r, "what it knows of a stratum is damaged");
             goto done;
         }
         to->n[s] = to->n[s] > 0 ? to->n[s] : HUGE_VAL;
@@ -436,13 +163,13 @@ static pv_status get_stratified(const reader *r, pv_classifier *c) {
         PV_GOTO(done, check_shares(r, to->design + s * k, k));
     }
     if (!(fabs(sum - 1) <= 1e-6))
-        status = damaged(r, "the shares of its strata do not add up to 1");
+        status = pv__model_damaged(r, "the shares of its strata do not add up to 1");
 done:
     pv__free(r->ctx, numbers);
     return status;
 }
 
-static pv_status get_posterior(const reader *r, pv_classifier *c) {
+static pv_status get_posterior(const pv__reader *r, pv_classifier *c) {
     json_t *from = json_object_get(r->root, "posterior");
     if (!from || json_is_null(from))
         return PV_OK;
@@ -456,7 +183,7 @@ static pv_status get_posterior(const reader *r, pv_classifier *c) {
     if (!pv_posterior_kind_find(kind, &which) || !pv__posterior_dims_sound(c->model, params) || count < 1 ||
         (size_t)count > r->payload_size || params > r->payload_size / (size_t)count ||
         k > r->payload_size / (size_t)count)
-        return damaged(r, "its posterior is damaged");
+        return pv__model_damaged(r, "its posterior is damaged");
     PV_TRY(pv__alloc(r->ctx, 1, sizeof *c->posterior, &c->posterior));
     pv_posterior *p = c->posterior;
     p->dims = params;
@@ -472,20 +199,20 @@ static pv_status get_posterior(const reader *r, pv_classifier *c) {
     p->step_size = number_or_nan(json_object_get(from, "step_size"));
     json_int_t chains = json_integer_value(json_object_get(from, "chains"));
     if (chains < (p->kind == PV_POSTERIOR_HMC) || chains > count)
-        return damaged(r, "its posterior is damaged");
+        return pv__model_damaged(r, "its posterior is damaged");
     p->chains = (size_t)chains;
     p->divergences = json_integer_value(json_object_get(from, "divergences"));
     p->max_depth_hits = json_integer_value(json_object_get(from, "max_depth_hits"));
-    PV_TRY(get_array(r, "draws", p->count * params, false, &p->draws));
-    PV_TRY(get_array(r, "draw_log_marginal", p->count * k, false, &c->draw_log_marginal));
+    PV_TRY(pv__model_array(r, "draws", p->count * params, false, &p->draws));
+    PV_TRY(pv__model_array(r, "draw_log_marginal", p->count * k, false, &c->draw_log_marginal));
     size_t cells = c->stratified ? (size_t)c->stratified->strata * k : 0;
     if (cells > r->payload_size / p->count)
-        return damaged(r, "its posterior is damaged");
+        return pv__model_damaged(r, "its posterior is damaged");
     if (cells)
-        PV_TRY(get_array(r, "draw_strata", p->count * cells, false, &c->stratified->draw_log_marginal));
+        PV_TRY(pv__model_array(r, "draw_strata", p->count * cells, false, &c->stratified->draw_log_marginal));
     if (p->kind == PV_POSTERIOR_HMC) {
-        PV_TRY(get_array(r, "rhat", params, true, &p->rhat));
-        PV_TRY(get_array(r, "ess", params, true, &p->ess));
+        PV_TRY(pv__model_array(r, "rhat", params, true, &p->rhat));
+        PV_TRY(pv__model_array(r, "ess", params, true, &p->ess));
     }
     return PV_OK;
 }
@@ -500,7 +227,7 @@ static bool sound_points(size_t n, const double *score, const double *weight) {
 }
 
 /* Absent: the model has none. */
-static pv_status get_reference(const reader *r, pv_classifier *c) {
+static pv_status get_reference(const pv__reader *r, pv_classifier *c) {
     json_t *from = json_object_get(r->root, "reference"), *arrays = json_object_get(r->root, "arrays");
     if (!from || json_is_null(from))
         return PV_OK;
@@ -510,46 +237,46 @@ static pv_status get_reference(const reader *r, pv_classifier *c) {
     for (size_t y = 0; y < 2; y++) {
         json_int_t count = json_integer_value(json_array_get(from, y));
         if (c->schema->classes != 2 || c->schema->image || count < 2 || count > PV_REFERENCE_POINTS)
-            return damaged(r, "its reference rows are damaged");
+            return pv__model_damaged(r, "its reference rows are damaged");
         made->count[y] = (size_t)count;
     }
     size_t all = made->count[0] + made->count[1];
-    PV_TRY(get_array(r, "reference_score", all, false, &made->score));
-    PV_TRY(get_array(r, "reference_weight", all, false, &made->weight));
+    PV_TRY(pv__model_array(r, "reference_score", all, false, &made->score));
+    PV_TRY(pv__model_array(r, "reference_weight", all, false, &made->weight));
     if (!sound_points(made->count[0], made->score, made->weight) ||
         !sound_points(made->count[1], made->score + made->count[0], made->weight + made->count[0]))
-        return damaged(r, "its reference rows are damaged");
-    PV_TRY(get_array(r, "reference_units", 2, false, &units));
+        return pv__model_damaged(r, "its reference rows are damaged");
+    PV_TRY(pv__model_array(r, "reference_units", 2, false, &units));
     memcpy(made->units, units, sizeof made->units);
     pv__free(r->ctx, units);
     if (!(made->units[0] > 0 && made->units[1] > 0))
-        return damaged(r, "its reference rows are damaged");
+        return pv__model_damaged(r, "its reference rows are damaged");
     if (json_object_get(arrays, "reference_folds")) {
         made->params = pv_model_params(c->model);
         made->folds = PV_REFERENCE_FOLDS;
         if (!pv_model_has_coefficients(c->model) || made->params > (size_t)pv_model_inputs(c->model) + 1)
-            return damaged(r, "its reference rows are damaged");
-        PV_TRY(get_array(r, "reference_folds", made->folds * made->params, false, &made->fold));
+            return pv__model_damaged(r, "its reference rows are damaged");
+        PV_TRY(pv__model_array(r, "reference_folds", made->folds * made->params, false, &made->fold));
     }
     if (!json_object_get(arrays, "reference_columns"))
         return PV_OK;
     size_t columns = (size_t)c->schema->features;
     if (columns > PV_REFERENCE_COLUMNS)
-        return damaged(r, "its reference rows are damaged");
-    PV_TRY(get_array(r, "reference_columns", 4 * columns, false, &made->column));
+        return pv__model_damaged(r, "its reference rows are damaged");
+    PV_TRY(pv__model_array(r, "reference_columns", 4 * columns, false, &made->column));
     made->columns = columns;
     for (size_t j = 0; j < 2 * columns; j++)
         if (!(made->column[2 * columns + j] >= 0))
-            return damaged(r, "its reference rows are damaged");
+            return pv__model_damaged(r, "its reference rows are damaged");
     return PV_OK;
 }
 
-static pv_status read_header(reader *r, pv_classifier *c) {
+static pv_status read_header(pv__reader *r, pv_classifier *c) {
     PV_TRY(pv__json_parse(r->ctx, r->header, r->header_size, &r->root));
     if (!json_is_object(r->root))
-        return damaged(r, "its header is not JSON");
+        return pv__model_damaged(r, "its header is not JSON");
     PV_TRY(pv__alloc(r->ctx, 1, sizeof *c->schema, &c->schema));
-    PV_TRY(get_schema(r, c->schema));
+    PV_TRY(pv__model_schema(r, c->schema));
     PV_TRY(get_scalars(r, c));
     size_t classes = (size_t)c->schema->classes;
     const char *spec = json_string_value(json_object_get(r->root, "model"));
@@ -561,24 +288,24 @@ static pv_status read_header(reader *r, pv_classifier *c) {
                            "is a model of images, and this prevail was built without networks for them "
                            "(PV_IMAGES=OFF)");
     if (made != PV_OK)
-        return made == PV_ERR_MEMORY ? made : damaged(r, "its architecture is unknown");
+        return made == PV_ERR_MEMORY ? made : pv__model_damaged(r, "its architecture is unknown");
     if (pv__model_takes_views(c->model) != (c->schema->image != NULL))
-        return damaged(r, "its architecture is not one for its columns");
-    PV_TRY(get_array(r, "weights", pv_model_params(c->model), false, &c->w));
-    PV_TRY(get_array(r, "design", classes, false, &c->design));
-    PV_TRY(get_array(r, "log_marginal", classes, false, &c->log_marginal));
+        return pv__model_damaged(r, "its architecture is not one for its columns");
+    PV_TRY(pv__model_array(r, "weights", pv_model_params(c->model), false, &c->w));
+    PV_TRY(pv__model_array(r, "design", classes, false, &c->design));
+    PV_TRY(pv__model_array(r, "log_marginal", classes, false, &c->log_marginal));
     if (json_object_get(json_object_get(r->root, "arrays"), "prevalence"))
-        PV_TRY(get_array(r, "prevalence", classes, false, &c->prevalence));
+        PV_TRY(pv__model_array(r, "prevalence", classes, false, &c->prevalence));
     PV_TRY(check_shares(r, c->design, classes));
     if (c->prevalence)
         PV_TRY(check_shares(r, c->prevalence, classes));
     const char *wrong;
     PV_TRY(pv__stacked_from_json(r->ctx, json_object_get(r->root, "stacked"), c, &wrong));
     if (wrong)
-        return damaged(r, wrong);
+        return pv__model_damaged(r, wrong);
     for (size_t y = 0; y < classes; y++)
         if (!(c->log_marginal[y] <= 1e-9))
-            return damaged(r, "a marginal probability is above 1");
+            return pv__model_damaged(r, "a marginal probability is above 1");
     PV_TRY(get_combination(r, c));
     PV_TRY(get_errors(r, c));
     PV_TRY(get_stratified(r, c));
@@ -587,7 +314,7 @@ static pv_status read_header(reader *r, pv_classifier *c) {
 }
 
 /* The classifier of what was framed; gives back what the reader holds. */
-static pv_status finish(reader *r, pv_status framed, pv_classifier **classifier) {
+static pv_status finish(pv__reader *r, pv_status framed, pv_classifier **classifier) {
     pv_classifier *c = NULL;
     pv_status status;
     PV_GOTO(done, framed);
@@ -606,10 +333,10 @@ done:
 
 pv_status pv_classifier_load(pv_ctx *ctx, const char *path, pv_classifier **classifier) {
     *classifier = NULL;
-    reader r = {.ctx = ctx, .path = path};
+    pv__reader r = {.ctx = ctx, .path = path};
     FILE *stream;
     PV_TRY(pv__file_open(ctx, path, &stream));
-    pv_status framed = read_file(&r, stream);
+    pv_status framed = pv__model_frame(&r, stream);
     fclose(stream);
     return finish(&r, framed, classifier);
 }
@@ -617,6 +344,6 @@ pv_status pv_classifier_load(pv_ctx *ctx, const char *path, pv_classifier **clas
 pv_status pv_classifier_from_bytes(pv_ctx *ctx, const char *name, const unsigned char *bytes, size_t size,
                                    pv_classifier **classifier) {
     *classifier = NULL;
-    reader r = {.ctx = ctx, .path = name ? name : "the model"};
-    return finish(&r, read_bytes(&r, bytes, size), classifier);
+    pv__reader r = {.ctx = ctx, .path = name ? name : "the model"};
+    return finish(&r, pv__model_frame_bytes(&r, bytes, size), classifier);
 }

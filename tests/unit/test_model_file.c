@@ -66,6 +66,21 @@ static void write_with(const char *changed, const char *const around[4]) {
     XXH3_freeState(state);
 }
 
+/* A context that counts refuses the file, and holds nothing of it. */
+static void leaves_nothing(void) {
+    pv_ctx_options options = pv_ctx_options_default();
+    options.allocator = (pv_allocator){limited_alloc, limited_resize, limited_release, NULL};
+    pv_ctx *counting;
+    pv_classifier *classifier;
+    allowed = SIZE_MAX;
+    held = 0;
+    ok(pv_ctx_new(&options, &counting));
+    long before = held;
+    assert_int_equal(pv_classifier_load(counting, path, &classifier), PV_ERR_FORMAT);
+    assert_int_equal(held, before);
+    pv_ctx_free(counting);
+}
+
 /* The header with the first `from` replaced is refused, and the message has this part. */
 static void refused(const char *from, const char *to, const char *part) {
     const char *at = strstr(header, from);
@@ -79,6 +94,7 @@ static void refused(const char *from, const char *to, const char *part) {
     assert_int_equal(pv_classifier_load(ctx, path, &classifier), PV_ERR_FORMAT);
     assert_null(classifier);
     says(part);
+    leaves_nothing();
 }
 
 static void forget(void) {
@@ -165,7 +181,8 @@ static void refuses_numbers(void **state) {
     } bad[] = {{0, NAN, "not finite"},    {2, INFINITY, "not finite"},    {3, 1.5, "not between 0 and 1"},
                {3, 0.3, "do not add up"}, {5, -1, "not between 0 and 1"}, {7, 0.5, "above 1"},
                {8, NAN, "not finite"},    {9, -1, "error is negative"},   {10, INFINITY, "not finite"},
-               {12, NAN, "not finite"},   {15, INFINITY, "not finite"}};
+               {12, NAN, "not finite"},   {15, INFINITY, "not finite"},   {25, INFINITY, "not finite"},
+               {54, NAN, "not finite"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         good = values[bad[i].at];
         values[bad[i].at] = bad[i].value;

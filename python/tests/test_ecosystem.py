@@ -66,13 +66,13 @@ def test_sparse_missing_and_infinite(study):
 @pytest.mark.parametrize("drop", [None, "first"])
 def test_one_hot_columns_are_as_good_as_categories(drop):
     """A pipeline gives a sparse matrix of indicators, by default one for each level."""
-    X, y = table()
+    X, y = table(600, 600)  # of fewer the rows choose the prior, by the indicators that there are
     later, labels = table(4000, 4000, seed=4)
-    raw = prevail.PrevalenceClassifier(0.05, prior="normal:2.5").fit(X, y)
+    raw = prevail.PrevalenceClassifier(0.05).fit(X, y)
     encode = make_column_transformer((OneHotEncoder(drop=drop), ["size"]), remainder="passthrough", sparse_threshold=1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", prevail.PrevailWarning)  # without drop: indicators add up to 1
-        pipeline = make_pipeline(encode, prevail.PrevalenceClassifier(0.05, prior="normal:2.5")).fit(X, y)
+        pipeline = make_pipeline(encode, prevail.PrevalenceClassifier(0.05)).fit(X, y)
     one, other = raw.predict_proba(later)[:, 1], pipeline.predict_proba(later)[:, 1]
     assert np.abs(np.log(one / other)).max() < 0.1
     losses = [prevail.evaluate(labels, p, prevalence=0.05, bootstrap=0).nell.value for p in (one, other)]

@@ -252,7 +252,8 @@ static bool is_weighed_alone(const pv__problem *problem) {
 static pv_status estimate(pv_ctx *ctx, const pv__problem *problem, pv__solution *solution, pv_classifier *c) {
     bool both = pv__has_combination(problem), alone = is_weighed_alone(problem);
     bool points = problem->plan->use != PV_ESTIMATE_EFFICIENT || problem->options->infer == PV_INFER_ROBUST;
-    if ((!both && !alone) || (problem->options->bare && !points))
+    bool idle = problem->options->bare && !points && !problem->plan->few_rows; /* whose averages take the errors */
+    if ((!both && !alone) || idle)
         return PV_OK;
     if (!pv__combination_is_cheap(problem)) {
         if (points)

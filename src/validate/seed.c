@@ -68,6 +68,8 @@ static pv_status refit(pv_ctx *ctx, const work *held, int64_t seed, pv_classifie
     pv_fit_options options = pv_fit_options_used(held->fit, held->data->images != NULL);
     options.seed = seed;
     options.bare = true;
+    if (options.prior_chosen && pv_model_has_coefficients(c->model)) /* and what that leaves uncertain counts */
+        options.prior = "auto";
     PV_TRY(pv_fit(ctx, c->schema, held->data, &options, refitted));
     const pv_posterior *p = (*refitted)->posterior;
     if ((*refitted)->stop == PV_STOP_INTERRUPTED || (p && p->stop == PV_STOP_INTERRUPTED))

@@ -353,10 +353,11 @@ static void hold_out_is_fit_and_predict(void **state) {
     ok(pv_hold_out(ctx, s.schema, s.data, &options, &how, rows, &v));
     pv_classifier *c;
     ok(pv_fit(ctx, s.schema, s.data, &options, &c));
-    double loglik[180];
-    ok(pv_predict_loglik(ctx, c, rows, loglik));
+    pv_prediction *said;
+    ok(pv_predict(ctx, c, rows, NULL, NULL, &said));
     for (size_t i = 0; i < 180; i++)
-        CHECK_NEAR(v->log_p[i], loglik[i], 0);
+        CHECK_NEAR(v->log_p[i], said->log_p[i], 0);
+    pv_prediction_free(ctx, said);
     CHECK_NEAR(v->pooled[0].information_gain, v->metrics[0].information_gain, 1e-12);
     pv_classifier_free(ctx, c);
     pv_validation_free(ctx, v);

@@ -149,7 +149,14 @@ static pv_status mix_without(pv_ctx *ctx, const pv__stacking *s, double *a, doub
 }
 
 pv_status pv__stack_weigh(pv_ctx *ctx, pv__stacking *s, int64_t *updates, pv_stop *stop) {
+    size_t sound = 0;
     PV_TRY(weigh_rows(ctx, s));
+    for (size_t c = 0; c < s->count; c++)
+        sound += s->sound[c];
+    if (sound == 0)
+        return pv__fail(ctx, PV_ERR_NUMERIC,
+                        "`candidates=%s`: none of these has an optimum in every fold:\nadd prevalence",
+                        s->problem->plan->given->candidates);
     find_weights(s, updates, stop);
     return mix_without(ctx, s, s->a + pv__stack_judged(s), s->slope + s->count);
 }

@@ -56,7 +56,8 @@ PV_MUST_USE pv_status pv__stack_cross_fit(pv_ctx *ctx, pv__stacking *s);
 /* The fit's options, but for what is the candidate's own. */
 pv_fit_options pv__stack_options(const pv__stacking *s, const pv__candidate *candidate);
 
-/* (stack_weights.c) a, p, sound, v and mixed. Tells how many updates there were, and whether they ended. */
+/* (stack_weights.c) a, p, sound, v and mixed; a failure where no candidate is sound. Tells how many updates there were,
+ * and whether they ended. */
 PV_MUST_USE pv_status pv__stack_weigh(pv_ctx *ctx, pv__stacking *s, int64_t *updates, pv_stop *stop);
 
 /* (stack_gains.c) Fills all of told, of so many candidates. */

@@ -212,6 +212,49 @@ static void test_counts(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* Candidates without an optimum in some fold are none; a mixture has one at least. */
+static void test_unsound(void **state) {
+    (void)state;
+    enum { ROWS = 4, CANDIDATES = 2 };
+    pv_ctx *ctx = check_ctx(1);
+    int32_t label[ROWS] = {0, 1, 0, 1};
+    double pi[2] = {0.75, 0.25}, log_p[CANDIDATES * ROWS * 2], numbers[ROWS * (2 + CANDIDATES + 2) + 3 * CANDIDATES];
+    size_t start[3] = {0, 2, 4}, row[ROWS] = {0, 1, 2, 3};
+    const pv_dataset data = {.rows = ROWS, .classes = 2, .label = label};
+    const pv_fit_options given = options_of("linear");
+    const pv__plan plan = {.given = &given, .prevalence = pi};
+    const pv__design design = {.strata = 1};
+    const pv__problem whole = {.plan = &plan, .sampled = &design};
+    pv__stacking s = {.all = &data,
+                      .data = &data,
+                      .problem = &whole,
+                      .count = CANDIDATES,
+                      .k = 2,
+                      .judged = 2,
+                      .repeats = 1,
+                      .parts = 2,
+                      .start = start,
+                      .row = row,
+                      .log_p = log_p,
+                      .a = numbers};
+    s.p = s.a + 2 * ROWS;
+    s.mixed = s.p + ROWS * CANDIDATES;
+    s.v = s.mixed + 2 * ROWS;
+    s.slope = s.v + CANDIDATES;
+    for (size_t i = 0; i < CANDIDATES * ROWS * 2; i++)
+        log_p[i] = i < 2 * ROWS ? log(0.5) : -HUGE_VAL; /* the second failed */
+    int64_t updates;
+    pv_stop stop;
+    CHECK_OK(ctx, pv__stack_weigh(ctx, &s, &updates, &stop));
+    assert_true(s.sound[0] && !s.sound[1] && s.v[0] == 1 && s.v[1] == 0);
+    for (size_t i = 0; i < 2 * ROWS; i++)
+        CHECK_NEAR(s.mixed[i], log(0.5), 1e-15);
+    log_p[0] = log_p[1] = -HUGE_VAL;
+    assert_int_equal(pv__stack_weigh(ctx, &s, &updates, &stop), PV_ERR_NUMERIC);
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "add prevalence"));
+    pv_ctx_free(ctx);
+}
+
 static void test_refusals(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -253,6 +296,7 @@ int main(void) {
                                        cmocka_unit_test(test_fit),
                                        cmocka_unit_test(test_order_and_threads),
                                        cmocka_unit_test(test_counts),
+                                       cmocka_unit_test(test_unsound),
                                        cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

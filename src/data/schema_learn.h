@@ -216,10 +216,10 @@ void pv__suspect_id(pv_ctx *ctx, pv__numbers numbers, const pv_dataset *data, co
 /* Warns of columns, features or the group, that look like matched sets. */
 PV_MUST_USE pv_status pv__suspect_sets(pv_ctx *ctx, const pv_table *table, const pv_dataset *data,
                                        const pv_schema *schema);
-/* Sets auc of the sources that tell the labels apart by themselves. */
 /* Warns of a column of numbers that is far from where it was in training (far_columns.c). */
 void pv__suspect_unit(pv_ctx *ctx, const pv_table *table, size_t column, const pv_source_column *source,
                       const pv_dataset *data);
+/* Sets auc of the sources that tell the labels apart by themselves. */
 PV_MUST_USE pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *schema);
 
 /* ---- repeats.c --------------------------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include "tool/data.h"
 #include "tool/report.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,6 +180,17 @@ static void add_notes(cli_call *call, const eval_options *options, const eval_in
                  j->uncertain == 1 ? "" : "s", options->binarise);
 }
 
+/* Weights that are not whole cannot be counts, which is what the intervals take them for. */
+static void warn_of_weights(cli_call *call, const pv_dataset *data) {
+    bool whole = true;
+    for (size_t i = 0; data->weight && whole && i < data->rows; i++)
+        whole = data->weight[i] == floor(data->weight[i]);
+    if (!whole)
+        cli_warn(call,
+                 "a row of weight v counts as v rows in the intervals: with sampling weights they are too narrow; "
+                 "use prevail cv, whose weights are scaled to the number of rows");
+}
+
 static int run(cli_call *call) {
     const eval_options *options = call->options;
     eval_inputs inputs = {0};
@@ -193,6 +205,8 @@ static int run(cli_call *call) {
             call,
             "the model was fitted on these rows: performance on them is optimistic; evaluate on other rows, or use "
             "prevail cv");
+    if (code == CLI_OK && (!cli_given(call, "bootstrap") || options->bootstrap))
+        warn_of_weights(call, eval_data(&inputs));
     if (code == CLI_OK) {
         pv_status status = draw_curves(call, options, inputs.judged, &curves);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);

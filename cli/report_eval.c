@@ -118,6 +118,8 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
     judged.rows_title = eval_is_training(inputs) ? "Training rows" : "Evaluated rows";
     if (cli_given(call, "threshold"))
         judged.threshold = options->threshold;
+    else if (options->costs && inputs->decision.count == 1)
+        judged.threshold = inputs->decision.rates[0].threshold;
     if (inputs->classifier && inputs->classifier->posterior)
         judged.caveat =
             "The model has a posterior: the page moves its mean probability, where eval --population known:P "

@@ -75,7 +75,10 @@ fit_options <- function(given, prevalence, outcome, made, columns, tables, sampl
     own$order <- paste(quoted(order), collapse = ",")
     own$positive <- NULL
   }
-  for (role in unique(made$roles)) own[[role]] <- paste(quoted(names(columns)[made$roles == role]), collapse = ",")
+  for (role in unique(made$roles)) {
+    named <- names(columns)[made$roles == role]
+    own[[role]] <- if (role == "strata") paste(quoted(named), collapse = ",") else paste(named, collapse = ",")  # the others are one column
+  }
   if ("strata" %in% made$roles) own$exclude <- own$strata
   c(own, given)
 }

@@ -173,3 +173,11 @@ test_that("a dot leaves out what is no feature", {
   expect_named(coef(prevail(case ~ . - stratum, d, prevalence = 0.05, id = person, weights = w)), c("(Intercept)", "spontaneous", "induced"))
   expect_named(coef(prevail(case ~ . - stratum, d, prevalence = 0.05, cluster = "person")), c("(Intercept)", "spontaneous", "induced", "w"))
 })
+
+test_that("a cluster may be an expression of two columns", {
+  d <- transform(infert, region = 1 + stratum %% 4, unit = 1 + stratum %% 11)
+  d$both <- interaction(d$region, d$unit, drop = TRUE)
+  named <- prevail(case ~ induced, d, loss = "plain", infer = "robust", strata = region, cluster = both)
+  expect_identical(vcov(prevail(case ~ induced, d, loss = "plain", infer = "robust", strata = region,
+                                cluster = interaction(region, unit, drop = TRUE))), vcov(named))
+})

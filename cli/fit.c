@@ -228,8 +228,9 @@ static void print_text(const cli_call *call, const fit_options *options, const p
     if (pv_classifier_is_relative(c))
         printf("  (matched sets give odds ratios; for risks add --prevalence and --population-sample)\n");
     if (pv_loss_of_design(c->loss))
-        printf("  (%s learns the data as they are; predict corrects for the stated prevalence)\n",
-               pv_loss_name(c->loss));
+        printf("  (%s learns the data as they are; %s)\n", pv_loss_name(c->loss),
+               c->prevalence ? "predict corrects for the stated prevalence"
+                             : "predict needs --population: design for data like these, or known:P");
     fputc('\n', stdout);
     cli_print_coefficients(c, summary, false);
     if (c->no_errors && summary->coefficient)
@@ -421,8 +422,7 @@ static const cli_common common[] = {
     {"Population", "prevalence", "How common the label of interest is in the true population: 0.01, or 0.005-0.02."},
     {NULL, "prevalence-n", "How many observations that number rests on."},
     {NULL, "population-sample", "Rows of the population without labels, where nobody knows the prevalence."},
-    {"Model", "model",
-     "linear: logistic regression. ordinal: labels in order. mlp: a network. auto: a mixture."},
+    {"Model", "model", "linear: logistic regression. ordinal: labels in order. mlp: a network. auto: a mixture."},
     {NULL, "loss", "ig: corrected for how labels were sampled. iw: class weights. plain: log-loss."},
     {NULL, "prior", "How large slopes may be, per standard deviation of a column."},
     {"Uncertainty", "infer", "map and ml: one estimate. The others: a posterior, with intervals."},

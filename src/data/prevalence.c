@@ -37,11 +37,14 @@ static pv_status parse_probability(const request *r, const char **at, double *p)
         return pv__fail(r->ctx, PV_ERR_USAGE, "%s:\nwrite '%s' as a decimal number, such as %g", r->option,
                         pv__show(r->text).text, known && *p > 0 && *p < below ? *p / below : 0.01);
     }
+    if (*p > 1 && *p < 100)
+        return pv__fail(r->ctx, PV_ERR_USAGE,
+                        "%s: %s is outside (0,1); a percentage is written as a share, %g %% as %g", r->option,
+                        pv__show_n(begin, length).text, *p, *p / 100);
     if (!(*p > 0 && *p < 1))
         return pv__fail(r->ctx, PV_ERR_USAGE, "%s: %s is outside (0,1)%s", r->option, pv__show_n(begin, length).text,
-                        *p > 1 && *p < 100       ? "; a percentage is written as a share, 1.5 % as 0.015"
-                        : *p == 0 && **at == ',' ? "; the decimal sign is a point, as in 0.005"
-                                                 : ";\ngive a share above 0 and below 1, such as 0.01");
+                        *p == 0 && **at == ',' ? "; the decimal sign is a point, as in 0.005"
+                                               : ";\ngive a share above 0 and below 1, such as 0.01");
     return PV_OK;
 }
 

@@ -5,8 +5,8 @@
  *                                                               log-likelihood ratio is kept within -c .. c
  *   p(y|x)    =  sum_k v_k q_k(y|x)                             v_k >= 0, sum_k v_k = 1
  *
- * The cap keeps a member that is too sure of itself from costing much: no rows of m units of a label tell likelihood
- * ratios beyond m + 1 (docs/method.md, 17). The spec "auto:prevalence+linear+mlp:16" names the members; "prevalence" is
+ * The cap limits what a member that is too sure of itself can cost: m units of a label do not support likelihood ratios
+ * far beyond m (docs/method.md, 17). The spec "auto:prevalence+linear+mlp:16" names the members; "prevalence" is
  * r = 0. "auto" is what options say: it has no members yet.
  *
  * Parameters: c, of which the sign does not count; log p(y) [classes]; of each member log v, in proportion, and but for

@@ -55,11 +55,11 @@ pv_status pv__candidates_parse(pv_ctx *ctx, const char *text, bool *chosen) {
             found |= named;
         }
         if (!found)
-            return pv__fail(
-                ctx, PV_ERR_USAGE,
-                "`candidates=%s`: '%.*s' is none:\nname some of prevalence, linear, iw and mlp, with commas "
-                "between, or all",
-                text, (int)(length < 40 ? length : 40), at);
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "`candidates=%s`: there is no candidate '%.*s':\nname some of prevalence, linear, iw and "
+                            "mlp, with commas "
+                            "between, or all",
+                            text, (int)(length < 40 ? length : 40), at);
         if (at[length] == '\0')
             return PV_OK;
     }

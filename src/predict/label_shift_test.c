@@ -49,15 +49,14 @@ pv_status pv__shift_test(pv_ctx *ctx, const pv__bins *bins, int64_t seed, pv_unk
 /* ---- the columns ------------------------------------------------------------------------------------------------- */
 
 /* How far the rows' mean of a column is from the mixture's, in standard errors; 0 where it cannot be told. */
-static double column_z(const pv_reference *r, const double *mass, size_t j, double mean, double rows,
-                       const pv_unknown_prevalence *t) {
+static double column_z(const pv_reference *r, size_t j, double mean, double rows, const pv_unknown_prevalence *t) {
     size_t d = r->columns;
     double m0 = r->column[j], m1 = r->column[d + j], v0 = r->column[2 * d + j], v1 = r->column[3 * d + j];
     double pi = t->value[1], apart = m1 - m0, mixed = pi * v1 + (1 - pi) * v0 + pi * (1 - pi) * apart * apart;
-    double variance = mixed / rows + pi * pi * v1 / mass[1] + (1 - pi) * (1 - pi) * v0 / mass[0] +
+    double variance = mixed / rows + pi * pi * v1 / r->units[1] + (1 - pi) * (1 - pi) * v0 / r->units[0] +
                       apart * apart * t->sd[1] * t->sd[1];
     const double fewest = 5; /* of a rare level: no normal distribution below */
-    if (!(mixed * rows >= fewest && (v0 + v1) * fmin(mass[0], mass[1]) >= fewest && variance > 0))
+    if (!(mixed * rows >= fewest && (v0 + v1) * fmin(r->units[0], r->units[1]) >= fewest && variance > 0))
         return 0;
     return (mean - m0 - pi * apart) / sqrt(variance);
 }
@@ -65,24 +64,23 @@ static double column_z(const pv_reference *r, const double *mass, size_t j, doub
 pv_status pv__shift_columns(pv_ctx *ctx, const pv_dataset *data, const int32_t *label, const pv_reference *r,
                             const pv_unknown_prevalence *t, pv_shift_check *check) {
     size_t d = r->columns, looked_at = 0;
-    double *mean, rows = 0, mass[2] = {0, 0};
+    double *mean, rows = 0, squares = 0;
     if (d == 0 || data->images || (!data->x && !data->columns) || (size_t)data->features != d)
         return PV_OK;
     PV_TRY(pv__alloc(ctx, 2 * d, sizeof *mean, &mean)); /* and room for a row */
-    for (size_t i = 0; i < r->count[0] + r->count[1]; i++)
-        mass[i >= r->count[0]] += r->weight[i];
     for (size_t i = 0; i < data->rows; i++) {
         double v = label && label[i] >= 0 ? 0 : data->weight ? data->weight[i] : 1;
         if (!(v > 0))
             continue;
         rows += v;
+        squares += v * v;
         const double *x = pv_dataset_rows(ctx, data, i, 1, mean + d);
         for (size_t j = 0; j < d; j++)
             mean[j] += (x[j] - mean[j]) * v / rows;
     }
-    double most = 0;
+    double most = 0, people = data->sampling && squares > 0 ? rows * rows / squares : rows;
     for (size_t j = 0; j < d && rows > 0; j++) {
-        double z = column_z(r, mass, j, mean[j], rows, t);
+        double z = column_z(r, j, mean[j], people, t);
         looked_at += z != 0;
         if (fabs(z) > fabs(most)) {
             most = z;
@@ -149,6 +147,10 @@ pv_status pv_unknown_performance(pv_ctx *ctx, const pv_reference *r, const pv_un
     }
     expected->threshold = threshold;
     expected->called = called[0] + called[1] > 0;
+    for (int y = 0; y < 2; y++) { /* as many as were sampled independently */
+        called[y] *= r->units[y] / mass[y];
+        mass[y] = r->units[y];
+    }
     PV_TRY(pv__alloc(ctx, DRAWS, PV_EXPECTED_COUNT * sizeof *column, &column));
     size_t point = 0;
     double below = t->weight[0];

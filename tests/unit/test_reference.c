@@ -1,6 +1,7 @@
 /* Reference ratios, the prevalence calibrated by them, the test of label shift and the performance to be expected. */
 #include "base/base.h"
 #include "infer/infer.h"
+#include "predict/predict.h"
 #include "fixture.h"
 #include "problem.h"
 
@@ -174,6 +175,14 @@ static void test_performance_of_few(void **state) {
         CHECK_NEAR(e.lo[right[i]], pv_beta_quantile(yes + 0.5, no + 0.5, out), 0.02);
         CHECK_NEAR(e.hi[right[i]], pv_beta_quantile(yes + 0.5, no + 0.5, 1 - out), 0.02);
     }
+    for (int y = 0; y < 2; y++)
+        reference->units[y] = FEW / 8; /* rows of clusters of four, alike */
+    CHECK_OK(ctx, pv_unknown_performance(ctx, reference, made, 0.5, 1, &e));
+    for (int i = 0; i < 2; i++) {
+        double yes = e.value[right[i]] * FEW / 8, no = FEW / 8 - yes;
+        CHECK_NEAR(e.lo[right[i]], pv_beta_quantile(yes + 0.5, no + 0.5, out), 0.03);
+        CHECK_NEAR(e.hi[right[i]], pv_beta_quantile(yes + 0.5, no + 0.5, 1 - out), 0.03);
+    }
     pv_reference_free(ctx, reference);
     pv_unknown_prevalence_free(ctx, made);
 }
@@ -225,6 +234,22 @@ static void test_performance_of_nothing(void **state) {
             assert_true(isnan(e.value[m]) && isnan(e.lo[m]) && isnan(e.hi[m]));
         else
             assert_true(e.lo[m] <= e.value[m] && e.value[m] <= e.hi[m]);
+}
+
+/* A column's mean counts as many rows, of either table, as were sampled independently. */
+static void test_columns(void **state) {
+    (void)state;
+    double column[] = {0, 0, 10, 10}, value[] = {0.5, 0.5}, sd[] = {0, 0}, x[] = {3, 3, 3, 3}, weight[] = {1, 1, 1, 5};
+    pv_reference reference = {.units = {10, 40}, .columns = 1, .column = column};
+    pv_unknown_prevalence t = {.classes = 2, .value = value, .sd = sd};
+    pv_dataset data = {.rows = 4, .features = 1, .classes = 2, .x = x};
+    pv_shift_check check = {.column_p = 1};
+    CHECK_OK(ctx, pv__shift_columns(ctx, &data, NULL, &reference, &t, &check));
+    CHECK_NEAR(check.column_z, 3 / sqrt(10 / 4.0 + 0.25 * 10 / 40 + 0.25 * 10 / 10), 1e-12);
+    data.weight = weight;
+    data.sampling = true;
+    CHECK_OK(ctx, pv__shift_columns(ctx, &data, NULL, &reference, &t, &check));
+    CHECK_NEAR(check.column_z, 3 / sqrt(10 / (64.0 / 28) + 0.25 * 10 / 40 + 0.25 * 10 / 10), 1e-12);
 }
 
 /* ---- of a fit ---------------------------------------------------------------------------------------------------- */
@@ -439,18 +464,13 @@ static void survives_lack_of_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_scale),
-                                       cmocka_unit_test(test_many_rows),
-                                       cmocka_unit_test(test_prior),
-                                       cmocka_unit_test(test_often),
-                                       cmocka_unit_test(test_performance),
-                                       cmocka_unit_test(test_performance_of_nothing),
-                                       cmocka_unit_test(test_performance_of_few),
-                                       cmocka_unit_test(test_of_fit),
-                                       cmocka_unit_test(test_rare),
-                                       cmocka_unit_test(test_none),
-                                       cmocka_unit_test(test_effective_units),
-                                       cmocka_unit_test(test_bad_rows),
-                                       cmocka_unit_test(survives_lack_of_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_scale),   cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_prior),       cmocka_unit_test(test_often),
+        cmocka_unit_test(test_performance), cmocka_unit_test(test_performance_of_nothing),
+        cmocka_unit_test(test_columns),     cmocka_unit_test(test_performance_of_few),
+        cmocka_unit_test(test_of_fit),      cmocka_unit_test(test_rare),
+        cmocka_unit_test(test_none),        cmocka_unit_test(test_effective_units),
+        cmocka_unit_test(test_bad_rows),    cmocka_unit_test(survives_lack_of_memory)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -154,13 +154,13 @@ json_t *cli_json_coefficients(const pv_classifier *classifier, const pv_summary 
     return object;
 }
 
-static void print_heads(shown what, bool details, double level) {
+static void print_heads(shown what, bool details, double level, bool student) {
     bounds names = bound_names(level);
     if (what == SHOWN_ALONE)
         printf("  %12s  %12s\n", "coefficient", "odds ratio");
     else if (what == SHOWN_TESTS)
-        printf(" %11s %10s %8s %9s %10s %10s %10s\n", "coefficient", "std. error", "z", "p", "odds ratio", names.lo,
-               names.hi);
+        printf(" %11s %10s %8s %9s %10s %10s %10s\n", "coefficient", "std. error", student ? "t" : "z", "p",
+               "odds ratio", names.lo, names.hi);
     else
         printf(" %11s %10s %10s %10s %10s %10s %10s%s\n", "coefficient", what == SHOWN_DRAWS ? "sd" : "std. error",
                names.lo, names.hi, "odds ratio", names.lo, names.hi, details && what == SHOWN_DRAWS ? "   sign" : "");
@@ -229,15 +229,18 @@ static void print_contrast(const pv_classifier *classifier, const char *label, b
 void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *summary, bool details) {
     shown what = shown_of(classifier, summary);
     int width = 11;
+    bool student = false;
     if (!summary->coefficient)
         printf("  %zu parameters\n", pv_model_params(classifier->model));
-    for (size_t at = 0; summary->coefficient && at < summary->terms; at++)
+    for (size_t at = 0; summary->coefficient && at < summary->terms; at++) {
         width = wider(width, summary->coefficient[at].name);
+        student |= isfinite(summary->coefficient[at].df);
+    }
     for (size_t e = 0; summary->coefficient && e < summary->equations; e++) {
         const pv_coefficient *own = summary->coefficient + e * summary->terms;
         print_contrast(classifier, own->label, e > 0);
         put_padded("", width);
-        print_heads(what, details, summary->level);
+        print_heads(what, details, summary->level, student);
         for (size_t at = 0; at < summary->terms; at++) {
             put_padded(own[at].name, width);
             print_coefficient(&own[at], what, details, at >= summary->intercepts);

@@ -167,7 +167,9 @@ summary.prevail <- function(object, level = 0.95, ...) {
     design = object$design, rows = object$rows, checks = diagnose(object), reference = reference_text(object))
   if (!is.null(object$coefficients)) {
     rows <- summary_rows(object, level)
-    made$coefficients <- cbind(Estimate = rows$estimate, `Std. Error` = rows$sd, `z value` = na(rows$z), `Pr(>|z|)` = na(rows$p_value))
+    statistic <- if (any(is.finite(rows$df) & is.finite(rows$z))) "t" else "z"
+    made$coefficients <- cbind(rows$estimate, rows$sd, na(rows$z), na(rows$p_value))
+    colnames(made$coefficients) <- c("Estimate", "Std. Error", paste(statistic, "value"), paste0("Pr(>|", statistic, "|)"))
     made$odds_ratios <- cbind(rows$odds_ratio, rows$odds_ratio_lo, rows$odds_ratio_hi)
     dimnames(made$odds_ratios) <- list(rows$term, c("Odds ratio", percents(level)))
     rownames(made$coefficients) <- rows$term
@@ -184,9 +186,9 @@ print.summary.prevail <- function(x, digits = max(3L, getOption("digits") - 3L),
     cat("\nCoefficients, and odds ratios with ", format(100 * x$level), " % intervals",
       if (!is.null(x$reference)) paste0(", against ", x$reference), ":\n", sep = "")
     shown <- cbind(x$coefficients[, 1:2, drop = FALSE], x$odds_ratios, x$coefficients[, 3:4, drop = FALSE])
-    p <- p_text(shown[, "Pr(>|z|)"])
+    p <- p_text(shown[, 7])
     shown[] <- each(shown, digits)
-    shown[, "Pr(>|z|)"] <- p
+    shown[, 7] <- p
     if (all(p == "")) shown <- shown[, 1:5, drop = FALSE]
     print(shown, quote = FALSE, right = TRUE)
     if (all(p == "")) cat("(tests are for fits without a prior: infer = \"ml\" or \"robust\")\n")

@@ -180,4 +180,8 @@ test_that("a cluster may be an expression of two columns", {
   named <- prevail(case ~ induced, d, loss = "plain", infer = "robust", strata = region, cluster = both)
   expect_identical(vcov(prevail(case ~ induced, d, loss = "plain", infer = "robust", strata = region,
                                 cluster = interaction(region, unit, drop = TRUE))), vcov(named))
+  table <- coef(summary(named)) # Student's t, and called so
+  expect_identical(colnames(table)[3:4], c("t value", "Pr(>|t|)"))
+  expect_true(all(table[, 4] > 2 * pnorm(-abs(table[, 3]))))
+  expect_output(print(summary(named)), "t value")
 })

@@ -148,7 +148,7 @@ static const char *expected_text(const pv_expected *e, int which, const char *na
 int cli_expected(cli_call *call, const pv_unknown_prevalence *t, const pv_reference *reference, double threshold,
                  json_t *object) {
     pv_expected expected;
-    if (!reference || !t || !t->calibrated)
+    if (!reference || !t || !t->calibrated || t->classes != 2)
         return CLI_OK;
     pv_status status = pv_unknown_performance(call->ctx, reference, t, threshold, 1, &expected);
     if (status != PV_OK)

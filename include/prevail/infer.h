@@ -62,8 +62,20 @@ bool pv_combination_differs(const pv_combination *combination);
 /* What the log likelihood ratios log p(1|x)/p(1) - log p(0|x)/p(0) of a model with two labels are like among rows of
  * each label that it has not seen: for an unknown prevalence, whose interval then counts in what the model does not
  * know. Means and variances of its columns by label say whether other rows can be a mixture of the two at all. */
-enum { PV_REFERENCE_POINTS = 1000, PV_REFERENCE_COLUMNS = 1000, PV_REFERENCE_FOLDS = 10 };
+enum {
+    PV_REFERENCE_POINTS = 1000,
+    PV_REFERENCE_COLUMNS = 1000,
+    PV_REFERENCE_FOLDS = 10,
+    PV_REFERENCE_LABELS = 10 /* no cells with more */
+};
 #define PV_REFERENCE_SCORE 60.0 /* scores beyond are cut there */
+/* Of three labels and more: people by the label that a row's ratios favour, each in two by their confidence. */
+typedef struct pv_label_cells {
+    int classes;
+    double *cut; /* [classes], of the ratios r(y)/sum r: rows above are in the label's second cell; 1: there is none */
+    double *units; /* [classes], as below */
+    double *known; /* [classes][2 classes], people of each label */
+} pv_label_cells;
 typedef struct pv_reference {
     size_t count[2]; /* points of each label */
     double units[2]; /* rows of each that were sampled independently, as many as say as much */
@@ -71,9 +83,10 @@ typedef struct pv_reference {
     double *weight;  /* the same, > 0: how many rows a point stands for */
     size_t folds;    /* models that scored the points, each those of its fold; 0: the model itself did */
     size_t params;
-    double *fold;   /* [folds][params]: score = intercept and slopes of each */
+    double *fold;   /* [folds][params]: score = intercept and slopes of each; with cells of each label but the first */
     size_t columns; /* 0: none */
     double *column; /* [4][columns], as the model sees them: means of label 0, of label 1, variances of 0, of 1 */
+    pv_label_cells *cells; /* three labels and more: what there is beside folds; the rest is 0. NULL: two labels */
 } pv_reference;
 
 /* Of labelled rows [n]; weight NULL: all 1, repeated rows. Equal scores become one point, and neighbours where there
@@ -143,8 +156,7 @@ typedef struct pv_classifier {
     pv_trace *trace;           /* where it was asked for, of minibatches; not kept in model files */
     pv_stratified *stratified; /* NULL: no strata. prevalence, design and log_marginal are then of all together */
     char *record; /* JSON object: version, command line, every option with its value and whether it is default */
-    pv_reference
-        *reference;      /* logistic models of two labels: the training rows', each by a model without it; or NULL */
+    pv_reference *reference; /* linear models: the training rows' ratios, each by a model without it; or NULL */
     double *covariance;  /* [pv_model_params][pv_model_params], of the coefficients: standard_error is the root of its
                             diagonal. NULL: not known. Not kept in model files */
     pv_stacked *stacked; /* `model=auto`; NULL for others */

@@ -52,8 +52,8 @@ typedef struct pv_unknown_options {
     /* bins, two labels: rows that say how scores are distributed, and in a known population of pv_predict_probs how
      * they are to be read. NULL: pv_predict takes the classifier's. Not in the table */
     const pv_reference *reference;
-    /* The rows' scores log r(1)/r(0) by each model that scored reference rows, [folds][rows]. folds 0: all were scored
-     * by the model itself. Not in the table */
+    /* The rows' scores log r(y)/r(0), y > 0, by each model that scored reference rows, [folds][rows][classes - 1].
+     * folds 0: all were scored by the model itself. Not in the table */
     const double *fold_score;
     size_t folds;
 } pv_unknown_options;

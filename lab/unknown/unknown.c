@@ -47,14 +47,17 @@ typedef struct unknown {
 
 /* ---- a model ----------------------------------------------------------------------------------------------------- */
 
+/* With intervals of rows where they are by bins. */
 static pv_status predict(pv_ctx *ctx, const pv_classifier *fit, const pv_dataset *data, pv_unknown_method method,
                          pv_prediction **said) {
     pv_unknown_options how = pv_unknown_options_default();
     pv_population *population = NULL;
     how.method = (int)method;
+    how.level = 0.9;
     pv_status status = pv_population_new(ctx, fit, "unknown", &how, &population);
     if (status == PV_OK)
-        status = pv_predict(ctx, fit, data, population, &(pv_predict_options){.level = 0.9}, said);
+        status = pv_predict(ctx, fit, data, population,
+                            &(pv_predict_options){.level = method == PV_UNKNOWN_BINS ? 0.9 : 0}, said);
     pv_population_free(ctx, population);
     return status;
 }

@@ -474,6 +474,25 @@ typedef struct pv__sampled {
 /* As many people sampled one by one would leave the shares of the cells with the same variance (Rao and Scott 1981). */
 PV_MUST_USE pv_status pv__effective_units(pv_ctx *ctx, const pv__sampled *sampled, double *units);
 
+/* (reference_cells.c) Scores log r(y)/r(0) of labelled rows, [n][classes - 1]. *cells NULL: some label has too few. */
+typedef struct pv__scored_rows {
+    size_t n;
+    int classes;
+    const double *score, *weight; /* weight [n] */
+    const int32_t *label;
+    const int32_t *cluster; /* [n], from 0; NULL: rows are units */
+    bool sampling;
+} pv__scored_rows;
+PV_MUST_USE pv_status pv__label_cells_new(pv_ctx *ctx, const pv__scored_rows *rows, pv_label_cells **cells);
+/* Room for them alone. */
+PV_MUST_USE pv_status pv__label_cells_alloc(pv_ctx *ctx, int classes, pv_label_cells **cells);
+void pv__label_cells_free(pv_ctx *ctx, pv_label_cells *cells);
+static inline size_t pv__label_cells_numbers(int classes) {
+    return (size_t)classes * (2 + 2 * (size_t)classes);
+}
+/* Of a row. */
+size_t pv__label_cell_of(const pv_label_cells *cells, const double *score);
+
 /* The low-level module's parameters from an NPZ of VGG-16's first two convolutions, into w. */
 pv_status pv__pretrained_load(pv_ctx *ctx, const pv_model *model, const char *path, double *w);
 

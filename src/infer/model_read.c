@@ -227,8 +227,49 @@ static bool sound_points(size_t n, const double *score, const double *weight) {
 }
 
 /* Absent: the model has none. */
+/* The models that scored its rows, of as many parameters as the classifier. */
+static pv_status get_folds(const pv__reader *r, const pv_classifier *c, pv_reference *made) {
+    made->params = pv_model_params(c->model);
+    made->folds = PV_REFERENCE_FOLDS;
+    if (!pv_model_has_coefficients(c->model) ||
+        made->params > ((size_t)pv_model_inputs(c->model) + 1) * (size_t)(c->schema->classes - 1))
+        return pv__model_damaged(r, "its reference rows are damaged");
+    return pv__model_array(r, "reference_folds", made->folds * made->params, false, &made->fold);
+}
+
+/* Of three labels and more. */
+static pv_status get_cells(const pv__reader *r, pv_classifier *c) {
+    int k = c->schema->classes;
+    double *numbers = NULL, sum;
+    bool sound = true;
+    if (k < 3 || k > PV_REFERENCE_LABELS || c->schema->image || c->stratified)
+        return pv__model_damaged(r, "its reference rows are damaged");
+    PV_TRY(pv__alloc(r->ctx, 1, sizeof *c->reference, &c->reference));
+    PV_TRY(pv__label_cells_alloc(r->ctx, k, &c->reference->cells));
+    pv_label_cells *made = c->reference->cells;
+    pv_status status = pv__model_array(r, "reference_cells", pv__label_cells_numbers(k), false, &numbers);
+    if (status == PV_OK)
+        memcpy(made->cut, numbers, pv__label_cells_numbers(k) * sizeof *numbers);
+    pv__free(r->ctx, numbers);
+    PV_TRY(status);
+    for (int y = 0; y < k; y++) {
+        sum = 0;
+        for (int i = 0; i < 2 * k; i++) {
+            sound = sound && made->known[2 * k * y + i] >= 0;
+            sum += made->known[2 * k * y + i];
+        }
+        sound = sound && made->cut[y] > 0 && made->cut[y] <= 1 && fabs(sum - made->units[y]) <= 1e-6 * sum && sum > 0;
+    }
+    if (!sound)
+        return pv__model_damaged(r, "its reference rows are damaged");
+    return json_object_get(json_object_get(r->root, "arrays"), "reference_folds") ? get_folds(r, c, c->reference)
+                                                                                  : PV_OK;
+}
+
 static pv_status get_reference(const pv__reader *r, pv_classifier *c) {
     json_t *from = json_object_get(r->root, "reference"), *arrays = json_object_get(r->root, "arrays");
+    if (json_object_get(arrays, "reference_cells"))
+        return get_cells(r, c);
     if (!from || json_is_null(from))
         return PV_OK;
     PV_TRY(pv__alloc(r->ctx, 1, sizeof *c->reference, &c->reference));
@@ -251,13 +292,8 @@ static pv_status get_reference(const pv__reader *r, pv_classifier *c) {
     pv__free(r->ctx, units);
     if (!(made->units[0] > 0 && made->units[1] > 0))
         return pv__model_damaged(r, "its reference rows are damaged");
-    if (json_object_get(arrays, "reference_folds")) {
-        made->params = pv_model_params(c->model);
-        made->folds = PV_REFERENCE_FOLDS;
-        if (!pv_model_has_coefficients(c->model) || made->params > (size_t)pv_model_inputs(c->model) + 1)
-            return pv__model_damaged(r, "its reference rows are damaged");
-        PV_TRY(pv__model_array(r, "reference_folds", made->folds * made->params, false, &made->fold));
-    }
+    if (json_object_get(arrays, "reference_folds"))
+        PV_TRY(get_folds(r, c, made));
     if (!json_object_get(arrays, "reference_columns"))
         return PV_OK;
     size_t columns = (size_t)c->schema->features;

@@ -148,7 +148,7 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
         (json_int_t)c->seed, "separated", (json_int_t)c->separated, "sample", sample_of(c), "combination",
         combination_of(c), "record", record, "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
     const pv_reference *r = c->reference;
-    if (object && r &&
+    if (object && r && !r->cells &&
         json_object_set_new(object, "reference",
                             json_pack("[I, I]", (json_int_t)r->count[0], (json_int_t)r->count[1])) != 0)
         return json_decref(object), NULL;
@@ -204,7 +204,7 @@ static pv_status checksum(pv_ctx *ctx, const char *header, size_t header_size, c
 }
 
 /* What is written of a classifier. */
-enum { ARRAYS = 21 };
+enum { ARRAYS = 22 };
 typedef struct frame {
     char *header;
     size_t header_size, payload; /* bytes */
@@ -253,7 +253,9 @@ static pv_status frame_of(pv_ctx *ctx, const pv_classifier *c, frame *f) {
                    {"reference_score", r ? r->score : NULL, r ? r->count[0] + r->count[1] : 0},
                    {"reference_weight", r ? r->weight : NULL, r ? r->count[0] + r->count[1] : 0},
                    {"reference_columns", r ? r->column : NULL, r ? 4 * r->columns : 0},
-                   {"reference_units", r ? r->units : NULL, r ? 2 : 0},
+                   {"reference_units", r && !r->cells ? r->units : NULL, r && !r->cells ? 2 : 0},
+                   {"reference_cells", r && r->cells ? r->cells->cut : NULL,
+                    r && r->cells ? pv__label_cells_numbers(r->cells->classes) : 0},
                    {"reference_folds", r ? r->fold : NULL, r ? r->folds * r->params : 0},
                    {"strata", numbers, pv__model_strata_numbers(strata, k)},
                    {"draw_strata", strata ? c->stratified->draw_log_marginal : NULL, p ? p->count * strata * k : 0}},

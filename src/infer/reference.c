@@ -13,20 +13,11 @@
 #include "core/core.h"
 #include "data/schema_learn.h"
 #include "infer/combined.h"
+#include "infer/cross_fit.h"
 #include "infer/stacking.h"
 
-enum {
-    FOLDS = PV_REFERENCE_FOLDS,
-    FEWEST = 20,
-    MOST = 10000,
-    MANY = 200,
-    FEW = 30,
-    INFORMED = 40,
-    ENOUGH = 1000000,
-    PARAMS_MAX = 500
-};
-enum { HELD = 4 * PARAMS_MAX }; /* numbers of rows that are made of columns and held: stacks may be small */
-static const double DEAR = 1e8; /* multiplications of one round of Newton steps, all folds */
+enum { FEWEST = 20, MOST = 10000, MANY = 200, ENOUGH = 1000000 };
+enum { HELD = 4 * PV__CROSS_PARAMS }; /* numbers of rows that are made of columns and held: stacks may be small */
 
 /* ---- the struct -------------------------------------------------------------------------------------------------- */
 
@@ -37,6 +28,7 @@ void pv_reference_free(pv_ctx *ctx, pv_reference *reference) {
     pv__free(ctx, reference->weight);
     pv__free(ctx, reference->column);
     pv__free(ctx, reference->fold);
+    pv__label_cells_free(ctx, reference->cells);
     pv__free(ctx, reference);
 }
 
@@ -219,244 +211,36 @@ done:
     return status;
 }
 
-/* ---- a fit without a fold ---------------------------------------------------------------------------------------- */
-
-typedef struct cross {
-    const pv_ctx *ctx; /* to be asked whether to go on */
-    const pv__problem *problem;
-    size_t n, p;       /* rows; parameters, the intercept first */
-    double shift;      /* of the logits, to those of the sample */
-    double factor[2];  /* of a row\'s loss, by label */
-    double *share;     /* [n][FOLDS]: the weight of a row that is in the fold */
-    bool to_the_end;   /* Newton's method is */
-    double *total;     /* [p][p]: information at the model of all rows, of all */
-    double *H, *g, *w; /* the fold's */
-} cross;
-
-/* x: the row's inputs that have slopes. */
-static double logit_of(const cross *c, const double *w, const double *x) {
-    double z = w[0] + (c->problem->model->offset ? x[-1] : 0);
-    for (size_t j = 1; j < c->p; j++)
-        z += w[j] * x[j - 1];
-    return z;
-}
-
-static double logit_at(const cross *c, const double *w, size_t i) {
-    double room[PARAMS_MAX];
-    return logit_of(c, w, pv__problem_row(c->problem, i, room));
-}
-
-/* Adds information (H not NULL) and gradient of every stride-th row with weight v_i - share_ik (left_out), or share_ik,
- * at w. fold FOLDS: v_i. An interruption ends it before its time: what comes of it is not used. */
-static void add_rows(const cross *c, const double *w, size_t fold, bool left_out, size_t stride, double *H, double *g) {
-    const pv_targets *t = &c->problem->targets;
-    size_t p = c->p;
-    double room[PARAMS_MAX];
-    for (size_t i = 0; i < c->n; i += stride) {
-        if (i / stride % 256 == 0 && pv__interrupted(c->ctx))
-            return;
-        double in = fold < FOLDS ? c->share[i * FOLDS + fold] : 0, v = left_out ? pv__weight(t, i) - in : in;
-        if (!(v > 0))
-            continue;
-        v *= c->factor[t->label[i]];
-        const double *x = pv__problem_row(c->problem, i, room);
-        double mean = pv_sigmoid(logit_of(c, w, x) + c->shift), dz = v * (mean - t->label[i]);
-        double h = v * mean * (1 - mean);
-        g[0] += dz;
-        for (size_t j = 1; j < p; j++)
-            g[j] += dz * x[j - 1];
-        if (H)
-            H[0] += h;
-        for (size_t j = 1; H && j < p; j++) {
-            double hx = h * x[j - 1], *row = H + j * p;
-            row[0] += hx;
-            for (size_t l = 1; l <= j; l++)
-                row[l] += hx * x[l - 1];
-        }
-    }
-}
-
-static void add_prior(const cross *c, const double *w, double *H, double *g) {
-    const double apart = 1e-4;
-    for (size_t j = 0; j < c->p; j++) {
-        double slope, above, below;
-        pv__prior_at(c->problem, j, w[j], &slope);
-        pv__prior_at(c->problem, j, w[j] + apart, &above);
-        pv__prior_at(c->problem, j, w[j] - apart, &below);
-        g[j] += slope;
-        H[j * c->p + j] += fmax(0, (above - below) / (2 * apart));
-    }
-}
-
-/* One Newton step, none longer than 3 in any entry; false where there is none. *size: its largest entry. */
-static bool step(const cross *c, double *size) {
-    size_t p = c->p;
-    if (!pv__cholesky(p, c->H, 1e-12))
-        return false;
-    for (size_t j = 0; j < p; j++) {
-        for (size_t l = 0; l < j; l++)
-            c->g[j] -= c->H[j * p + l] * c->g[l];
-        c->g[j] /= c->H[j * p + j];
-    }
-    *size = 0;
-    for (size_t j = p; j-- > 0;) {
-        for (size_t l = j + 1; l < p; l++)
-            c->g[j] -= c->H[l * p + j] * c->g[l];
-        c->g[j] /= c->H[j * p + j];
-        *size = fmax(*size, fabs(c->g[j]));
-    }
-    double shrink = *size > 3 ? 3 / *size : 1;
-    for (size_t j = 0; j < p; j++)
-        c->w[j] -= shrink * c->g[j];
-    return isfinite(*size);
-}
-
-/* w of all rows but the fold's, from that of all. */
-static bool leave_out(const cross *c, const double *w, size_t fold) {
-    size_t p = c->p;
-    memcpy(c->w, w, p * sizeof *w);
-    memset(c->g, 0, p * sizeof *c->g);
-    add_rows(c, w, fold, false, 1, NULL, c->g);
-    for (size_t i = 0; i < p * p; i++)
-        c->H[i] = (1 - 1.0 / FOLDS) * c->total[i];
-    for (size_t j = 0; j < p; j++) /* that of all rows is 0 */
-        c->g[j] = -c->g[j];
-    double size;
-    bool good = step(c, &size);
-    for (int round = 0; good && c->to_the_end && round < 8 && size > 1e-2; round++) {
-        memset(c->H, 0, p * p * sizeof *c->H);
-        memset(c->g, 0, p * sizeof *c->g);
-        add_rows(c, c->w, fold, true, 1, c->H, c->g);
-        add_prior(c, c->w, c->H, c->g);
-        good = step(c, &size);
-    }
-    return good;
-}
-
-/* Clusters are dealt in the order of their first keys. */
-static pv_status deal_clusters(pv_ctx *ctx, const cross *c, const pv__keyed *order) {
-    const pv__problem *problem = c->problem;
-    size_t clusters = 0, *fold, dealt = 0;
-    for (size_t i = 0; i < c->n; i++)
-        clusters = (size_t)problem->cluster[i] + 1 > clusters ? (size_t)problem->cluster[i] + 1 : clusters;
-    PV_TRY(pv__alloc(ctx, clusters, sizeof *fold, &fold));
-    for (size_t j = 0; j < clusters; j++)
-        fold[j] = FOLDS;
-    for (size_t i = 0; i < c->n; i++) {
-        size_t row = order[i].row, *own = &fold[problem->cluster[row]];
-        if (*own == FOLDS)
-            *own = dealt++ % FOLDS;
-        c->share[row * FOLDS + *own] = pv__weight(&problem->targets, row);
-    }
-    pv__free(ctx, fold);
-    return PV_OK;
-}
-
-/* Rows of each label are dealt to the folds in the order of their keys, as pv_folds_make does: a row of count v is v
- * people, dealt one after the other; a row with a sampling weight is one; the rows of a cluster stay together. */
-static pv_status deal(pv_ctx *ctx, const cross *c) {
-    const pv__problem *problem = c->problem;
-    const pv_targets *t = &problem->targets;
-    const pv__key_rows rows = {c->n, (size_t)pv_model_inputs(problem->model), problem->x, problem->columns};
-    pv_rng rng = pv_rng_stream((uint64_t)problem->options->seed, PV_STREAM_REFERENCE, 0);
-    pv__keyed *order = NULL;
-    uint64_t *key = NULL;
-    size_t next[2] = {0, 0};
-    pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, c->n, sizeof *order, &order));
-    PV_GOTO(done, pv__alloc(ctx, c->n, sizeof *key, &key));
-    PV_GOTO(done, pv__row_keys(ctx, &rows, pv_rng_bits(&rng), key));
-    for (size_t i = 0; i < c->n; i++)
-        order[i] = (pv__keyed){key[i], i};
-    pv__keyed_sort(c->n, order);
-    if (problem->cluster)
-        PV_GOTO(done, deal_clusters(ctx, c, order));
-    for (size_t i = 0; !problem->cluster && i < c->n; i++) {
-        size_t row = order[i].row, *at = &next[t->label[row]];
-        double v = pv__weight(t, row), whole = problem->sampling ? 1 : floor(v);
-        size_t pieces = whole >= FOLDS ? FOLDS : whole > 1 ? (size_t)whole : 1;
-        for (size_t k = 0; k < pieces; k++)
-            c->share[row * FOLDS + (*at + k) % FOLDS] +=
-                whole == v ? floor(v / FOLDS) + ((double)k < fmod(v, FOLDS)) : v / (double)pieces;
-        *at = (*at + (pieces < FOLDS ? pieces : (size_t)fmod(whole, FOLDS))) % FOLDS;
-    }
-done:
-    pv__free(ctx, key);
-    pv__free(ctx, order);
-    return status;
-}
-
-/* How the sample's likelihood weighs and corrects; weighted: rows stand for the population by their weights alone. */
-static void set_loss(const pv__problem *problem, bool weighted, cross *c) {
-    double log_ratio[2], total = problem->mass[0] + problem->mass[1];
-    pv__log_ratio(problem, log_ratio);
-    c->shift = weighted ? 0 : log_ratio[1] - log_ratio[0];
-    for (int y = 0; y < 2; y++)
-        c->factor[y] = weighted ? problem->population.prevalence[y] * total / problem->mass[y] : problem->factor[y];
-}
-
-static pv_status cross_new(pv_ctx *ctx, const pv__problem *problem, const double *w, bool weighted, cross *c) {
-    size_t p = c->p;
-    set_loss(problem, weighted, c);
-    PV_TRY(pv__alloc(ctx, c->n, FOLDS * sizeof(double), &c->share));
-    PV_TRY(pv__alloc(ctx, 2 * p * p + 2 * p, sizeof(double), &c->total));
-    c->H = c->total + p * p;
-    c->g = c->H + p * p;
-    c->w = c->g + p;
-    PV_TRY(deal(ctx, c));
-    c->to_the_end = c->n < FEW * p && (double)c->n * (double)(p * p) * FOLDS <= DEAR;
-    size_t enough = INFORMED * p > 1000 ? INFORMED * p : 1000, stride = c->to_the_end ? 1 : 1 + c->n / enough;
-    add_rows(c, w, FOLDS, true, stride, c->total, c->g);
-    for (size_t i = 0; i < p * p; i++)
-        c->total[i] *= (double)stride;
-    add_prior(c, w, c->total, c->g);
-    return PV_OK;
-}
-
-/* The two estimates of a combination without a fold: c->w, of the weighted estimate's, becomes that of the combination.
- * Its intercept goes with the slopes as the weighted estimating equation has it. */
-static bool combine_without(const cross *c, const cross *efficient, const pv_combination *m, const double *w,
-                            size_t fold) {
-    size_t p = c->p;
-    if (!leave_out(efficient, m->efficient, fold))
-        return false;
-    double intercept = w[0] + c->w[0] - m->weighted[0];
-    for (size_t j = 1; j < p; j++) {
-        double share = m->share[m->term[j - 1]], moved = c->w[j] - m->weighted[j];
-        double change = share * moved + (1 - share) * (efficient->w[j] - m->efficient[j]);
-        intercept += c->total[j * p] / c->total[0] * (moved - change);
-        c->w[j] = w[j] + change;
-    }
-    c->w[0] = intercept;
-    return true;
-}
+/* ---- scores by models without a fold ------------------------------------------------------------------------------
+ */
 
 /* Rows, some in pieces, and the models that scored them. */
 typedef struct pieces_of {
-    double *score, *weight, *fold; /* fold [FOLDS][p] */
+    double *score, *weight, *fold; /* fold [PV__CROSS_FOLDS][p] */
     int32_t *label;
     size_t *row;
 } pieces_of;
 
 /* Scores of the rows, piece by piece, each by the model without its fold; *pieces of them. efficient: NULL, or what the
  * estimate is combined of, beside c. */
-static pv_status score_folds(pv_ctx *ctx, const cross *c, const cross *efficient, const pv_combination *m,
+static pv_status score_folds(pv_ctx *ctx, const pv__cross *c, const pv__cross *efficient, const pv_combination *m,
                              const double *w, double offset, const pieces_of *to, size_t *pieces) {
     *pieces = 0;
-    for (size_t k = 0; k < FOLDS; k++) {
-        bool made =
-            leave_out(c, efficient ? m->weighted : w, k) && (!efficient || combine_without(c, efficient, m, w, k));
+    for (size_t k = 0; k < PV__CROSS_FOLDS; k++) {
+        bool made = pv__leave_out(c, efficient ? m->weighted : w, k) &&
+                    (!efficient || pv__combine_without(c, efficient, m, w, k));
         PV_TRY(pv__go_on(ctx));
         if (!made) {
             *pieces = 0;
             return PV_OK;
         }
         for (size_t i = 0; i < c->n; i++)
-            if (c->share[i * FOLDS + k] > 0) {
-                to->score[*pieces] = logit_at(c, c->w, i) - offset;
+            if (c->share[i * PV__CROSS_FOLDS + k] > 0) {
+                pv__cross_logits(c, c->w, i, &to->score[*pieces]);
+                to->score[*pieces] -= offset;
                 to->label[*pieces] = c->problem->targets.label[i];
                 to->row[*pieces] = i;
-                to->weight[(*pieces)++] = c->share[i * FOLDS + k];
+                to->weight[(*pieces)++] = c->share[i * PV__CROSS_FOLDS + k];
             }
         memcpy(to->fold + k * c->p, c->w, c->p * sizeof *c->w);
         to->fold[k * c->p] -= offset;
@@ -558,9 +342,10 @@ done:
 /* What the folds can be fitted by: sums over rows of a smooth loss of a logistic model. */
 static bool can_cross(const pv__problem *problem) {
     bool profiled = pv_loss_has_marginal(pv__problem_loss(problem));
-    return !(problem->targets.classes != 2 || !problem->targets.label || problem->data || problem->batch > 0 ||
-             problem->unlabelled > 0 || problem->stratified || pv_loss_is_relative(pv__problem_loss(problem)) ||
-             !pv_model_has_coefficients(problem->model) ||
+    return !(problem->targets.classes > PV_REFERENCE_LABELS ||
+             (problem->targets.classes > 2 && problem->model->offset) || !problem->targets.label || problem->data ||
+             problem->batch > 0 || problem->unlabelled > 0 || problem->stratified ||
+             pv_loss_is_relative(pv__problem_loss(problem)) || !pv_model_has_coefficients(problem->model) ||
              (profiled && problem->options->marginal != PV_MARGINAL_PROFILE) ||
              (problem->plan->map && problem->plan->prior.kind == PV_PRIOR_LAPLACE));
 }
@@ -618,10 +403,11 @@ typedef struct nearby {
     double room[HELD];
 } nearby;
 
-static double logit_near(const cross *c, const double *w, size_t i, nearby *near) {
+static double logit_near(const pv__cross *c, const double *w, size_t i, nearby *near) {
     size_t left = c->problem->n - i;
+    double z;
     if (!c->problem->columns)
-        return logit_at(c, w, i);
+        return pv__cross_logits(c, w, i, &z), z;
     if (i < near->first || i - near->first >= near->rows) {
         near->first = i;
         near->rows = HELD / (size_t)pv_model_inputs(c->problem->model);
@@ -630,12 +416,12 @@ static double logit_near(const cross *c, const double *w, size_t i, nearby *near
         near->x = pv__problem_rows(NULL, c->problem, i, near->rows, near->room);
     }
     size_t d = (size_t)pv_model_inputs(c->problem->model);
-    return logit_of(c, w, near->x + (i - near->first) * d + c->problem->model->offset);
+    return pv__cross_logit(c, w, near->x + (i - near->first) * d + c->problem->model->offset);
 }
 
 /* Of each label every so many runs of rows, so that these are evenly spread. *made, freed by the caller: *count of all
  * rows. */
-static pv_status pick_rows(pv_ctx *ctx, const cross *c, const counts *rows, const double *w, double offset,
+static pv_status pick_rows(pv_ctx *ctx, const pv__cross *c, const counts *rows, const double *w, double offset,
                            picked **made, size_t *count) {
     const pv_targets *t = &c->problem->targets;
     size_t every[2], at[2], own = 0, room = 0;
@@ -662,7 +448,7 @@ static pv_status pick_rows(pv_ctx *ctx, const cross *c, const counts *rows, cons
 }
 
 /* The reference of evenly spaced rows. */
-static pv_status refer_to_some(pv_ctx *ctx, const cross *c, const counts *rows, const double *w, double offset,
+static pv_status refer_to_some(pv_ctx *ctx, const pv__cross *c, const counts *rows, const double *w, double offset,
                                pv_reference **made) {
     picked *all = NULL;
     size_t n;
@@ -695,29 +481,29 @@ done:
 /* ---- rows of models without them --------------------------------------------------------------------------------- */
 
 /* *made NULL: there are none. */
-static pv_status refer_to_folds(pv_ctx *ctx, cross *c, const pv_classifier *classifier, double offset,
+static pv_status refer_to_folds(pv_ctx *ctx, pv__cross *c, const pv_classifier *classifier, double offset,
                                 pv_reference **made) {
     const pv_combination *m = classifier->combination;
     bool both = m && pv__has_combination(c->problem) && m->use != PV_ESTIMATE_EFFICIENT;
-    cross other = {.ctx = c->ctx, .problem = c->problem, .n = c->n, .p = c->p};
-    size_t pieces = 0, room = c->problem->targets.weight ? FOLDS * c->n : c->n;
+    pv__cross other = {.ctx = c->ctx, .problem = c->problem, .n = c->n, .p = c->p, .logits = 1, .size = c->p};
+    size_t pieces = 0, room = c->problem->targets.weight ? PV__CROSS_FOLDS * c->n : c->n;
     pieces_of all = {.score = NULL};
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, room, 2 * sizeof *all.score, &all.score));
     PV_GOTO(done, pv__alloc(ctx, room, sizeof *all.label, &all.label));
     PV_GOTO(done, pv__alloc(ctx, room, sizeof *all.row, &all.row));
-    PV_GOTO(done, pv__alloc(ctx, FOLDS, c->p * sizeof *all.fold, &all.fold));
+    PV_GOTO(done, pv__alloc(ctx, PV__CROSS_FOLDS, c->p * sizeof *all.fold, &all.fold));
     all.weight = all.score + room;
-    PV_GOTO(done, cross_new(ctx, c->problem, both ? m->weighted : classifier->w, both, c));
+    PV_GOTO(done, pv__cross_new(ctx, c->problem, both ? m->weighted : classifier->w, both, c));
     if (both)
-        PV_GOTO(done, cross_new(ctx, c->problem, m->efficient, false, &other));
+        PV_GOTO(done, pv__cross_new(ctx, c->problem, m->efficient, false, &other));
     PV_GOTO(done, pv__go_on(ctx));
     PV_GOTO(done, score_folds(ctx, c, both ? &other : NULL, m, classifier->w, offset, &all, &pieces));
     if (pieces == 0 || !all.score || !all.label)
         goto done;
     PV_GOTO(done, pv_reference_new(ctx, pieces, all.score, all.label, all.weight, made));
     PV_GOTO(done, count_units(ctx, c->problem, pieces, all.score, all.label, all.weight, all.row, *made));
-    (*made)->folds = FOLDS;
+    (*made)->folds = PV__CROSS_FOLDS;
     (*made)->params = c->p;
     (*made)->fold = all.fold;
     all.fold = NULL;
@@ -733,14 +519,22 @@ done:
 
 pv_status pv__reference_of_fit(pv_ctx *ctx, const pv__problem *problem, pv_classifier *classifier) {
     size_t params = pv_model_params(problem->model);
-    if (!can_cross(problem) || params > PARAMS_MAX || classifier->stop == PV_STOP_INTERRUPTED ||
+    if (!can_cross(problem) || params > PV__CROSS_PARAMS || classifier->stop == PV_STOP_INTERRUPTED ||
         classifier->stop == PV_STOP_DIVERGED)
         return PV_OK;
-    cross c = {.ctx = ctx, .problem = problem, .n = problem->n, .p = params};
+    size_t logits = (size_t)problem->targets.classes - 1;
+    pv__cross c = {
+        .ctx = ctx, .problem = problem, .n = problem->n, .p = params, .logits = logits, .size = params / logits};
     counts rows = {0};
-    double offset = classifier->log_marginal[1] - classifier->log_marginal[0];
-    bool many = fmin(problem->mass[0], problem->mass[1]) >= (double)(MANY * params);
+    double offset = classifier->log_marginal[1] - classifier->log_marginal[0], fewest = problem->mass[0];
+    for (size_t y = 1; y <= logits; y++)
+        fewest = fmin(fewest, problem->mass[y]);
+    bool many = fewest >= (double)(MANY * c.size);
     pv_status status;
+    if (logits > 1) {
+        status = pv__label_cells_of_fit(ctx, &c, classifier, many, &classifier->reference);
+        goto done;
+    }
     PV_GOTO(done, count_rows(ctx, problem, &rows));
     if (rows.counting[0] < FEWEST || rows.counting[1] < FEWEST)
         goto done;

@@ -39,6 +39,8 @@ void pv__bins_mode(const pv__counts *counts, pv__bins_fit *fit);
  * logarithm of the likelihood is worth, 1 where the ratio is distributed as with many rows. */
 PV_MUST_USE pv_status pv__bins_interval(pv_ctx *ctx, const pv__counts *counts, double level, int64_t seed,
                                         double ends[2], double *scale);
+/* Counts of `total` people, to the nearest whole, with probabilities p [bins]; returns how many. */
+double pv__multinomial(pv_rng *rng, size_t bins, double total, const double *p, double *count);
 /* The posterior with prior and known labels alpha [2], the likelihood taken to the power `scale`. */
 PV_MUST_USE pv_status pv__bins_posterior(pv_ctx *ctx, const pv__counts *counts, const double *alpha, double scale,
                                          pv__pair *pair);

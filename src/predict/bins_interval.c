@@ -39,7 +39,7 @@ static double binomial(pv_rng *rng, double n, double p) {
     return count;
 }
 
-static double multinomial(pv_rng *rng, size_t bins, double total, const double *p, double *count) {
+double pv__multinomial(pv_rng *rng, size_t bins, double total, const double *p, double *count) {
     double rest = 1, n = floor(total + 0.5), all = n;
     for (size_t k = 0; k < bins; k++) {
         count[k] = k + 1 < bins ? binomial(rng, n, rest > p[k] ? p[k] / rest : 1) : n;
@@ -53,10 +53,10 @@ static void draw(const pv__counts *of, const pv__bins_fit *fit, pv_rng *rng, pv_
     double mixed[PV__BINS_MOST], told = of->told[0] + of->told[1];
     to->bins = of->bins;
     for (int y = 0; y < 2; y++)
-        to->mass[y] = multinomial(rng, of->bins, of->mass[y], fit->f[y], to->known[y]);
+        to->mass[y] = pv__multinomial(rng, of->bins, of->mass[y], fit->f[y], to->known[y]);
     for (size_t k = 0; k < of->bins; k++)
         mixed[k] = fit->pi * fit->f[1][k] + (1 - fit->pi) * fit->f[0][k];
-    to->targets = multinomial(rng, of->bins, of->targets, mixed, to->target);
+    to->targets = pv__multinomial(rng, of->bins, of->targets, mixed, to->target);
     to->told[1] = binomial(rng, floor(told + 0.5), fit->pi);
     to->told[0] = floor(told + 0.5) - to->told[1];
 }

@@ -123,5 +123,9 @@ PV_MUST_USE pv_status pv__many_draws(pv_ctx *ctx, pv__mixture *mixture, const do
  * hardly moves. The caller clears points. */
 PV_MUST_USE pv_status pv__many_draw(pv_ctx *ctx, pv__mixture *mixture, const double *alpha, pv__many *many,
                                     int64_t seed, uint64_t index, double *pi, pv__points *points);
+/* A step x [classes - 1] of the proposal; returns the log density there, up to a constant. And pi at centre + side x.
+ */
+double pv__many_propose(const pv__many *many, pv_rng *rng, double *x);
+void pv__many_place(const pv__many *many, const double *x, double side, double *pi);
 
 #endif

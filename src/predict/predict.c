@@ -119,24 +119,26 @@ static pv_status move(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *dat
     return PV_OK;
 }
 
-/* The rows' scores by the models that scored the classifier's reference rows, [folds][rows]. */
+/* The rows' scores by the models that scored the classifier's reference rows, [folds][rows][labels but the first]. */
 static pv_status score_folds(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, double **made) {
     enum { ROOM = 256 };
     const pv_reference *r = c->reference;
-    size_t d = (size_t)pv_model_inputs(c->model), skip = d + 1 - r->params, rows = data->rows;
+    size_t d = (size_t)pv_model_inputs(c->model), logits = (size_t)c->schema->classes - 1, size = r->params / logits;
+    size_t skip = d + 1 - size, rows = data->rows;
     double *room;
-    PV_TRY(pv__alloc(ctx, rows, r->folds * sizeof **made, made));
+    PV_TRY(pv__alloc(ctx, rows, r->folds * logits * sizeof **made, made));
     PV_TRY(pv__alloc(ctx, ROOM, d * sizeof *room, &room));
     for (size_t begin = 0; begin < rows; begin += ROOM) {
         size_t n = rows - begin < ROOM ? rows - begin : ROOM;
         const double *x = pv_dataset_rows(ctx, data, begin, n, room);
         for (size_t i = 0; i < n; i++)
-            for (size_t k = 0; k < r->folds; k++) {
-                const double *w = r->fold + k * r->params, *at = x + i * d;
+            for (size_t k = 0; k < r->folds * logits; k++) {
+                const double *w = r->fold + k * size, *at = x + i * d;
                 double z = w[0] + (skip ? at[0] : 0);
-                for (size_t j = 1; j < r->params; j++)
+                for (size_t j = 1; j < size; j++)
                     z += w[j] * at[skip + j - 1];
-                (*made)[k * rows + begin + i] = fmin(fmax(z, -PV_REFERENCE_SCORE), PV_REFERENCE_SCORE);
+                (*made)[(k / logits * rows + begin + i) * logits + k % logits] =
+                    fmin(fmax(z, -PV_REFERENCE_SCORE), PV_REFERENCE_SCORE);
             }
     }
     pv__free(ctx, room);

@@ -168,8 +168,8 @@ pv_status pv__many_mode(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__ma
 
 /* ---- draws ------------------------------------------------------------------------------------------------------- */
 
-/* x = factor'^-1 normal / sqrt(chi2/df): a step of the proposal. Returns the log density there, up to a constant. */
-static double propose(const pv__many *many, pv_rng *rng, double *x) {
+/* x = factor'^-1 normal / sqrt(chi2/df). */
+double pv__many_propose(const pv__many *many, pv_rng *rng, double *x) {
     size_t n = (size_t)many->classes - 1;
     double squares = 0, scale = sqrt(0.5 * DF / pv_rng_gamma(rng, 0.5 * DF));
     for (size_t i = 0; i < n; i++) {
@@ -184,8 +184,7 @@ static double propose(const pv__many *many, pv_rng *rng, double *x) {
     return -0.5 * (DF + (double)n) * log1p(squares / DF);
 }
 
-/* pi at centre + side x. */
-static void place(const pv__many *many, const double *x, double side, double *pi) {
+void pv__many_place(const pv__many *many, const double *x, double side, double *pi) {
     int k = many->classes;
     size_t i = 0;
     for (int y = 0; y < k; y++) {
@@ -206,9 +205,9 @@ static pv_status by_importance(pv_ctx *ctx, pv__mixture *m, const double *alpha,
     PV_TRY(pv__alloc(ctx, points->count, sizeof *proposal, &proposal));
     for (size_t j = 0; j < points->count; j += 2) {
         pv_rng rng = pv_rng_stream((uint64_t)seed, PV_STREAM_TARGET_PREVALENCE, j / 2);
-        proposal[j] = proposal[j + 1] = propose(many, &rng, step);
-        place(many, step, 1, points->pi + j * k);
-        place(many, step, -1, points->pi + (j + 1) * k);
+        proposal[j] = proposal[j + 1] = pv__many_propose(many, &rng, step);
+        pv__many_place(many, step, 1, points->pi + j * k);
+        pv__many_place(many, step, -1, points->pi + (j + 1) * k);
     }
     for (size_t j = 0; j < points->count && status == PV_OK; j += PV__POINTS) { /* a pass over the rows */
         size_t count = points->count - j < PV__POINTS ? points->count - j : PV__POINTS;
@@ -323,8 +322,8 @@ static double run_chain(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__ma
     size_t k = points->classes, at = 0;
     double log_weight[CHAIN], proposal[CHAIN], top = -HUGE_VAL, sum = 0, squares = 0;
     for (size_t j = 0; j < CHAIN; j++) {
-        proposal[j] = propose(many, rng, many->work);
-        place(many, many->work, 1, points->pi + j * k);
+        proposal[j] = pv__many_propose(many, rng, many->work);
+        pv__many_place(many, many->work, 1, points->pi + j * k);
     }
     pv__mixture_logs(ctx, m, CHAIN, points->pi, log_weight);
     many->passes += CHAIN;

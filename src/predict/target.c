@@ -110,17 +110,8 @@ failed:
     return status;
 }
 
-static pv_status exact_interval(pv_ctx *ctx, const pv__solver *s, const pv__points *points,
-                                pv_unknown_prevalence *out) {
+pv_status pv__points_interval(pv_ctx *ctx, const pv__points *points, pv_unknown_prevalence *out) {
     double tail = 0.5 - 0.5 * out->level;
-    if (s->classes == 2) {
-        double z[2] = {pv__pair_quantile(&s->pair, tail), pv__pair_quantile(&s->pair, 1 - tail)};
-        out->lo[0] = pv_sigmoid(-z[1]);
-        out->lo[1] = pv_sigmoid(z[0]);
-        out->hi[0] = pv_sigmoid(-z[0]);
-        out->hi[1] = pv_sigmoid(z[1]);
-        return PV_OK;
-    }
     size_t *order;
     double *value;
     PV_TRY(pv__alloc(ctx, points->count, sizeof *order + sizeof *value, &order));
@@ -134,6 +125,20 @@ static pv_status exact_interval(pv_ctx *ctx, const pv__solver *s, const pv__poin
     }
     pv__free(ctx, order);
     return PV_OK;
+}
+
+static pv_status exact_interval(pv_ctx *ctx, const pv__solver *s, const pv__points *points,
+                                pv_unknown_prevalence *out) {
+    double tail = 0.5 - 0.5 * out->level;
+    if (s->classes == 2) {
+        double z[2] = {pv__pair_quantile(&s->pair, tail), pv__pair_quantile(&s->pair, 1 - tail)};
+        out->lo[0] = pv_sigmoid(-z[1]);
+        out->lo[1] = pv_sigmoid(z[0]);
+        out->hi[0] = pv_sigmoid(-z[0]);
+        out->hi[1] = pv_sigmoid(z[1]);
+        return PV_OK;
+    }
+    return pv__points_interval(ctx, points, out);
 }
 
 static pv_status describe_exact(pv_ctx *ctx, pv__solver *s, pv__mixture *m, pv__points *points,
@@ -232,7 +237,7 @@ void pv__marginal_of(int classes, const pv_unknown_sample *sample, double *margi
 
 /* ---- with reference rows ----------------------------------------------------------------------------------------- */
 
-static bool flat_prior(const pv__solver *s) {
+bool pv__flat_prior(const pv__solver *s) {
     return s->prior.kind == PV__DIRICHLET_EQUAL && s->prior.k == 1;
 }
 
@@ -248,7 +253,7 @@ static pv_status describe_bins(pv_ctx *ctx, const pv__counts *c, pv__solver *s, 
     out->worth = pv__worth(2, value, sd);
     out->weak = out->worth < 10;
     memcpy(out->sd, sd, sizeof sd);
-    if (flat_prior(s)) {
+    if (pv__flat_prior(s)) {
         out->movement = pv__points_movement(&points, value, sd, &out->swayed);
     } else {
         PV_TRY(pv__bins_posterior(ctx, c, s->posterior, scale, &s->pair));
@@ -307,7 +312,8 @@ static pv_status infer_bins(pv_ctx *ctx, const pv_unknown_sample *sample, const 
 pv_status pv__unknown_is_calibrated(pv_ctx *ctx, char *const *labels, int classes, const pv_unknown_options *options,
                                     bool *calibrated) {
     pv__dirichlet prior = {0};
-    *calibrated = options->reference && classes == 2 && options->method == PV_UNKNOWN_BINS;
+    *calibrated = options->reference && options->method == PV_UNKNOWN_BINS &&
+                  (options->reference->cells ? options->reference->cells->classes : 2) == classes;
     if (!*calibrated)
         return PV_OK;
     pv_status status = pv__dirichlet_parse(ctx, options->dirichlet, labels, classes, &prior);
@@ -338,10 +344,11 @@ pv_status pv_unknown_infer(pv_ctx *ctx, const pv_unknown_sample *sample, char *c
     PV_GOTO(done, pv__unknown_new(ctx, sample->classes, &how, &made));
     made->unlabelled = mixture.total;
     if (calibrated) {
-        pv__dirichlet_set(&solver.prior, 2, marginal, solver.alpha);
-        for (int y = 0; y < 2; y++)
+        pv__dirichlet_set(&solver.prior, sample->classes, marginal, solver.alpha);
+        for (int y = 0; y < sample->classes; y++)
             solver.posterior[y] = solver.alpha[y] + mixture.known[y];
-        PV_GOTO(done, infer_bins(ctx, sample, &how, &solver, made));
+        PV_GOTO(done, how.reference->cells ? pv__infer_cells(ctx, sample, &how, &solver, made)
+                                           : infer_bins(ctx, sample, &how, &solver, made));
     } else {
         PV_GOTO(done, pv__solver_run(ctx, &solver, &mixture, marginal, sample->log_marginal));
         PV_GOTO(done, describe(ctx, &solver, &mixture, made));

@@ -65,5 +65,12 @@ double pv__points_movement(const pv__points *points, const double *mean, const d
 /* Sorts order by value and gives the quantile p of weighted values: linear between the middles of the weights. */
 double pv__weighted_quantile(size_t n, const double *value, const double *weight, const size_t *order, double p);
 void pv__sort_by(size_t n, const double *value, size_t *order);
+/* The central interval of points, to the answer's lo and hi (target.c). */
+PV_MUST_USE pv_status pv__points_interval(pv_ctx *ctx, const pv__points *points, pv_unknown_prevalence *out);
+/* One observation of each label. */
+bool pv__flat_prior(const pv__solver *solver);
+/* (label_cells_answer.c) By cells of the reference rows, three labels and more. */
+PV_MUST_USE pv_status pv__infer_cells(pv_ctx *ctx, const pv_unknown_sample *sample, const pv_unknown_options *options,
+                                      const pv__solver *solver, pv_unknown_prevalence *out);
 
 #endif

@@ -24,7 +24,7 @@ const pv_option pv_unknown_option_table[] = {
         "counts:K,K,... in label order. K may be inf; balanced alone is balanced:inf, true alone true:1."),
     ROW(PV_OPTION_INT, "max-iter", max_iter, "10000", 1, 1e9, NULL, NULL, "Largest number of updates of vb and em."),
     ROW(PV_OPTION_INT, "prevalence-draws", draws, "2000", 100, 1e6, NULL, NULL,
-        "Draws of an unknown prevalence where there are more than two labels."),
+        "Draws of an unknown prevalence where there are more than two labels, for exact and vb."),
     ROW(PV_OPTION_INT, "seed", seed, "1", 0, 9007199254740992.0, NULL, NULL, "Of the draws of an unknown prevalence."),
     {NULL, PV_OPTION_FLAG, 0, NULL, 0, 0, NULL, NULL, NULL}};
 

@@ -9,8 +9,9 @@
 
 #include "oracle_file.h"
 #include "predict/bins.h"
+#include "predict/label_cells.h"
 
-enum { AT = 7 };
+enum { AT = 7, LABELS = 4, SHARES = 3 }; /* the first cases are of three labels and more */
 
 static pv__counts counts_of(const oracle_case *item) {
     pv__counts c = {.bins = (size_t)oracle_number(item, "bins")};
@@ -29,7 +30,7 @@ static pv__counts counts_of(const oracle_case *item) {
 static void agrees_with_em(void **state) {
     (void)state;
     oracle_file *file = oracle_file_read(PV_TEST_DIR "/oracle/bins.txt");
-    for (size_t i = 0; i < file->count; i++) {
+    for (size_t i = LABELS; i < file->count; i++) {
         const oracle_case *item = &file->item[i];
         const pv__counts c = counts_of(item);
         const double *at = oracle_values(item, "at", AT), *mode = oracle_values(item, "mode", 2);
@@ -53,7 +54,46 @@ static void agrees_with_em(void **state) {
     oracle_finish();
 }
 
+static pv__label_cell_counts cells_of(const oracle_case *item) {
+    pv__label_cell_counts c = {.labels = (size_t)oracle_number(item, "labels")};
+    c.cells = 2 * c.labels;
+    const double *known = oracle_values(item, "known", c.labels * c.cells);
+    const double *target = oracle_values(item, "target", c.cells), *told = oracle_values(item, "told", c.labels);
+    for (size_t k = 0; k < c.cells; k++) {
+        for (size_t y = 0; y < c.labels; y++)
+            c.mass[y] += c.known[y][k] = known[y * c.cells + k];
+        c.targets += c.target[k] = target[k];
+    }
+    for (size_t y = 0; y < c.labels; y++)
+        c.told[y] = told[y];
+    return c;
+}
+
+static void agrees_with_an_optimiser(void **state) {
+    (void)state;
+    static const double share[SHARES] = {0.02, 0.2, 0.6};
+    oracle_file *file = oracle_file_read(PV_TEST_DIR "/oracle/bins.txt");
+    for (size_t i = 0; i < LABELS; i++) {
+        const oracle_case *item = &file->item[i];
+        const pv__label_cell_counts c = cells_of(item);
+        double value[PV__LABELS_MOST * SHARES];
+        pv__label_cell_fit mode, fit;
+        pv__label_cells_mode(&c, &mode);
+        oracle_compare(item, "most likely", mode.pi, oracle_values(item, "pi", c.labels), c.labels, 1e-4, 0.1);
+        oracle_compare(item, "largest", &mode.value, oracle_values(item, "mode", 1), 1, 1e-10, 1);
+        for (size_t j = 0; j < c.labels * SHARES; j++) {
+            pv__label_cells_profile(&c, &mode, j / SHARES, share[j % SHARES], &fit);
+            value[j] = fit.value;
+            assert_true(fit.pi[j / SHARES] == share[j % SHARES]);
+        }
+        oracle_compare(item, "profile", value, oracle_values(item, "profile", c.labels * SHARES), c.labels * SHARES,
+                       1e-8, 1);
+    }
+    oracle_file_free(file);
+    oracle_finish();
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_em)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_an_optimiser), cmocka_unit_test(agrees_with_em)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,10 +23,11 @@ static pv_status read_stated(pv_ctx *ctx, const pv__plan_rows *rows, pv__plan *p
     double low, high;
     PV_TRY(pv_prevalence_parse(ctx, "`prevalence`", text, labels, k, plan->prevalence, &low, &high));
     if (rows->schema->positive_guessed && k == 2 && !strchr(text, '=') && !strchr(text, ','))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence=%s`: of which label, '%s' or '%s'? Write `prevalence=%s=%s`, or name the one of "
-                        "interest with `positive`",
-                        text, labels[0], labels[1], pv__show_item(labels[1]).text, text);
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`prevalence=%s`: of which label, '%s' or '%s'? Write `prevalence=%s=%s` or `prevalence=%s=%s`, "
+            "or name the one of interest with `positive`",
+            text, labels[0], labels[1], pv__show_item(labels[0]).text, text, pv__show_item(labels[1]).text, text);
     plan->has_prevalence = true;
     plan->population.prevalence_n = plan->strength;
     if (isnan(plan->strength)) { /* as many as there are rows */

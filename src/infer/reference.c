@@ -305,6 +305,11 @@ static void add_piece(size_t d, const double *piece, double *sums) {
     }
 }
 
+pv_status pv__reference_units(pv_ctx *ctx, const pv__problem *problem, size_t n, const double *score,
+                              const int32_t *label, const double *weight, const size_t *row, pv_reference *made) {
+    return count_units(ctx, problem, n, score, label, weight, row, made);
+}
+
 pv_status pv__reference_columns(pv_ctx *ctx, const pv__problem *problem, pv_reference *made) {
     size_t d = (size_t)pv_model_inputs(problem->model), size;
     if (d == 0 || d > PV_REFERENCE_COLUMNS)

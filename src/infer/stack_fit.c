@@ -146,6 +146,9 @@ static pv_status make_reference(pv_ctx *ctx, const pv__stacking *s, pv_classifie
     }
     if (status == PV_OK && of_label[0] >= REFERENCE_LEAST && of_label[1] >= REFERENCE_LEAST)
         status = pv_reference_new(ctx, n, score, label, score + n, &c->reference);
+    if (status == PV_OK &&
+        c->reference) /* rows in pieces are counts, which have neither clusters nor sampling weights */
+        status = pv__reference_units(ctx, s->problem, n, score, label, score + n, s->row, c->reference);
     if (status == PV_OK && c->reference)
         status = pv__reference_columns(ctx, s->problem, c->reference);
     pv__free(ctx, score);

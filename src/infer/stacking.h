@@ -86,6 +86,11 @@ PV_MUST_USE pv_status pv__stacked_from_json(pv_ctx *ctx, json_t *from, pv_classi
 PV_MUST_USE pv_status pv__stack_fit(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
                                     const pv__problem *problem, pv_classifier *classifier);
 
+/* (reference.c) How many people scores [n] of rows row [n] of the problem are worth, where rows have clusters or
+ * sampling weights. */
+PV_MUST_USE pv_status pv__reference_units(pv_ctx *ctx, const pv__problem *problem, size_t n, const double *score,
+                                          const int32_t *label, const double *weight, const size_t *row,
+                                          pv_reference *made);
 /* (reference.c) Means and variances of the columns, by label, of two. */
 PV_MUST_USE pv_status pv__reference_columns(pv_ctx *ctx, const pv__problem *problem, pv_reference *made);
 

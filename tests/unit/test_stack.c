@@ -255,6 +255,34 @@ static void test_unsound(void **state) {
     pv_ctx_free(ctx);
 }
 
+/* Copies of rows that are clusters say no more of an unknown prevalence than the rows. */
+static void test_clusters(void **state) {
+    (void)state;
+    enum { PEOPLE = 80, COPIES = 4 };
+    pv_ctx *ctx = check_ctx(1);
+    double x[PEOPLE * COPIES], y[PEOPLE * COPIES], own[PEOPLE * COPIES];
+    for (size_t i = 0; i < PEOPLE * COPIES; i++) {
+        own[i] = (double)(i / COPIES);
+        y[i] = (double)(i / COPIES % 2);
+        x[i] = sin(1.7 * own[i]) + 0.8 * y[i] + 1e-3 * (double)(i % COPIES);
+    }
+    pv_table *table;
+    CHECK_OK(ctx, pv_table_new(ctx, "clusters", PEOPLE * COPIES, &table));
+    const double *columns[] = {x, y, own};
+    for (size_t j = 0; j < 3; j++)
+        CHECK_OK(ctx, pv_table_add_numbers(ctx, table, (const char *const[]){"x", "y", "own"}[j], PV_ARRAY_F64,
+                                           columns[j], PV_PACKED, NULL, false));
+    problem p = learn(ctx, table, &(pv_roles){.target = "y", .cluster = "own", .features = "x"});
+    pv_fit_options options = options_of("prevalence,linear");
+    pv_classifier *c = fit(ctx, &p, &options);
+    assert_non_null(c->reference);
+    for (int k = 0; k < 2; k++)
+        assert_true(c->reference->units[k] > 0.4 * PEOPLE && c->reference->units[k] < 0.75 * PEOPLE);
+    pv_classifier_free(ctx, c);
+    problem_free(ctx, &p);
+    pv_ctx_free(ctx);
+}
+
 static void test_refusals(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -297,6 +325,7 @@ int main(void) {
                                        cmocka_unit_test(test_order_and_threads),
                                        cmocka_unit_test(test_counts),
                                        cmocka_unit_test(test_unsound),
+                                       cmocka_unit_test(test_clusters),
                                        cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

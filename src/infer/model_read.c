@@ -226,7 +226,6 @@ static bool sound_points(size_t n, const double *score, const double *weight) {
     return true;
 }
 
-/* Absent: the model has none. */
 /* The models that scored its rows, of as many parameters as the classifier. */
 static pv_status get_folds(const pv__reader *r, const pv_classifier *c, pv_reference *made) {
     made->params = pv_model_params(c->model);
@@ -258,7 +257,8 @@ static pv_status get_cells(const pv__reader *r, pv_classifier *c) {
             sound = sound && made->known[2 * k * y + i] >= 0;
             sum += made->known[2 * k * y + i];
         }
-        sound = sound && made->cut[y] > 0 && made->cut[y] <= 1 && fabs(sum - made->units[y]) <= 1e-6 * sum && sum > 0;
+        sound = sound && made->cut[y] > 0 && made->cut[y] <= 1 && fabs(sum - made->units[y]) <= 1e-6 * sum && sum > 0 &&
+                isfinite(sum);
     }
     if (!sound)
         return pv__model_damaged(r, "its reference rows are damaged");
@@ -266,6 +266,7 @@ static pv_status get_cells(const pv__reader *r, pv_classifier *c) {
                                                                                   : PV_OK;
 }
 
+/* Absent: the model has none. */
 static pv_status get_reference(const pv__reader *r, pv_classifier *c) {
     json_t *from = json_object_get(r->root, "reference"), *arrays = json_object_get(r->root, "arrays");
     if (json_object_get(arrays, "reference_cells"))

@@ -183,6 +183,8 @@ static void add_notes(cli_call *call, const eval_options *options, const eval_in
 /* Weights that are not whole cannot be counts, which is what the intervals take them for. */
 static void warn_of_weights(cli_call *call, const pv_dataset *data) {
     bool whole = true;
+    if (data->sampling) /* as in the fit: their mean is 1 */
+        return;
     for (size_t i = 0; data->weight && whole && i < data->rows; i++)
         whole = data->weight[i] == floor(data->weight[i]);
     if (!whole)

@@ -103,25 +103,25 @@ for i in range(25):
 
 # ---- models ----------------------------------------------------------------------------------------------------------
 models = {
-    "linear": ["builtin:contingency", "--target", "y", "--weights", "count", "--prevalence", "0.01"],
-    "levels": ["builtin:esoph", "--target", "cancer", "--weights", "count", "--prevalence", "0.001", "--loss", "iw"],
-    "plain": ["builtin:contingency", "--target", "y", "--weights", "count", "--loss", "plain"],
-    "mlp": ["builtin:contingency", "--target", "y", "--weights", "count", "--prevalence", "0.01", "--model", "mlp:2",
+    "linear": ["builtin:contingency", "--outcome", "y", "--weights", "count", "--prevalence", "0.01"],
+    "levels": ["builtin:esoph", "--outcome", "cancer", "--weights", "count", "--prevalence", "0.001", "--loss", "iw"],
+    "plain": ["builtin:contingency", "--outcome", "y", "--weights", "count", "--loss", "plain"],
+    "mlp": ["builtin:contingency", "--outcome", "y", "--weights", "count", "--prevalence", "0.01", "--model", "mlp:2",
             "--max-iter", "20"],
-    "laplace": ["builtin:contingency", "--target", "y", "--weights", "count", "--prevalence", "0.01", "--infer",
+    "laplace": ["builtin:contingency", "--outcome", "y", "--weights", "count", "--prevalence", "0.01", "--infer",
                 "laplace", "--draws", "100"],
-    "hmc": ["builtin:contingency", "--target", "y", "--weights", "count", "--prevalence", "0.01", "--infer", "hmc",
+    "hmc": ["builtin:contingency", "--outcome", "y", "--weights", "count", "--prevalence", "0.01", "--infer", "hmc",
             "--draws", "100", "--chains", "2", "--warmup", "50"],
-    "images": [str(arrays / "discs.npz"), "--target", "labels", "--prevalence", "0.1", "--epochs", "1", "--model",
+    "images": [str(arrays / "discs.npz"), "--outcome", "labels", "--prevalence", "0.1", "--epochs", "1", "--model",
                "convnet:views=1,size=4,low=1,channels=1,features=1"],
 }
 study = folder / "study.csv"
 run("simulate", "nodules", "--cases", "20", "--controls", "20", "--prevalence", "0.1", "-o", str(study))
-models["reference"] = [str(study), "--target", "malignant", "--prevalence", "0.1", "--features", "diameter,smoker"]
-models["terms"] = [str(study), "--target", "malignant", "--prevalence", "0.1", "--features", "smoker", "--terms",
+models["reference"] = [str(study), "--outcome", "malignant", "--prevalence", "0.1", "--features", "diameter,smoker"]
+models["terms"] = [str(study), "--outcome", "malignant", "--prevalence", "0.1", "--features", "smoker", "--terms",
                    "ns(diameter,2),poly(age,2),age:smoker"]
-models["offset"] = [str(study), "--target", "malignant", "--prevalence", "0.1", "--features", "diameter,smoker", "--offset", "age"]
-models["stack"] = [str(study), "--target", "malignant", "--prevalence", "0.1", "--features", "diameter", "--model", "auto",
+models["offset"] = [str(study), "--outcome", "malignant", "--prevalence", "0.1", "--features", "diameter,smoker", "--offset", "age"]
+models["stack"] = [str(study), "--outcome", "malignant", "--prevalence", "0.1", "--features", "diameter", "--model", "auto",
                    "--candidates", "prevalence,iw"]
 work = folder / "work.pvm"
 for name, arguments in models.items():

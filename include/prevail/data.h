@@ -342,7 +342,8 @@ typedef struct pv_schema {
     pv_term *term;     /* [terms]; what they make are the last of the sources */
     pv_strata *strata; /* NULL: none */
     pv_written written;
-    bool offset; /* the first source is one: a number that is added to the log odds as it stands, without a slope */
+    bool offset;   /* the first source is one: a number that is added to the log odds as it stands, without a slope */
+    bool sampling; /* its weights are sampling weights, in later tables too */
 } pv_schema;
 
 /* What a weight says of its row. */

@@ -65,7 +65,7 @@ def score(p, y):
 def ours(command, folder, options=()):
     """Risks of rest.csv by a fit to sample.csv; NaN: none was made."""
     model, sample, rest = (os.path.join(folder, name) for name in ("model", "sample.csv", "rest.csv"))
-    fit = subprocess.run([command, "fit", sample, "--target", "outcome", "--prevalence", f"yes={PREVALENCE}", "--missing", "indicator",
+    fit = subprocess.run([command, "fit", sample, "--outcome", "outcome", "--prevalence", f"yes={PREVALENCE}", "--missing", "indicator",
                           "-o", model, "--quiet", *options], capture_output=True, text=True)
     made = subprocess.run([command, "predict", model, rest, "--quiet"], capture_output=True, text=True)
     if fit.returncode not in (0, 3) or made.returncode:

@@ -63,6 +63,7 @@ static pv_status copy_parts(pv_ctx *ctx, const pv_schema *from, pv_schema *to) {
     PV_TRY(pv__written_copy(ctx, &from->written, &to->written));
     to->classes = from->classes;
     to->votes = from->votes;
+    to->sampling = from->sampling;
     to->missing = from->missing;
     to->positive_guessed = from->positive_guessed;
     to->offset = from->offset;

@@ -360,6 +360,7 @@ pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *ro
     PV_GOTO(done, pv__schema_name(ctx, &named, made));
     PV_GOTO(done, pv__written_copy(ctx, &table->written, &made->written));
     PV_GOTO(done, pv__weights_learn(ctx, table, roles, made, data));
+    made->sampling = data->sampling;
     PV_GOTO(done, pv__groups_learn(ctx, table, roles, data));
     PV_GOTO(done, pv__strata_learn(ctx, table, roles, made, data));
     PV_GOTO(done, pv__suspect_sets(ctx, table, data, made));
@@ -501,6 +502,8 @@ pv_status pv_schema_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *
     PV_GOTO(done, (schema->image ? pv__images_apply : apply_columns)(ctx, schema, table, roles, data));
     PV_GOTO(done, pv__strata_apply(ctx, schema, table, data));
     PV_GOTO(done, pv__content_hash(ctx, schema, table, roles, false, data));
+    data->sampling = schema->sampling && data->weight && roles->weights_are != PV_WEIGHTS_COUNTS;
+    pv__weights_scale(data);
 done:
     status = read_whole(ctx, table, status);
     if (status == PV_OK)

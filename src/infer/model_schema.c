@@ -124,6 +124,7 @@ pv_status pv__model_schema(const pv__reader *r, pv_schema *schema) {
     PV_TRY(pv__model_text(r, r->root, "target", &schema->target));
     PV_TRY(pv__model_text(r, r->root, "weights", &schema->weights));
     schema->votes = json_is_true(json_object_get(r->root, "votes"));
+    schema->sampling = json_is_true(json_object_get(r->root, "sampling"));
     if (json_object_get(r->root, "strata"))
         PV_TRY(get_strata(r, json_object_get(r->root, "strata"), schema));
     const char *wrong;

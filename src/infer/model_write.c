@@ -156,6 +156,8 @@ static json_t *header_of(const pv_classifier *c, json_t *record, const array *ar
         return json_decref(object), NULL;
     if (object && c->schema->offset && json_object_set_new(object, "offset", json_true()) != 0)
         return json_decref(object), NULL;
+    if (object && c->schema->sampling && json_object_set_new(object, "sampling", json_true()) != 0)
+        return json_decref(object), NULL;
     if (object && c->schema->votes && json_object_set_new(object, "votes", json_true()) != 0)
         return json_decref(object), NULL;
     if (object && c->schema->image && json_object_set_new(object, "image", image(c->schema->image)) != 0)

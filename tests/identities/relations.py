@@ -120,9 +120,9 @@ def counts_as_cases_and_controls(random, case):
     if not has_counts(case) or len(case.labels) > 2 or case.design != "counts" or case.model != "linear":
         return None
     y, w = case.table.columns["y"], case.table.columns["w"]
-    table = case.table.without("y", "w").adding("cases", [n if label else 0 for label, n in zip(y, w)])
-    table = table.adding("controls", [0 if label else n for label, n in zip(y, w)])
-    return case.changed(table=table).with_options(weights=False, weights_are=False, target="cases/controls"), renamed({"cases": "1", "controls": "0"})
+    table = case.table.without("y", "w").adding("ill", [n if label else 0 for label, n in zip(y, w)])
+    table = table.adding("well", [0 if label else n for label, n in zip(y, w)])
+    return case.changed(table=table).with_options(weights=False, weights_are=False, outcome="ill/well"), renamed({"ill": "1", "well": "0"})
 
 
 # ---- labels
@@ -311,7 +311,7 @@ def labels_as_votes(random, case):
     for label in case.labels:
         table = table.adding(f"v{label}", [int(y == label) for y in case.table.columns["y"]])
     votes = ",".join(f"{label}=v{label}" for label in case.labels)
-    return case.changed(table=table).with_options(target=False, votes=votes), as_it_is
+    return case.changed(table=table).with_options(outcome=False, votes=votes), as_it_is
 
 
 def offset_shifted(random, case):

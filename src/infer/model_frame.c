@@ -55,8 +55,8 @@ static pv_status check_sum(const pv__reader *r) {
 pv_status pv__model_frame(pv__reader *r, FILE *stream) {
     unsigned char start[sizeof PV__MODEL_MAGIC + PV_SIZES_LINE];
     struct stat about;
-    size_t used;
-    PV_TRY(read_lines(r, start, fread(start, 1, sizeof start, stream), &used));
+    size_t used, n = fread(start, 1, sizeof start, stream);
+    PV_TRY(read_lines(r, start, n, &used));
     if (fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode) || (off_t)used > about.st_size ||
         fseek(stream, (long)used, SEEK_SET) != 0)
         return pv__model_damaged(r, "its size cannot be told");

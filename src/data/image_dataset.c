@@ -13,7 +13,8 @@ const pv_option pv_image_option_table[] = {
      "The array of images [N][H][W], or volumes [N][D][H][W]. Default: images, or the only array there is."},
     {"votes", PV_OPTION_TEXT, AT(votes), NULL, 0, 0, NULL, "ARRAY|COL,...",
      "Soft labels instead of an outcome. Images: readers' grades, an array [N][readers] of whole numbers from 1, 0 "
-     "where a reader gave none; their frequencies are learned. Or these themselves: an array [N][grades] of shares that "
+     "where a reader gave none; their frequencies are learned. Or these themselves: an array [N][grades] of shares "
+     "that "
      "add up to 1. Tables: a column of votes (counts or shares) for each label, in the order of the labels, or as "
      "LABEL=COL,...; a row counts as its share of votes for each label."},
     {"votes-min", PV_OPTION_INT, AT(votes_min), "1", 1, 1e6, NULL, NULL,

@@ -93,7 +93,7 @@ static double balance(const pv__problem *problem) {
     size_t k = (size_t)problem->targets.classes;
     bool linear = pv_model_has_coefficients(problem->model) && !problem->data && problem->batch == 0;
     bool prior = problem->options->infer != PV_INFER_ML;
-    if (!pv__loss(problem->plan->options.loss)->class_factor || !linear || !prior || problem->options->iw_total > 0)
+    if (!pv__loss(pv__plan_loss(problem->plan))->class_factor || !linear || !prior || problem->options->iw_total > 0)
         return 1;
     for (size_t y = 0; y < k; y++)
         square += pi[y] * pi[y];

@@ -112,6 +112,8 @@ static const char *name_of(const pv__problem *problem, size_t param) {
 pv_status pv__inestimable_clear(pv_ctx *ctx, const pv__problem *problem, double *w, pv_posterior *posterior) {
     size_t P = pv_model_params(problem->model), first = 0, more = 0;
     bool *estimable;
+    if (!pv_model_has_coefficients(problem->model)) /* a network's parameters are of no column */
+        return PV_OK;
     PV_TRY(pv__alloc(ctx, P, sizeof *estimable, &estimable));
     pv_status status = pv__estimable_find(ctx, problem, estimable);
     for (size_t p = 1; status == PV_OK && p < P; p++) {

@@ -1,4 +1,5 @@
 """Identities of the commands that evaluate and adjust: metrics, populations, cross-validation."""
+import json
 import os
 
 import numpy as np
@@ -119,7 +120,9 @@ class Evaluation:
             return commands.Answer(code, commands.read_predictions(out) if code == 0 else {}, err)
 
         self.command("predict", model, people, "--quiet", "-o", os.path.join(folder, "p.csv"))
-        moved = predicted("adjust", os.path.join(folder, "p.csv"), "--from", case.options["--prevalence"], "--to", there)
+        marginal = json.loads(self.command("summary", model, "--json")[1])["marginal"]  # the optimiser's, not quite as stated
+        here = ",".join(f"{label}={share!r}" for label, share in marginal.items())
+        moved = predicted("adjust", os.path.join(folder, "p.csv"), "--from", here, "--to", there)
         self.same("known prevalence as adjust", "predict", predicted("predict", model, people, "--population", "known:" + there), moved, 1e-12,
                   lambda path, values: "skip" if path[1] == "row" else None)
         together = predicted("predict", model, people)

@@ -3,8 +3,9 @@ BUILD ?= build
 CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 MINUTES ?= 10
+STATIC_CC ?= musl-gcc
 
-.PHONY: all lab cuda r-package check-cuda bench-cuda setup setup-check setup-bench setup-fuzz setup-platforms site demo check warnings sanitize fuzz soak coverage bench install format clean
+.PHONY: all static check-platforms lab cuda r-package js check-cuda bench-cuda setup setup-check setup-bench setup-fuzz setup-platforms setup-packages dist debian release-check site demo check warnings sanitize fuzz soak coverage bench install format clean
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -18,10 +19,19 @@ lab: $(BUILD)/CMakeCache.txt
 	@cmake -S . -B $(BUILD) -DPV_LAB=ON $(CMAKE_FLAGS) >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 
+# BUILD/static/prevail: the command for tables, one file that needs no library of the system it runs on. CC: musl's compiler.
+static:
+	@CC="$(STATIC_CC)" CFLAGS="-static -s" OPENMP=none JOBS=$(JOBS) scripts/compile $(BUILD)/static command
+	@ls -l $(BUILD)/static/prevail
+
 # With the plug-in for NVIDIA GPUs, which needs nvcc and cuDNN 9's headers (docs/gpu.md).
 cuda:
 	@cmake -S . -B $(BUILD) -DPV_TESTS=OFF -DPV_CUDA=ON $(CMAKE_FLAGS) >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
+
+# The command for tables on other machines, under qemu (docs/platforms.md).
+check-platforms: setup-platforms all
+	@scripts/check-platforms $(BUILD)
 
 # The tests that need a GPU, and nothing else; where there is none they are skipped, and that is said.
 check-cuda:
@@ -33,6 +43,19 @@ bench-cuda:
 # The R source package with its vignette, which also builds where there is no libprevail: BUILD/r/prevail_VERSION.tar.gz.
 r-package: all
 	@scripts/r-package $(BUILD) $(BUILD)/r
+
+# The source of a release, BUILD/dist/prevail-VERSION.tar.gz; Debian's packages, BUILD/debian; the checklist of docs/releasing.md.
+dist:
+	@scripts/dist $(BUILD)/dist
+debian: setup-packages
+	@scripts/debian $(BUILD)/debian
+release-check: setup-check setup-platforms setup-packages
+	@scripts/release-check $(BUILD)/release
+
+# The npm package with the engine as WebAssembly: BUILD/js/package (docs/javascript.md).
+js:
+	@scripts/setup wasm
+	@scripts/js $(BUILD)/js
 
 # What building needs; what the tests need beside it; what the benchmarks compare with.
 setup:
@@ -46,6 +69,8 @@ setup-fuzz:
 	@scripts/setup build fuzz
 setup-platforms:
 	@scripts/setup build platforms
+setup-packages:
+	@scripts/setup build packages
 
 # The site, BUILD/site/index.html: static, works offline; docs/ is its source.
 site:

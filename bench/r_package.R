@@ -1,7 +1,8 @@
-# The R package, the command and glm on the same numbers. usage: Rscript bench/r_package.R PREVAIL ROWS REPEATS
+# Compares the R package, the command and glm on the same data. usage: Rscript bench/r_package.R PREVAIL ROWS REPEATS
 #
-# Rows x 50 doubles with a prevalence: prevail() on a data frame, the command on the CSV file and on the packed table of the same
-# numbers, and glm. Prints seconds of the processor, all threads together, and of the clock: of each the least, taking turns.
+# Rows x 50 doubles with a prevalence: prevail() on a data frame, the command on a CSV file and on a packed table, and
+# glm. Prints processor seconds (summed over threads) and wall-clock seconds, each the minimum over repeats in
+# alternating order.
 suppressPackageStartupMessages(library(prevail))
 arguments <- commandArgs(TRUE)
 command <- normalizePath(arguments[1])

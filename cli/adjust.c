@@ -1,4 +1,4 @@
-/* prevail adjust: another model's probabilities, moved from one population to another. */
+/* prevail adjust: converts another model's probabilities from one population to another. */
 #include "cli/classifier.h"
 #include "cli/commands.h"
 #include "cli/predictions.h"
@@ -18,7 +18,7 @@ typedef struct adjust_options {
     const char *from, *to;
     const char *strata, *columns, *labels, *weights, *source, *target_column, *costs, *output;
     int missing;     /* pv_missing */
-    double interval; /* 0: none */
+    double interval; /* 0: no intervals */
     cli_running running;
     pv_unknown_options target;
     pv_csv_options csv;
@@ -26,29 +26,28 @@ typedef struct adjust_options {
 
 static const pv_option option_table[] = {
     {"from", PV_OPTION_TEXT, offsetof(adjust_options, from), NULL, 0, 0, NULL, "P|CSV",
-     "The prevalence for which the probabilities hold, most often the label shares of their model's training data: a "
-     "number for the last of two labels, a list in label order, or LABEL=P,... With "
-     "--strata also the name of a CSV file with a row for each stratum: the columns of --strata, and prevalence. "
-     "Required."},
+     "The prevalence that the probabilities were made for, usually the label proportions of the model's training data: "
+     "a number for the last of two labels, a list in label order, or LABEL=P,... With --strata also a CSV file with a "
+     "row for each stratum: the columns of --strata, and prevalence. Required."},
     {"to", PV_OPTION_TEXT, offsetof(adjust_options, to), NULL, 0, 0, NULL, "P|CSV|unknown|counts:N,N,...",
-     "The prevalence of the population they are wanted for, written in the same way; unknown: that of the population "
-     "these rows were drawn from, inferred from them; counts:N,N,...: these very rows, of which so many are of each "
-     "label, in label order. With --strata a file as for --from, or unknown: one for each. Required."},
+     "The prevalence of the target population, written in the same way. unknown: infer it from these rows, which are a "
+     "sample of that population. counts:N,N,...: these rows themselves, with this number of each label, in label "
+     "order. With --strata a file as for --from, or unknown: one for each. Required."},
     {"strata", PV_OPTION_TEXT, offsetof(adjust_options, strata), NULL, 0, 0, NULL, "COLS",
-     "Columns of PROBS, separated by commas, that say which stratum (site, age group) a row is of. Each stratum is "
-     "moved from its own prevalence to its own."},
+     "Columns of PROBS, comma-separated, that name the stratum (site, age group) of a row. Each stratum is adjusted "
+     "from its own prevalence to its own."},
     {"columns", PV_OPTION_TEXT, offsetof(adjust_options, columns), NULL, 0, 0, NULL, "LABEL=COL,...",
-     "Which column has the probability of which label. Default: the columns named p__LABEL. Of two labels one is "
+     "The column with the probability of each label. Default: the columns named p__LABEL. With two labels one is "
      "enough."},
     CLI_OPTION_INTERVAL(adjust_options, interval, NULL,
-                        "Adds the central interval of this level, 0.95 say, for each probability: what not knowing the "
-                        "prevalence (--to unknown), or how it is to be read (--labelled-sample), means for it."),
+                        "Adds a central interval of this level, such as 0.95, for each probability, for the "
+                        "uncertainty of the prevalence (--to unknown) or of the recalibration (--labelled-sample)."),
     CLI_OPTION_COSTS(adjust_options, costs),
     CLI_OPTION_MISSING(adjust_options, missing),
     CLI_OPTION_OUTPUT(adjust_options, output, "The file to write. Default: standard output."),
     CLI_OPTION_JSON(
         adjust_options, running.json,
-        "Print one JSON object about the population; the probabilities go to --output, which is needed then."),
+        "Print one JSON object about the population; the probabilities go to --output, which is then required."),
     CLI_OPTION_THREADS(adjust_options, running.threads),
     CLI_OPTION_MEMORY(adjust_options, running.memory),
     CLI_OPTION_QUIET(adjust_options, running.quiet),
@@ -63,16 +62,15 @@ static const pv_option unknown_table[] = {
 
 static const pv_option source_table[] = {
     {"labelled-sample", PV_OPTION_TEXT, offsetof(adjust_options, source), NULL, 0, 0, NULL, "FILE",
-     "Probabilities like PROBS of other rows. With two labels: rows whose labels are known, in any label shares, and "
-     "which the model has not seen. They tell how the probabilities are to be read, too bold or too timid ones say "
-     "(log odds ratios count as shift + slope times them); --outcome names the column of the labels. --to unknown "
-     "--method bbse: rows drawn from the population of --from, whose own probabilities tell how decisions confuse the "
-     "labels."},
+     "Probabilities like PROBS for other rows. With two labels: rows with known labels, in any proportions, that the "
+     "model has not seen. They recalibrate the probabilities, if these are too extreme or not extreme enough (log "
+     "likelihood ratios become shift + slope times them); --outcome names the column of the labels. --to unknown "
+     "--method bbse: rows drawn from the population of --from, whose probabilities give the confusion matrix."},
     {"outcome", PV_OPTION_TEXT, offsetof(adjust_options, target_column), NULL, 0, 0, NULL, "COL",
      "The column of --labelled-sample with the true labels."},
     CLI_OPTION_END};
 
-/* Rows of a piece. The result does not depend on it. */
+/* Rows per piece. Results do not depend on it. */
 enum { PIECE = 1 << 17 };
 
 typedef struct work {
@@ -80,19 +78,19 @@ typedef struct work {
     pv_probs_options reading;
     pv_csv_options csv;
     pv_probs_pieces *pieces;
-    pv_probs *probs;     /* the piece at work */
-    size_t rows;         /* of all pieces up to it */
-    size_t dropped;      /* the same */
-    cli_predictions out; /* of it */
+    pv_probs *probs;     /* the current piece */
+    size_t rows;         /* of all pieces up to the current one */
+    size_t dropped;      /* of all pieces up to the current one */
+    cli_predictions out; /* of the current piece */
     pv_probs *source;
     pv_costs *costs;
     cli_decided decided;
     double *from;            /* [classes] */
-    pv_population *to;       /* where they are wanted */
+    pv_population *to;       /* if they are wanted */
     int32_t *label;          /* [rows]; NULL: none known */
     double *confusion;       /* [classes][classes]; NULL: not needed */
-    pv_reference *reference; /* of --labelled-sample with labels; NULL: none */
-    pv_reading read_by;      /* with it and a known prevalence */
+    pv_reference *reference; /* from --labelled-sample with labels; NULL: none */
+    pv_reading read_by;      /* with `reference` and a known prevalence */
     size_t *copy;
     pv_prediction *said;
 } work;
@@ -101,7 +99,8 @@ static bool is_unknown(const adjust_options *options) {
     return strcmp(options->to, "unknown") == 0;
 }
 
-/* Whether rows are moved each for itself. An output that is no file gets all or nothing, so they are read first. */
+/* Whether each row is converted independently. Output to a pipe is written completely or not at all, so all rows are
+ * read first. */
 static bool row_by_row(const adjust_options *options) {
     return !is_unknown(options) && strncmp(options->to, "counts:", 7) != 0 && !options->strata &&
            cli_replaces_file(options->output);
@@ -109,13 +108,12 @@ static bool row_by_row(const adjust_options *options) {
 
 static int check_options(cli_call *call, const adjust_options *options) {
     if (!options->from)
-        return cli_error(
-            call, PV_ERR_USAGE, NULL,
-            "--from is needed: the prevalence for which the probabilities hold, most often the label shares "
-            "of their model's training data");
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--from is missing: the prevalence that the probabilities were made for, usually the label "
+                         "proportions of the model's training data");
     if (!options->to)
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--to is needed: the prevalence of the population they are wanted for, or unknown");
+                         "--to is missing: the prevalence of the target population, or unknown");
     if (!is_unknown(options)) {
         int code = cli_check_idle(call, unknown_table, "--to unknown", "give that");
         if (code == CLI_OK)
@@ -127,7 +125,7 @@ static int check_options(cli_call *call, const adjust_options *options) {
                 "one of these");
         if (code == CLI_OK && options->source && strncmp(options->to, "counts:", 7) == 0)
             code = cli_error(call, PV_ERR_USAGE, NULL,
-                             "--labelled-sample knows no counts: leave it out, or state a prevalence");
+                             "--labelled-sample does not support counts: leave it out, or state a prevalence");
         if (code != CLI_OK)
             return code;
     }
@@ -135,14 +133,15 @@ static int check_options(cli_call *call, const adjust_options *options) {
     if (code != CLI_OK)
         return code;
     if (options->strata && options->source)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--labelled-sample knows no strata: leave it out, or --strata");
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--labelled-sample does not support strata: leave it out, or --strata");
     bool bins = options->target.method == PV_UNKNOWN_BINS;
     if (options->source && !bins && options->target.method != PV_UNKNOWN_BBSE)
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--labelled-sample is for --method bins and bbse: leave it out, or give one of these");
     if (options->source && bins && !options->target_column)
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--labelled-sample holds rows whose labels are known: name their column with --outcome%s",
+                         "--labelled-sample needs the column of the labels: name it with --outcome%s",
                          is_unknown(options) ? ", or use --method bbse" : "");
     if (options->target_column && !(options->source && bins))
         return cli_error(
@@ -162,7 +161,7 @@ static int parse(cli_call *call, const char *option, const char *given, const pv
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* Of strata: each its own. */
+/* For strata: each with its own prevalence. */
 static int read_strata(cli_call *call, const adjust_options *options, work *held) {
     pv_csv_options csv = cli_csv(call);
     pv_status status = pv_probs_from_read(call->ctx, held->probs, options->from, &csv);
@@ -179,7 +178,7 @@ static int read_strata(cli_call *call, const adjust_options *options, work *held
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* The two populations. */
+/* Reads the two populations. */
 static int read_populations(cli_call *call, const adjust_options *options, work *held) {
     const pv_probs *probs = held->probs;
     held->from = cli_alloc((size_t)probs->classes, sizeof *held->from);
@@ -207,7 +206,7 @@ static void end_piece(cli_call *call, work *held) {
     held->probs = NULL;
 }
 
-/* The next rows; where there are none, the piece at work stays and *more is false. */
+/* Reads the next rows. At the end keeps the current piece and sets *more to false. */
 static int read_piece(cli_call *call, void *state, bool *more) {
     work *held = state;
     const adjust_options *options = held->options;
@@ -225,7 +224,7 @@ static int read_piece(cli_call *call, void *state, bool *more) {
         *more = probs->data->rows > 0;
         if (*more)
             end_piece(call, held);
-        else /* the piece at work may be the last with rows */
+        else /* the current piece may be the last one with rows */
             pv_probs_free(call->ctx, probs);
     }
     held->probs = probs;
@@ -237,7 +236,7 @@ static int read_piece(cli_call *call, void *state, bool *more) {
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* The first piece, which there must be, and what it takes to move it. */
+/* Reads the first piece, which must have rows, and everything needed for the conversion. */
 static int read_probs(cli_call *call, const adjust_options *options, work *held) {
     bool more;
     held->csv = cli_csv(call);
@@ -261,8 +260,8 @@ static int read_probs(cli_call *call, const adjust_options *options, work *held)
     return cli_read_costs(call, options->costs, held->probs->labels, held->probs->classes, &held->costs);
 }
 
-/* bbse: the confusion that rows of the population of --from have, by their own probabilities. bins: how labelled rows
- * say that probabilities are to be read. */
+/* bbse: the confusion matrix in the population of --from, according to the probabilities themselves. bins: how labelled
+ * rows calibrate the probabilities. */
 static int learn_source(cli_call *call, const adjust_options *options, work *held) {
     if (!options->source)
         return CLI_OK;
@@ -280,7 +279,7 @@ static int learn_source(cli_call *call, const adjust_options *options, work *hel
     for (int y = 0; y < probs->classes; y++)
         if (held->source->classes != probs->classes || strcmp(held->source->labels[y], probs->labels[y]) != 0)
             return cli_error(call, PV_ERR_INPUT, options->source,
-                             "does not have the columns of probabilities of %s; give rows of the same model",
+                             "lacks the columns of probabilities of %s; give rows of the same model",
                              call->argument[0]);
     if (options->target_column) {
         status = pv_probs_reference(call->ctx, held->source, held->from, &held->reference);
@@ -296,7 +295,7 @@ static int learn_source(cli_call *call, const adjust_options *options, work *hel
 static int compute(cli_call *call, void *state) {
     work *held = state;
     const pv_predict_options wanted = {.level = held->options->interval, .label = held->label};
-    if (held->to) { /* as there always is; a reader that does not follow codes of errors wants to be told */
+    if (held->to) { /* always available, but callers that ignore exit codes need to be told */
         held->to->unknown.level = CLI_LEVEL;
         held->to->unknown.confusion = held->confusion;
         held->to->unknown.reference = held->reference;
@@ -305,7 +304,8 @@ static int compute(cli_call *call, void *state) {
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* Whether name is one that the output may have for its own labels. What an earlier run left there would be wrong. */
+/* Whether the output may use this name for its own columns. A column of that name from an earlier run must not be
+ * kept. */
 static bool made_anew(const pv_probs *probs, const char *name) {
     static const char *const prefixes[] = {"p__", "lo__", "hi__"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
@@ -316,7 +316,7 @@ static bool made_anew(const pv_probs *probs, const char *name) {
     return strcmp(name, "decision__") == 0 || strcmp(name, "cost__") == 0;
 }
 
-/* Columns of the input that the output does not make anew. */
+/* Columns of the input that the output does not replace. */
 static bool kept(const pv_probs *probs, size_t c) {
     for (int y = 0; y < probs->classes; y++)
         if (probs->column[y] == c)
@@ -324,7 +324,7 @@ static bool kept(const pv_probs *probs, size_t c) {
     return !made_anew(probs, probs->table->column[c].name);
 }
 
-/* The piece at work, as it is to be written. */
+/* The current piece, ready for writing. */
 static const cli_predictions *show_piece(void *state) {
     work *held = state;
     const pv_probs *probs = held->probs;
@@ -348,12 +348,12 @@ static const cli_predictions *show_piece(void *state) {
     return &held->out;
 }
 
-static json_t *json_reading(const pv_reading *reading) {
-    json_t *object = cli_json_object();
-    cli_json_set(object, "shift", cli_json_real(reading->shift));
-    cli_json_set(object, "shift_se", cli_json_real(sqrt(reading->covariance[0])));
-    cli_json_set(object, "slope", cli_json_real(reading->slope));
-    cli_json_set(object, "slope_se", cli_json_real(sqrt(reading->covariance[2])));
+static pv_result *json_reading(const pv_reading *reading) {
+    pv_result *object = pv__value_object();
+    pv__value_set(object, "shift", pv__value_real(reading->shift));
+    pv__value_set(object, "shift_se", pv__value_real(sqrt(reading->covariance[0])));
+    pv__value_set(object, "slope", pv__value_real(reading->slope));
+    pv__value_set(object, "slope_se", pv__value_real(sqrt(reading->covariance[2])));
     return object;
 }
 
@@ -366,11 +366,11 @@ static int report(cli_call *call, const adjust_options *options, const work *hel
         cli_note_shift(call, held->said->inferred, NULL);
     bool read = held->reference && !is_unknown(options);
     if (read && !options->running.json)
-        cli_note(
-            call,
-            "log odds ratios count as %.3g + %.3g times them, by the labelled rows (standard errors %.2g and %.2g)",
-            held->read_by.shift, held->read_by.slope, sqrt(held->read_by.covariance[0]),
-            sqrt(held->read_by.covariance[2]));
+        cli_note(call,
+                 "recalibrated by the labelled rows: log likelihood ratios become %.3g + %.3g times them (standard "
+                 "errors %.2g and %.2g)",
+                 held->read_by.shift, held->read_by.slope, sqrt(held->read_by.covariance[0]),
+                 sqrt(held->read_by.covariance[2]));
     cli_note_costs(call, held->costs, probs->labels);
     cli_note_decided(call, held->costs, &held->decided);
     cli_note_dropped(call, NULL, NULL, held->dropped);
@@ -378,10 +378,10 @@ static int report(cli_call *call, const adjust_options *options, const work *hel
         return held->said->strata
                    ? CLI_OK
                    : cli_expected(call, held->said->inferred, held->reference, cli_threshold(held->costs), NULL);
-    json_t *object = cli_json_object();
-    cli_json_set(object, "from",
-                 held->from ? cli_json_by_label(probs->labels, probs->classes, held->from) : json_null());
-    cli_json_set(object, "prevalence", cli_json_by_label(probs->labels, probs->classes, held->said->prevalence));
+    pv_result *object = pv__value_object();
+    pv__value_set(object, "from",
+                  held->from ? cli_json_by_label(probs->labels, probs->classes, held->from) : pv__value_null());
+    pv__value_set(object, "prevalence", cli_json_by_label(probs->labels, probs->classes, held->said->prevalence));
     if (held->said->inferred)
         cli_json_target(object, held->said->inferred, probs->labels);
     if (held->said->inferred)
@@ -391,18 +391,18 @@ static int report(cli_call *call, const adjust_options *options, const work *hel
                    ? CLI_OK
                    : cli_expected(call, held->said->inferred, held->reference, cli_threshold(held->costs), object);
     if (code != CLI_OK) {
-        json_decref(object);
+        pv_result_free(object);
         return code;
     }
-    cli_json_set(object, "reading", read ? json_reading(&held->read_by) : json_null());
-    cli_json_set(object, "rows", json_integer((json_int_t)held->rows));
-    cli_json_set(object, "dropped", json_integer((json_int_t)held->dropped));
-    cli_json_set(object, "costs", cli_json_costs(held->costs, probs->labels));
-    cli_json_set(object, "decisions", cli_json_decided(held->costs, &held->decided));
-    cli_json_set(object, "data", cli_json_text(call->argument[0]));
-    cli_json_set(object, "output", cli_json_text(options->output));
-    cli_json_set(object, "warnings", cli_json_warnings(call));
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    pv__value_set(object, "reading", read ? json_reading(&held->read_by) : pv__value_null());
+    pv__value_set(object, "rows", pv__value_integer((int64_t)held->rows));
+    pv__value_set(object, "dropped", pv__value_integer((int64_t)held->dropped));
+    pv__value_set(object, "costs", cli_json_costs(held->costs, probs->labels));
+    pv__value_set(object, "decisions", cli_json_decided(held->costs, &held->decided));
+    pv__value_set(object, "data", pv__value_text(call->argument[0]));
+    pv__value_set(object, "output", pv__value_text(options->output));
+    pv__value_set(object, "warnings", cli_json_warnings(call));
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
     cli_json_print(call, object);
     return CLI_OK;
 }
@@ -453,12 +453,12 @@ static const cli_group groups[] = {{"Options", option_table, 0},
 
 static const cli_common common[] = {
     {"Data", "columns", NULL},
-    {NULL, "missing", "Rows with missing cells."},
-    {"Population", "from", "The prevalence for which the probabilities hold: that of the training data, mostly."},
-    {NULL, "to", "The prevalence of the population they are wanted for."},
+    {NULL, "missing", "What to do with missing cells."},
+    {"Population", "from", "The prevalence that the probabilities were made for, usually that of the training data."},
+    {NULL, "to", "The prevalence of the target population."},
     {NULL, "strata", "Columns of strata, each with a prevalence of its own in the files of --from and --to."},
     {NULL, "labels", "Unknown prevalence: a column with the labels of some rows."},
-    {NULL, "labelled-sample", "Labelled rows, which tell how the probabilities are to be read."},
+    {NULL, "labelled-sample", "Labelled rows that recalibrate the probabilities."},
     {NULL, "outcome", NULL},
     {"Uncertainty", "interval", "Adds the central interval of this level, as in --interval 0.95."},
     {"Decisions", "costs", "A CSV file of costs: the action of least expected cost for each row."},
@@ -470,11 +470,11 @@ static const cli_example examples[] = {
     {"prevail adjust probs.csv --from 0.5 --to 0.01 -o risks.csv",
      "Probabilities of a model trained on a balanced set, for a population in which one in a hundred is a case."},
     {"prevail adjust probs.csv --from 0.5 --to unknown --interval 0.95",
-     "The same where nobody knows the prevalence: inferred from the rows, with intervals."},
+     "The same with an unknown prevalence, inferred from the rows, with intervals."},
     {"prevail adjust probs.csv --strata site --from trained.csv --to here.csv",
-     "Sites, each with its own prevalence among the training data and here."},
+     "Sites, each with its own prevalence in the rows and here."},
     {"prevail adjust probs.csv --from 0.5 --to 0.01 --labelled-sample labelled.csv --outcome cancer --interval 0.95",
-     "Probabilities that may be too bold: read by rows with labels, which the model has not seen."},
+     "Probabilities that may be too extreme, recalibrated by labelled rows that the model has not seen."},
     {"prevail adjust probs.csv --from 0.5 --to 0.01 --columns yes=risk", "One column only, the probability of yes."},
     {NULL, NULL}};
 
@@ -486,15 +486,12 @@ const cli_command cli_adjust = {
     .summary = "another model's probabilities in another population",
     .usage =
         "PROBS --from P|CSV --to P|CSV|unknown [--strata COLS] [--costs FILE] [--interval LEVEL] [-o CSV] [options]",
-    .text =
-        "Corrects probabilities for a change of prevalence: each is multiplied by the ratio of its label's prevalence "
-        "in "
-        "the two populations, and rows are normalised. This is right where the populations differ in how often each "
-        "label occurs and not in what the rows of a label look like.\n"
-        "With --to unknown the prevalence is inferred from the rows: the more rows, and the better the probabilities "
-        "separate the labels, the narrower its interval. A warning says when they hardly determine it.\n"
-        "With --strata each stratum (site, age group) is moved on its own: probabilities of a model that knows the "
-        "strata hold in each for the prevalence that it had there.",
+    .text = "Corrects probabilities for a change of prevalence: multiplies each by the ratio of its label's prevalence "
+            "in the two populations, and normalises the rows. This is right if the populations differ only in how "
+            "common each label is (label shift).\nWith --to unknown the prevalence is inferred from the rows: the more "
+            "rows, and the better the probabilities separate the labels, the narrower its interval. A warning is "
+            "printed if they hardly determine it.\nWith --strata each stratum (site, age group) is adjusted "
+            "separately, from the prevalence that it had in training.",
     .arguments = arguments,
     .groups = groups,
     .common = common,
@@ -502,19 +499,14 @@ const cli_command cli_adjust = {
     .renamed = renamed,
     .options_size = sizeof(adjust_options),
     .output =
-        "CSV, one line for each row of PROBS in its order. Columns:\n"
-        "(others)\tThe other columns of PROBS as they stand; where there are none, row, the row's number\n"
-        "p__LABEL\tThe corrected probability of each label\n"
-        "lo__LABEL, hi__LABEL\tWith --interval, its bounds for each label\n"
-        "decision__\tThe most probable label, the first if tied; with --costs, the action of least expected cost\n"
-        "cost__\tWith --costs, that expected cost\n"
-        "Columns p__LABEL, lo__LABEL, hi__LABEL, decision__ and cost__ of PROBS are left out or replaced. With --json "
-        "one object: from, "
-        "prevalence (label: share), reading (--labelled-sample with a known prevalence: shift, slope and their "
-        "standard errors; "
-        "else "
-        "null), rows, costs, and for --to unknown target_prevalence (label: value, lo, hi, sd), "
-        "method, iterations, stop, identified, calibrated, shift and expected. With --strata from is null, expected is "
-        "left out, and strata is a list as in prevail predict --json.",
+        "CSV, one line for each row of PROBS in its order. Columns:\n(others)\tThe other columns of PROBS, unchanged; "
+        "if there are none, row, the row's number\np__LABEL\tThe corrected probability of each label\nlo__LABEL, "
+        "hi__LABEL\tWith --interval, its bounds for each label\ndecision__\tThe most probable label, the first if "
+        "tied; with --costs, the action of least expected cost\ncost__\tWith --costs, that expected cost\nColumns "
+        "p__LABEL, lo__LABEL, hi__LABEL, decision__ and cost__ of PROBS are left out or replaced. With --json one "
+        "object: from, prevalence (label: p), reading (--labelled-sample with a known prevalence: shift, slope and "
+        "their standard errors; else null), rows, costs, and for --to unknown target_prevalence (label: value, lo, hi, "
+        "sd), method, iterations, stop, identified, calibrated, shift and expected. With --strata from is null, "
+        "expected is left out, and strata is a list as in prevail predict --json.",
     .examples = examples,
     .run = run};

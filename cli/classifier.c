@@ -1,8 +1,7 @@
-/* A classifier in words and as JSON: what fit and summary both show. */
+/* A classifier as text, for fit and summary. */
 #include "cli/classifier.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
-#include "tool/json.h"
 
 #include <math.h>
 
@@ -16,38 +15,7 @@ static int wider(int width, const char *name) {
     return own > width ? own : width;
 }
 
-json_t *cli_json_prevalence(const pv_classifier *c) {
-    return c->prevalence ? cli_json_by_label(c->schema->labels, c->schema->classes, c->prevalence) : json_null();
-}
-
-json_t *cli_json_prevalence_n(const pv_classifier *c) {
-    if (!c->prevalence)
-        return json_null();
-    return isinf(c->prevalence_n) ? cli_json_text("known") : cli_json_real(c->prevalence_n);
-}
-
-json_t *cli_json_sample(const pv_classifier *classifier) {
-    if (!classifier->sample_source)
-        return json_null();
-    json_t *object = cli_json_object();
-    cli_json_set(object, "source", cli_json_text(classifier->sample_source));
-    cli_json_set(object, "rows", json_integer((json_int_t)classifier->sample_rows));
-    cli_json_set(object, "estimated", json_boolean(classifier->estimated));
-    return object;
-}
-
-json_t *cli_json_marginal_kind(const pv_classifier *c) {
-    return pv_loss_has_marginal(c->loss) ? cli_json_text(pv_marginal_name(c->marginal)) : json_null();
-}
-
-json_t *cli_json_marginal(const pv_classifier *classifier, const pv_summary *summary) {
-    json_t *object = cli_json_object();
-    for (int y = 0; y < classifier->schema->classes; y++)
-        cli_json_set(object, classifier->schema->labels[y], cli_json_real(summary->marginal[y].mean));
-    return object;
-}
-
-/* Heads of the columns of an interval: "5 %" and "95 %". */
+/* Column heads for the ends of an interval: "5 %" and "95 %". */
 typedef struct bounds {
     char lo[16], hi[16];
 } bounds;
@@ -67,9 +35,9 @@ void cli_print_classes(const pv_classifier *classifier, const pv_summary *summar
         width = wider(width, classifier->schema->labels[y]);
     bool relative = pv_classifier_is_relative(classifier);
     put_padded("label", width);
-    printf("  %12s", "in the data");
+    printf("  %12s", "in the rows");
     if (!relative)
-        printf("  %12s  %12s", classifier->estimated ? "estimated" : "stated", "in the model");
+        printf("  %12s  %12s", classifier->estimated ? "estimated" : "population", "of the model");
     if (classifier->posterior && !relative)
         printf("  %12s  %12s", names.lo, names.hi);
     fputc('\n', stdout);
@@ -93,7 +61,7 @@ void cli_print_classes(const pv_classifier *classifier, const pv_summary *summar
 
 /* ---- coefficients ------------------------------------------------------------------------------------------------ */
 
-/* What is shown beside an estimate. */
+/* What is shown next to an estimate. */
 typedef enum shown { SHOWN_ALONE, SHOWN_DRAWS, SHOWN_ERRORS, SHOWN_TESTS } shown;
 
 static shown shown_of(const pv_classifier *classifier, const pv_summary *summary) {
@@ -102,68 +70,38 @@ static shown shown_of(const pv_classifier *classifier, const pv_summary *summary
     return summary->has_tests ? SHOWN_TESTS : summary->has_errors ? SHOWN_ERRORS : SHOWN_ALONE;
 }
 
-static json_t *json_coefficient(const pv_coefficient *k, shown what, bool details, bool slope) {
-    const pv_spread *s = &k->value;
-    json_t *entry = cli_json_object();
-    cli_json_set(entry, "value", cli_json_real(s->mean));
-    if (what == SHOWN_ALONE)
-        return entry;
-    cli_json_set(entry, what == SHOWN_DRAWS ? "sd" : "se", cli_json_real(s->sd));
-    cli_json_set(entry, "lo", cli_json_real(s->lo));
-    cli_json_set(entry, "hi", cli_json_real(s->hi));
-    if (what == SHOWN_TESTS) {
-        cli_json_set(entry, "z", cli_json_real(k->z));
-        cli_json_set(entry, "p", cli_json_real(k->p_value));
-    }
-    if (!details && what == SHOWN_DRAWS)
-        return entry;
-    if (!isnan(k->linear.mean)) {
-        json_t *linear = cli_json_object();
-        cli_json_set(linear, "value", cli_json_real(k->linear.mean));
-        cli_json_set(linear, "se", cli_json_real(k->linear.sd));
-        cli_json_set(linear, "lo", cli_json_real(k->linear.lo));
-        cli_json_set(linear, "hi", cli_json_real(k->linear.hi));
-        cli_json_set(entry, "if_linear", linear);
-        cli_json_set(entry, "weighting", cli_json_real(k->weighting));
-    }
-    if (isfinite(k->df))
-        cli_json_set(entry, "df", cli_json_real(k->df));
-    if (slope) {
-        cli_json_set(entry, "odds_ratio", cli_json_real(k->odds_ratio));
-        cli_json_set(entry, "odds_ratio_lo", cli_json_real(k->odds_ratio_lo));
-        cli_json_set(entry, "odds_ratio_hi", cli_json_real(k->odds_ratio_hi));
-    }
-    if (what == SHOWN_DRAWS)
-        cli_json_set(entry, "sign", cli_json_real(s->sign));
-    return entry;
-}
-
-json_t *cli_json_coefficients(const pv_classifier *classifier, const pv_summary *summary, bool details) {
-    if (!summary->coefficient)
-        return NULL;
-    json_t *object = cli_json_object();
-    shown what = shown_of(classifier, summary);
-    for (size_t e = 0; e < summary->equations; e++) {
-        const pv_coefficient *own = summary->coefficient + e * summary->terms;
-        json_t *row = summary->equations == 1 ? object : cli_json_object();
-        for (size_t at = 0; at < summary->terms; at++)
-            cli_json_set(row, own[at].name, json_coefficient(&own[at], what, details, at >= summary->intercepts));
-        if (row != object)
-            cli_json_set(object, own->label, row);
-    }
-    return object;
-}
-
 static void print_heads(shown what, bool details, double level, bool student) {
-    bounds names = bound_names(level);
+    char interval[32];
+    snprintf(interval, sizeof interval, "%.4g %% interval", 100 * level);
     if (what == SHOWN_ALONE)
         printf("  %12s  %12s\n", "coefficient", "odds ratio");
     else if (what == SHOWN_TESTS)
-        printf(" %11s %10s %8s %9s %10s %10s %10s\n", "coefficient", "std. error", student ? "t" : "z", "p",
-               "odds ratio", names.lo, names.hi);
+        printf(" %11s %10s %8s %9s %10s %21s\n", "coefficient", "std. error", student ? "t" : "z", "p", "odds ratio",
+               interval);
     else
-        printf(" %11s %10s %10s %10s %10s %10s %10s%s\n", "coefficient", what == SHOWN_DRAWS ? "sd" : "std. error",
-               names.lo, names.hi, "odds ratio", names.lo, names.hi, details && what == SHOWN_DRAWS ? "   sign" : "");
+        printf(" %11s %10s %21s %10s %21s%s\n", "coefficient", what == SHOWN_DRAWS ? "sd" : "std. error", interval,
+               "odds ratio", interval, details && what == SHOWN_DRAWS ? "   sign" : "");
+}
+
+/* Whether it differs from 1 but would be printed as 1 with this many decimals. */
+static bool is_lost(double odds, int decimals) {
+    double off = fabs(odds - 1);
+    return off * pow(10, decimals) < 0.5 && off > 1e-8;
+}
+
+/* Prints an odds ratio and its bounds with enough decimals to distinguish them from 1 and from each other: never 1 (1
+ * to 1). */
+static void print_odds(const pv_coefficient *k) {
+    double width = k->odds_ratio_hi - k->odds_ratio_lo, most = fmax(k->odds_ratio, k->odds_ratio_hi);
+    int decimals = 2;
+    while (decimals < 8 && (width * pow(10, decimals) < 10 || is_lost(k->odds_ratio_lo, decimals) ||
+                            is_lost(k->odds_ratio_hi, decimals)))
+        decimals++;
+    if (isfinite(width) && most < 1000 && width > 0)
+        printf(" %10.*f %10.*f %10.*f", decimals, k->odds_ratio, decimals, k->odds_ratio_lo, decimals,
+               k->odds_ratio_hi);
+    else
+        printf(" %10.4g %10.4g %10.4g", k->odds_ratio, k->odds_ratio_lo, k->odds_ratio_hi);
 }
 
 static void print_coefficient(const pv_coefficient *k, shown what, bool details, bool slope) {
@@ -180,14 +118,14 @@ static void print_coefficient(const pv_coefficient *k, shown what, bool details,
         return;
     }
     bool sign = details && what == SHOWN_DRAWS;
-    if (isnan(s->sd)) /* an intercept that follows from the others */
+    if (isnan(s->sd)) /* an intercept that is determined by the others */
         printf(" %11.4g", s->mean);
     else if (what == SHOWN_TESTS)
         printf(" %11.4g %10.4g %8.3f %9.3g", s->mean, s->sd, k->z, k->p_value);
     else
         printf(" %11.4g %10.4g %10.4g %10.4g", s->mean, s->sd, s->lo, s->hi);
     if (slope)
-        printf(" %10.4g %10.4g %10.4g", k->odds_ratio, k->odds_ratio_lo, k->odds_ratio_hi);
+        print_odds(k);
     else if (sign)
         printf(" %10s %10s %10s", "", "", "");
     if (sign)
@@ -215,7 +153,7 @@ static void print_references(const pv_schema *schema) {
     }
 }
 
-/* Which labels an equation compares. */
+/* Prints which labels an equation compares. */
 static void print_contrast(const pv_classifier *classifier, const char *label, bool further) {
     char *const *labels = classifier->schema->labels;
     bool ordered = pv_model_has_thresholds(classifier->model);
@@ -226,6 +164,11 @@ static void print_contrast(const pv_classifier *classifier, const char *label, b
     fputc('\n', stdout);
 }
 
+/* The coefficients of a curve are meaningless one by one. */
+static bool is_curve(const pv_classifier *classifier, const pv_summary *summary, size_t at) {
+    return at >= summary->intercepts && pv_classifier_is_curve(classifier, (int)(at - summary->intercepts));
+}
+
 void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *summary, bool details) {
     shown what = shown_of(classifier, summary);
     int width = 11;
@@ -233,6 +176,8 @@ void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *s
     if (!summary->coefficient)
         printf("  %zu parameters\n", pv_model_params(classifier->model));
     for (size_t at = 0; summary->coefficient && at < summary->terms; at++) {
+        if (is_curve(classifier, summary, at))
+            continue;
         width = wider(width, summary->coefficient[at].name);
         student |= isfinite(summary->coefficient[at].df);
     }
@@ -242,6 +187,8 @@ void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *s
         put_padded("", width);
         print_heads(what, details, summary->level, student);
         for (size_t at = 0; at < summary->terms; at++) {
+            if (is_curve(classifier, summary, at))
+                continue;
             put_padded(own[at].name, width);
             print_coefficient(&own[at], what, details, at >= summary->intercepts);
         }
@@ -255,7 +202,7 @@ void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *s
 char *cli_prior(pv_ctx *ctx, const pv_classifier *c, bool *chosen) {
     pv_fit_options *options = NULL;
     *chosen = false;
-    pv_status status = c->record && !c->stacked ? pv_classifier_options(ctx, c, &options) : PV_OK;
+    pv_status status = c->record && cli_has_prior(c) ? pv_classifier_options(ctx, c, &options) : PV_OK;
     if (status == PV_ERR_MEMORY)
         cli_no_memory("for the options of the model");
     if (!options)

@@ -1,4 +1,5 @@
-/* cli/classifier.h: a classifier in words and as JSON: its coefficients and classes, what draws say, how training went.
+/* cli/classifier.h: a classifier as text: coefficients and classes, posterior summaries, the course of
+ * training.
  */
 #ifndef PREVAIL_CLI_CLASSIFIER_H
 #define PREVAIL_CLI_CLASSIFIER_H
@@ -9,48 +10,51 @@
 
 /* ---- classifier.c ------------------------------------------------------------------------------------------------ */
 
-/* Name and value of each coefficient, in the order of the output; with a posterior its mean, standard deviation and
- * interval. details: odds ratios and the probability of the sign as well. */
-json_t *cli_json_coefficients(const pv_classifier *classifier, const pv_summary *summary,
-                              bool details); /* NULL: not linear */
+/* details: also the probability of the sign. */
 void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *summary, bool details);
 void cli_print_classes(const pv_classifier *classifier, const pv_summary *summary);
-json_t *cli_json_marginal(const pv_classifier *classifier, const pv_summary *summary); /* {label: p(y|w)}, its mean */
-json_t *cli_json_prevalence(const pv_classifier *classifier);    /* {label: p}; null where not stated */
-json_t *cli_json_prevalence_n(const pv_classifier *classifier);  /* a number, "known", or null */
-json_t *cli_json_marginal_kind(const pv_classifier *classifier); /* null but for ig */
-/* The prior on slopes that the fit used, from its record; empty: its members have their own. The caller frees. */
+/* Whether the model has a single prior. The members of a mixture have their own, and trees have none. */
+static inline bool cli_has_prior(const pv_classifier *classifier) {
+    return !classifier->stacked && !classifier->boosted;
+}
+/* The prior on slopes that the fit used, from its record; empty: no single prior. The caller frees. */
 char *cli_prior(pv_ctx *ctx, const pv_classifier *classifier, bool *chosen);
-json_t *cli_json_sample(const pv_classifier *classifier); /* {source, rows, estimated}; null: none */
 
 /* ---- estimates.c: the efficient and the weighted estimate of a linear model -------------------------------------- */
 
-/* A line with the estimate that the coefficients are, after title; nothing where there is one alone. */
+/* Prints `title` and the estimate in use; nothing if there is only one. */
 void cli_print_estimate(const pv_classifier *classifier, const pv_summary *summary, const char *title);
-/* Nothing where there is one alone. details: how much each counts. */
+/* These print nothing if there is only one. details: the weight of each. */
+void cli_print_adequacy(
+    const pv_classifier *classifier); /* which estimate is in use, and whether the linear model is adequate */
 void cli_print_estimates(const pv_classifier *classifier, const pv_summary *summary, bool details);
-json_t *cli_json_weighting(const pv_classifier *classifier); /* null there */
 
-/* ---- stacked.c: what `model=auto` mixed -------------------------------------------------------------------------- */
+/* ---- stacked.c: the mixture of `model=auto` ---------------------------------------------------------------------- */
 
-void cli_print_stacked(const pv_classifier *classifier); /* a table, or nothing */
-json_t *cli_json_stacked(const pv_classifier *classifier);
+void cli_print_stacked(const pv_classifier *classifier); /* prints a table, or nothing */
 
-/* ---- posterior.c: how the engine fared --------------------------------------------------------------------------- */
+/* ---- boosted.c: the trees of `model=trees` -------------------------------------------------------------------------
+ */
 
-#define CLI_LEVEL 0.95 /* of the intervals shown where none is asked for */
+void cli_print_boosted(const pv_classifier *classifier); /* prints nothing for other models */
 
-/* The level of --interval; a fallback of NULL leaves 0, which is no level. */
+/* ---- smoothing.c: additive models -------------------------------------------------------------------------------- */
+
+void cli_print_smoothing(const pv_classifier *classifier); /* prints a table, or nothing */
+
+/* ---- posterior.c: diagnostics of the engine ---------------------------------------------------------------------- */
+
+#define CLI_LEVEL 0.95 /* of intervals, unless the user chooses another */
+
+/* The --interval option; if fallback is NULL, the level is 0, which means no intervals. */
 #define CLI_OPTION_INTERVAL(type, field, fallback, what)                                                               \
     { "interval", PV_OPTION_REAL, offsetof(type, field), fallback, 0.001, 0.9999, NULL, "LEVEL", what }
 
-/* Sets posterior, posterior_stop, draws, elbo and so on; nothing without a posterior. */
-void cli_json_posterior(json_t *object, const pv_classifier *classifier, const pv_summary *summary);
-void cli_print_posterior(const pv_classifier *classifier); /* a line, or nothing */
+void cli_print_posterior(const pv_classifier *classifier); /* prints a line, or nothing */
 
-/* ---- trace.c: how minibatch training went ------------------------------------------------------------------------ */
+/* ---- trace.c: the course of minibatch training ------------------------------------------------------------------- */
 
-/* Writes the classifier's trace as CSV; a path of NULL: nothing. */
+/* Writes the classifier's trace as CSV; does nothing if path is NULL. */
 int cli_trace_write(cli_call *call, const char *path, const pv_classifier *classifier);
 
 #endif

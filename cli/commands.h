@@ -4,17 +4,20 @@
 
 #include "tool/command.h"
 
-/* In the order of the overview. cli/main.c and the list of man pages (CMakeLists.txt) are made from this: one a line.
+/* In the order of the overview, one per line: cli/main.c and the list of man pages (CMakeLists.txt) are generated from
+ * it.
  */
 #define CLI_COMMAND_LIST(X)                                                                                            \
     X(fit)                                                                                                             \
     X(predict)                                                                                                         \
     X(eval)                                                                                                            \
     X(adjust)                                                                                                          \
+    X(rate)                                                                                                            \
     X(cv)                                                                                                              \
     X(sweep)                                                                                                           \
     X(summary)                                                                                                         \
     X(diagnose)                                                                                                        \
+    X(export)                                                                                                          \
     X(pack)                                                                                                            \
     X(simulate)                                                                                                        \
     X(demo)

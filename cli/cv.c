@@ -1,4 +1,4 @@
-/* prevail cv: how good a model would be, by cross-validation. */
+/* prevail cv: estimates a model's performance by cross-validation. */
 #include "cli/classifier.h"
 #include "cli/commands.h"
 #include "cli/cv_compare.h"
@@ -29,8 +29,9 @@ typedef struct cv_options {
     double interval;
     int64_t bootstrap;
     const char *compare;
-    pv_unknown_options unknown; /* --population unknown: how */
+    pv_unknown_options unknown; /* options for --population unknown */
     const char *output;
+    bool all;
     report_options report;
     cli_checkpoint checkpoint;
     cli_running running;
@@ -38,22 +39,23 @@ typedef struct cv_options {
 
 static const pv_option cv_table[] = {
     {"folds", PV_OPTION_INT, offsetof(cv_options, folds), "3", 2, 1e6, NULL, "K",
-     "Parts the rows are split into, label by label; each is predicted by a model fitted to the others."},
+     "Number of folds, stratified by label; each is predicted by a model fitted to the others."},
     {"repeats", PV_OPTION_INT, offsetof(cv_options, repeats), "1", 1, 1e5, NULL, "R",
-     "Number of repeats, with other folds each time."},
+     "Number of repeats, with different folds each time."},
     {"population", PV_OPTION_TEXT, offsetof(cv_options, population), "true", 0, 0, NULL, "NAME",
-     "The population the judged probabilities are to hold in: true, known:P, unknown or design, as in prevail predict; "
-     "unknown is inferred from each fold's rows without a look at their labels. holdout_nll does not depend on it "
-     "unless it is unknown."},
+     "The population of the evaluated probabilities: true, known:P, unknown or design, as in prevail predict; unknown "
+     "is inferred from each fold's rows without their labels. holdout_nll does not depend on it unless it is unknown."},
     CLI_OPTION_STATED(cv_options, stated_for, "population", "metrics are"),
     CLI_OPTION_INTERVAL(cv_options, interval, "0.95", "The level of the intervals of pooled metrics."),
     {"bootstrap", PV_OPTION_INT, offsetof(cv_options, bootstrap), NULL, 0, 1e6, NULL, "N",
-     "Replicates of the stratified bootstrap behind them, as in prevail eval; 0: no intervals. Default: 1000, or fewer "
-     "for many rows."},
+     "Bootstrap replicates for these intervals, as in prevail eval; 0: no intervals. Default: 1000, or fewer for many "
+     "rows."},
+    {"all", PV_OPTION_FLAG, offsetof(cv_options, all), NULL, 0, 0, NULL, NULL,
+     "Print every metric, each fold, and means over folds, not only the most important ones; --json always has all of "
+     "them."},
     {"compare", PV_OPTION_TEXT, offsetof(cv_options, compare), NULL, 0, 0, NULL, "SETTINGS,...",
-     "Fits with other settings on the same folds, as in loss=plain,model=mlp:4; settings with a space between them are "
-     "of one fit: 'model=mlp:4 prior=none'. Adds by how much each metric of theirs differs, with intervals of the "
-     "paired difference."},
+     "Fits with other settings on the same folds, as in loss=plain,model=mlp:4; settings separated by a space belong "
+     "to one fit: 'model=mlp:4 prior=none'. Adds the difference of each metric, with paired intervals."},
     CLI_OPTION_END};
 
 static const pv_option run_table[] = {
@@ -109,7 +111,7 @@ static int write_predictions(cli_call *call, const cv_options *options, const cl
     return code;
 }
 
-/* ---- what is printed --------------------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------------------ */
 
 static size_t fold_rows(const pv_validation *v, size_t repeat, size_t fold) {
     size_t count = 0;
@@ -118,105 +120,151 @@ static size_t fold_rows(const pv_validation *v, size_t repeat, size_t fold) {
     return count;
 }
 
-/* What was found in each fold of each repeat. */
-static json_t *json_parts(const pv_validation *v, char *const *labels) {
-    json_t *parts = cli_json_array();
+/* The results of each fold of each repeat. */
+static pv_result *json_parts(const pv_validation *v, char *const *labels) {
+    pv_result *parts = pv__value_list();
     for (size_t i = 0; i < v->folds * v->repeats; i++) {
-        json_t *entry = cli_json_object(), *metrics = cli_json_object();
+        pv_result *entry = pv__value_object(), *metrics = pv__value_object();
         for (const pv_metric_row *row = pv_metric_table; row->name; row++)
-            cli_json_set(metrics, row->name, cli_json_real(pv_metric_get(&v->metrics[i], row)));
-        cli_json_set(entry, "repeat", json_integer((json_int_t)(i / v->folds) + 1));
-        cli_json_set(entry, "fold", json_integer((json_int_t)(i % v->folds) + 1));
-        cli_json_set(entry, "rows", json_integer((json_int_t)fold_rows(v, i / v->folds, i % v->folds)));
-        cli_json_set(entry, "stop", cli_json_text(pv_stop_name(v->stop[i])));
-        cli_json_set(entry, "metrics", metrics);
+            pv__value_set(metrics, row->name, pv__value_real(pv_metric_get(&v->metrics[i], row)));
+        pv__value_set(entry, "repeat", pv__value_integer((int64_t)(i / v->folds) + 1));
+        pv__value_set(entry, "fold", pv__value_integer((int64_t)(i % v->folds) + 1));
+        pv__value_set(entry, "rows", pv__value_integer((int64_t)fold_rows(v, i / v->folds, i % v->folds)));
+        pv__value_set(entry, "stop", pv__value_text(pv_stop_name(v->stop[i])));
+        pv__value_set(entry, "metrics", metrics);
         if (v->target) {
-            json_t *target = cli_json_object();
+            pv_result *target = pv__value_object();
             cli_json_target(target, v->target[i], labels);
-            cli_json_set(entry, "target", target);
+            pv__value_set(entry, "target", target);
         }
-        cli_json_append(parts, entry);
+        pv__value_append(parts, entry);
     }
     return parts;
 }
 
+/* The verdict on the pooled rows, for the population of the metrics. */
+static void verdict_of(const pv_validation *v, char *text, size_t size) {
+    pv_assessment found = {0};
+    int positive = v->data->classes - 1;
+    pv_validation_summary(v, NULL, NULL, NULL, &found.value);
+    pv_validation_interval(v, &found.lo, &found.hi);
+    text[0] = '\0';
+    if (!v->misleading)
+        pv_verdict(&found, v->data->classes, v->data->rows, v->stated ? 0 : v->observed[positive], text, size);
+}
+
+static void take_strata(pv_ctx *ctx, pv_result *object, const pv_judgement *judged) {
+    pv_result *found;
+    if (pv_judgement_result(ctx, judged, &found) != PV_OK)
+        cli_no_memory("for JSON");
+    pv__value_take(object, "strata", found);
+    pv_result_free(found);
+}
+
 static void print_json(cli_call *call, const cv_options *options, const cli_training *training, const pv_validation *v,
                        const pv_judgement *strata, const cv_compared *compared) {
-    json_t *object = cli_json_object();
+    pv_result *object = pv__value_object();
     char *const *labels = training->schema->labels;
     int classes = training->data->classes;
     const double *observed = v->observed;
-    cli_json_set(object, "metrics", cli_json_validation(v));
-    cli_json_set(object, "parts", json_parts(v, labels));
+    char verdict[PV_VERDICT_SIZE];
+    verdict_of(v, verdict, sizeof verdict);
+    char *typed = cli_syntax(call->command, verdict);
+    pv__value_set(object, "metrics", cli_json_validation(v));
+    pv__value_set(object, "verdict", pv__value_text(*typed ? typed : NULL));
+    free(typed);
+    pv__value_set(object, "parts", json_parts(v, labels));
     if (strata)
-        cli_json_judged_strata(object, strata);
-    cli_json_set(object, "compared", cv_compare_json(compared));
-    cli_json_set(object, "rows", json_integer((json_int_t)v->data->rows));
-    cli_json_set(object, "dropped", json_integer((json_int_t)training->data->dropped));
-    cli_json_set(object, "folds", json_integer(options->folds));
-    cli_json_set(object, "repeats", json_integer(options->repeats));
-    cli_json_set(object, "group", options->roles.roles.group ? cli_json_text(options->roles.roles.group) : json_null());
-    cli_json_set(object, "population", cli_json_text(options->population));
-    cli_json_set(object, "population_prevalence", cli_json_by_label(labels, classes, v->population));
-    cli_json_set(object, "prevalence", v->prevalence ? cli_json_by_label(labels, classes, v->prevalence) : json_null());
-    cli_json_set(object, "observed", cli_json_by_label(labels, classes, observed));
-    cli_json_set(object, "stated_for", cli_json_by_label(labels, classes, v->stated ? v->stated : observed));
-    cli_json_set(object, "positive", cli_json_text(labels[classes - 1]));
-    cli_json_set(object, "interval", cli_json_real(options->interval));
-    cli_json_set(object, "bootstrap", json_integer((json_int_t)v->replicates));
-    cli_json_set(object, "data", cli_json_text(call->argument[0]));
-    cli_json_set(object, "seed", json_integer(options->fit.seed));
-    cli_json_set(object, "seconds", cli_json_real(v->seconds));
-    cli_json_set(object, "output", options->output ? cli_json_text(options->output) : json_null());
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
-    cli_json_set(object, "warnings", cli_json_warnings(call));
+        take_strata(call->ctx, object, strata);
+    pv__value_set(object, "compared", cv_compare_json(call->ctx, compared));
+    pv__value_set(object, "rows", pv__value_integer((int64_t)v->data->rows));
+    pv__value_set(object, "dropped", pv__value_integer((int64_t)training->data->dropped));
+    pv__value_set(object, "folds", pv__value_integer(options->folds));
+    pv__value_set(object, "repeats", pv__value_integer(options->repeats));
+    pv__value_set(object, "group",
+                  options->roles.roles.group ? pv__value_text(options->roles.roles.group) : pv__value_null());
+    pv__value_set(object, "population", pv__value_text(options->population));
+    pv__value_set(object, "population_prevalence", cli_json_by_label(labels, classes, v->population));
+    pv__value_set(object, "prevalence",
+                  v->prevalence ? cli_json_by_label(labels, classes, v->prevalence) : pv__value_null());
+    pv__value_set(object, "observed", cli_json_by_label(labels, classes, observed));
+    pv__value_set(object, "stated_for", cli_json_by_label(labels, classes, v->stated ? v->stated : observed));
+    pv__value_set(object, "positive", pv__value_text(labels[classes - 1]));
+    pv__value_set(object, "interval", pv__value_real(options->interval));
+    pv__value_set(object, "bootstrap", pv__value_integer((int64_t)v->replicates));
+    pv__value_set(object, "data", pv__value_text(call->argument[0]));
+    pv__value_set(object, "seed", pv__value_integer(options->fit.seed));
+    pv__value_set(object, "seconds", pv__value_real(v->seconds));
+    pv__value_set(object, "output", options->output ? pv__value_text(options->output) : pv__value_null());
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
+    pv__value_set(object, "warnings", cli_json_warnings(call));
     cli_json_print(call, object);
 }
 
-static void print_footer(const cv_options *options, const cli_training *training, const pv_validation *v) {
+static void print_footer(const cli_call *call, const cv_options *options, const cli_training *training,
+                         const pv_validation *v) {
+    char verdict[PV_VERDICT_SIZE];
     const char *repeats = v->repeats > 1 ? ", averaged over repeats" : "";
-    printf("\n\n  pooled: all rows together, each predicted by the model that did not see it%s\n", repeats);
-    if (v->replicates > 0)
-        printf("  lo, hi: %.4g %% interval of it, from %lld bootstrap replicates within labels%s\n",
-               100 * options->interval, (long long)v->replicates, repeats);
-    printf("  mean, sd: over %zu folds; -: undefined; positive: label ", v->folds * v->repeats);
+    verdict_of(v, verdict, sizeof verdict);
+    cli_print_verdict(call, verdict);
+    printf("\n  each row is predicted by a model that was fitted without it%s; label ", repeats);
     cli_put_name(training->schema->labels[training->data->classes - 1], 0);
-    fputc('\n', stdout);
+    puts(" is the positive one");
+    if (v->replicates > 0)
+        printf("  intervals: %.4g %%, bootstrap within labels, %lld replicates\n", 100 * options->interval,
+               (long long)v->replicates);
+    if (options->all)
+        printf("  mean and sd over %zu folds; -: undefined\n", v->folds * v->repeats);
     cli_print_stated(1, &v);
+    if (!options->all)
+        puts("  --all shows every metric, and each fold");
 }
 
-/* A column a fold where they fit on a line of text. */
-static void print_table(cli_call *call, const cv_options *options, const cli_training *training, const pv_validation *v,
-                        const pv_judgement *strata, const cv_compared *compared) {
+/* Shows one column per fold if they fit the line. */
+static void print_metrics(const cv_options *options, const pv_validation *v) {
     enum { SHOWN = 3 };
     pv_metrics mean, sd, pooled, lo, hi;
     pv_validation_summary(v, &mean, &sd, NULL, &pooled);
     pv_validation_interval(v, &lo, &hi);
     const pv_metrics *column[] = {&pooled, &lo, &hi, &mean, &sd};
-    size_t parts = v->folds * v->repeats;
-    printf("%s, loss %s: %zu rows of %s in %zu folds", options->fit.model, pv_loss_name((pv_loss)options->fit.loss),
-           v->data->rows, call->argument[0], v->folds);
+    size_t parts = options->all ? v->folds * v->repeats : SHOWN + 1, columns = options->all ? 5 : 3;
+    printf("  %-18s %9s %9s %9s", "", "value", "lo", "hi");
+    if (options->all)
+        printf(" %9s %9s", "mean", "sd");
+    for (size_t i = 0; parts <= SHOWN && i < parts; i++)
+        printf(" %8s%zu", v->repeats > 1 ? "part " : "fold ", i + 1);
+    fputc('\n', stdout);
+    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
+        char text[16];
+        bool depends = pv_metric_depends(row, v->data->classes);
+        if (!options->all && !cli_metric_matters(row, v->data->classes))
+            continue;
+        printf("  %s%-*s", row->name, (int)(18 - strlen(row->name)), depends ? "*" : "");
+        for (size_t i = 0; i < columns; i++)
+            printf(" %9s", cli_metric_text(pv_metric_get(column[i], row), text, sizeof text));
+        for (size_t i = 0; parts <= SHOWN && i < parts; i++)
+            printf(" %9s", cli_metric_text(pv_metric_get(&v->metrics[i], row), text, sizeof text));
+        fputc('\n', stdout);
+    }
+}
+
+static void print_table(cli_call *call, const cv_options *options, const cli_training *training, const pv_validation *v,
+                        const pv_judgement *strata, const cv_compared *compared) {
+    printf("%s, loss %s: %s rows of %s in %zu folds", options->fit.model, pv_loss_name((pv_loss)options->fit.loss),
+           pv_group_digits((double)v->data->rows).text, call->argument[0], v->folds);
     if (v->repeats > 1)
         printf(", %zu times", v->repeats);
     if (options->roles.roles.group) {
         fputs(", by ", stdout);
         cli_put_name(options->roles.roles.group, 0);
     }
-    printf("; population %s\n\n", options->population);
+    printf("; predictions for population %s", options->population);
+    if (v->population && v->data->classes == 2)
+        printf(" (prevalence %.4g)", v->population[1]);
+    puts("\n");
     cli_print_misleading(1, &v, training->schema->labels);
-    printf("  %-18s %9s %9s %9s %9s %9s", "", "pooled", "lo", "hi", "mean", "sd");
-    for (size_t i = 0; parts <= SHOWN && i < parts; i++)
-        printf(" %8s%zu", v->repeats > 1 ? "part " : "fold ", i + 1);
-    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
-        char text[16];
-        bool depends = pv_metric_depends(row, v->data->classes);
-        printf("\n  %s%-*s", row->name, (int)(18 - strlen(row->name)), depends ? "*" : "");
-        for (size_t i = 0; i < sizeof column / sizeof *column; i++)
-            printf(" %9s", cli_metric_text(pv_metric_get(column[i], row), text, sizeof text));
-        for (size_t i = 0; parts <= SHOWN && i < parts; i++)
-            printf(" %9s", cli_metric_text(pv_metric_get(&v->metrics[i], row), text, sizeof text));
-    }
-    print_footer(options, training, v);
+    print_metrics(options, v);
+    print_footer(call, options, training, v);
     if (strata)
         cli_print_judged_strata(strata);
     cv_compare_print(compared, training->data->classes, options->interval);
@@ -226,7 +274,19 @@ static void print_table(cli_call *call, const cv_options *options, const cli_tra
         printf("\npredictions in %s\n", options->output);
 }
 
-/* ---- the report -------------------------------------------------------------------------------------------------- */
+/* ---- report ------------------------------------------------------------------------------------------------------ */
+
+static void put_what(cli_call *call, pv_report *report, const cv_options *options, const pv_validation *v) {
+    pv_report_section(report, "fit", "What was evaluated");
+    report_say(report,
+               "A %.60s model with loss %s was fitted to all folds but one and evaluated on that one (%zu folds, %zu "
+               "repeat%s). Probabilities are for the population %.60s. The charts use the first repeat, in which each "
+               "row is predicted by the model that was fitted without it; the explorer uses the mean of the models' "
+               "marginals.",
+               options->fit.model, pv_loss_name((pv_loss)options->fit.loss), v->folds, v->repeats,
+               v->repeats == 1 ? "" : "s", options->population);
+    report_put_warnings(call, report);
+}
 
 static int write_report(cli_call *call, const cv_options *options, const cli_training *training,
                         const pv_validation *v) {
@@ -234,30 +294,23 @@ static int write_report(cli_call *call, const cv_options *options, const cli_tra
     char data[200], title[300], lead[300];
     pv_text_short(call->argument[0], 60, data, sizeof data);
     snprintf(title, sizeof title, "Cross-validation on %s", data);
-    snprintf(lead, sizeof lead, "%zu rows in %zu folds. prevail " PV_VERSION, v->data->rows, v->folds);
+    snprintf(lead, sizeof lead, "%s rows in %zu folds. prevail " PV_VERSION,
+             pv_group_digits((double)v->data->rows).text, v->folds);
     int code = report_begin(call, &options->report, title, lead, &report);
     if (code != CLI_OK)
         return code;
-    pv_report_section(report, "fit", "What was judged");
-    report_say(report,
-               "A %.60s model with loss %s was fitted to all folds but one and judged on that one, %zu folds, %zu "
-               "repeat%s. Probabilities are for the population %.60s. What follows is about the rows' probabilities "
-               "in the first repeat, each from the model that did not see the row; the explorer takes the mean of "
-               "the models' marginals.",
-               options->fit.model, pv_loss_name((pv_loss)options->fit.loss), v->folds, v->repeats,
-               v->repeats == 1 ? "" : "s", options->population);
-    report_put_warnings(call, report);
     report_validated validated = {
         .labels = training->schema->labels, .target = options->roles.roles.target, .validation = v};
     code = report_put_validated(call, report, &validated, options->fit.seed);
     if (code == CLI_OK) {
+        put_what(call, report, options, v);
         report_put_folds(report, v);
         report_put_source(call, report, training->table, NULL, options->fit.seed);
     }
     return report_end(call, &options->report, report, code);
 }
 
-/* Strata are judged as a report judges all rows: those of the first repeat, stated for the population. */
+/* Strata are evaluated as in a report: with the rows of the first repeat, for the population. */
 static int print(cli_call *call, const cv_options *options, const cli_training *training, const pv_validation *v,
                  const cv_compared *compared) {
     pv_judgement *strata = NULL;
@@ -276,7 +329,7 @@ static int print(cli_call *call, const cv_options *options, const cli_training *
     return CLI_OK;
 }
 
-/* The fit as given, and those that are compared with it. */
+/* Validates the fit as given, and those compared with it. */
 static int validate(cli_call *call, const cv_options *options, const cli_training *training, cv_compared *compared,
                     pv_validation **validation, bool *trouble) {
     const pv_validation_options how = {.folds = options->folds,
@@ -300,7 +353,7 @@ static int validate(cli_call *call, const cv_options *options, const cli_trainin
                            trouble);
 }
 
-/* All that can be refused before the table is read. */
+/* Everything that can be rejected before the table is read. */
 static int check(cli_call *call, cv_options *options, cv_compared *compared) {
     int64_t views = 0, size;
     const pv_loss loss = pv_fit_loss(&options->fit, options->roles.roles.matched != NULL);
@@ -374,70 +427,61 @@ static const cli_common common[] = {
     {NULL, "positive", "Which of two labels the prevalence and the rates refer to."},
     {NULL, "weights", "A column of counts or weights."},
     {NULL, "exclude", "Columns that are not features, comma-separated."},
-    {NULL, "missing", "Rows with missing cells."},
-    {"Population", "prevalence", "How common the label of interest is in the true population: 0.01, or 0.005-0.02."},
-    {NULL, "stated-for", "The population whose metrics are shown."},
-    {"Model", "model", "linear: logistic regression. ordinal: labels in order. mlp: a network. auto: a mixture."},
-    {NULL, "loss", "ig: corrected for how labels were sampled. iw: class weights. plain: log-loss."},
-    {"Validation", "folds", "Parts the rows are split into."},
-    {NULL, "repeats", "Number of repeats, with other folds each time."},
-    {NULL, "compare", "Other settings on the same folds: paired differences."},
+    {NULL, "missing", "What to do with missing cells."},
+    {"Population", "prevalence", "Prevalence of the positive label in the target population: 0.01, or 0.005-0.02."},
+    {NULL, "stated-for", "The population that the metrics are for."},
+    {"Model", "model", "additive: curves. ordinal: labels in order. mlp: a network. auto: a mixture."},
+    {NULL, "loss", "ig: corrected for the sampling by label. iw: class weights. plain: log-loss."},
+    {"Validation", "folds", "Number of folds."},
+    {NULL, "repeats", "Number of repeats, with different folds each time."},
+    {NULL, "compare", "Other settings on the same folds, with paired differences."},
     {NULL, "group", "Rows with the same value in this column (a patient) stay in one fold."},
-    {NULL, "seed", "Of the folds and of every fit."},
+    {NULL, "seed", "Seed of the folds and of every fit."},
     {"Output", "output", NULL},
-    {NULL, "report", "A page with the results, to look at in a browser."},
+    {NULL, "report", "Write the results as an HTML page."},
     {NULL, "json", NULL},
     {NULL, NULL, NULL}};
 
 static const cli_example examples[] = {
     {"prevail cv study.csv --outcome cancer --prevalence 0.01",
-     "Three folds, the default model; metrics as they would be where one in a hundred is a case."},
+     "Three folds and the default model; metrics for a population where one in a hundred is a case."},
     {"prevail cv study.csv --outcome cancer --prevalence 0.01 --group patient --folds 5 --repeats 10 -o oof.csv",
-     "No patient in two folds; the predictions of every row by models that did not see its patient."},
+     "No patient in two folds; writes the out-of-fold predictions."},
     {"prevail cv study.csv --outcome cancer --prevalence 0.01 --stated-for rows",
      "Metrics of the rows as they are, with as many cases as the study has."},
     {"prevail cv study.csv --outcome cancer --prevalence 0.01 --loss plain --population design",
-     "Plain log-loss, judged as it was trained."},
+     "Plain log-loss, evaluated on the population it was trained on."},
     {"prevail cv study.csv --outcome cancer --prevalence 0.01 --compare loss=iw,model=mlp:4",
-     "By how much class weights and a network differ from the default, with paired intervals."},
+     "The differences of class weights and a network from the default, with paired intervals."},
     {NULL, NULL}};
 
 const cli_command cli_cv = {
     .name = "cv",
     .summary = "metrics by cross-validation, with every option of fit",
     .usage = "DATA --outcome COL --prevalence P|--population-sample FILE [--folds K] [--repeats R] [options]",
-    .text = "Splits the rows into folds with the label shares of the whole, fits to all folds but one and predicts "
-            "that one, for each. Means and standard deviations, what fills missing cells, knots of splines and what is "
-            "known of rare levels are learned from the rows of each fit alone. --seed draws the folds and goes to "
-            "every fit. Several fits run at a "
-            "time; results do not depend on how many.\n"
-            "Metrics are those of prevail eval, and as there two populations play a part: --population, that of the "
-            "predictions, and --stated-for, that of the metrics, by default the same. Metrics that change with the "
-            "prevalence are marked in the table.",
+    .text = "Splits the rows into folds with equal label proportions, fits to all folds but one, and predicts that "
+            "one, for each fold. Standardisation, imputed values, knots of splines and rare levels are learned from "
+            "the training rows of each fit only. --seed determines the folds and the fits. Several fits run in "
+            "parallel; results do not depend on how many.\nThe metrics are those of prevail eval. Two populations "
+            "matter: --population, that of the predictions, and --stated-for, that of the metrics, by default the "
+            "same. Metrics that depend on the prevalence are marked in the table.",
     .arguments = cli_training_arguments,
     .groups = groups,
     .common = common,
     .hints = cli_training_hints,
     .options_size = sizeof(cv_options),
     .output =
-        "A table: each metric of prevail eval pooled (all rows together, each predicted by the model that did not see "
-        "it) with its interval, its mean and standard deviation over folds, and its value in each fold where there are "
-        "three at most. With --repeats pooled values and bounds are means over repeats.\n"
-        "With --json one object: metrics (name: {value, mean, sd, folds, lo, hi}; value is pooled, folds how many "
-        "define "
-        "it), parts (a list of {repeat, fold, rows, stop, metrics (name: value)}; with --population unknown target, "
-        "what "
-        "prevail predict --json has for it), strata (with --strata, as eval --json, for the population), compared "
-        "(a list of {name, metrics, differences} of --compare), rows, "
-        "dropped, folds, repeats, group, population, population_prevalence "
-        "(label: p, in that population), prevalence (label: p, stated to the fits), observed (label: share of the "
-        "rows), "
-        "stated_for (label: p, that the metrics are stated for), positive, interval, bootstrap (replicates), data, "
-        "seed, "
-        "seconds, output, version, warnings. Undefined is null.\n"
-        "-o CSV has the row's id or number, repeat__ (with --repeats), fold__, observed__, p__LABEL for each label, "
-        "and "
-        "decision__, the most probable label.\n"
-        "The exit code is 3 where a fit diverged or did not converge.",
+        "A table of the most important metrics with intervals, pooled over all rows, and a verdict. --all adds the "
+        "other metrics of prevail eval, means and standard deviations over folds, and each fold if there are at most "
+        "three. With --repeats values and bounds are means over repeats.\nWith --json one object: verdict, metrics "
+        "(name: {value, mean, sd, folds, lo, hi}; value is pooled, folds how many define it), parts (a list of "
+        "{repeat, fold, rows, stop, metrics (name: value)}; with --population unknown target, what prevail predict "
+        "--json has for it), strata (with --strata, as eval --json, for the population), compared (a list of {name, "
+        "metrics, differences} of --compare), rows, dropped, folds, repeats, group, population, population_prevalence "
+        "(label: p, in that population), prevalence (label: p, stated to the fits), observed (label: proportion of the "
+        "rows), stated_for (label: p, of the population of the metrics), positive, interval, bootstrap (replicates), "
+        "data, seed, seconds, output, version, warnings. Undefined is null.\n-o CSV has the row's id or number, "
+        "repeat__ (with --repeats), fold__, observed__, p__LABEL for each label, and decision__, the most probable "
+        "label.\nThe exit code is 3 if a fit diverged or did not converge.",
     .examples = examples,
     .run = run};

@@ -1,5 +1,5 @@
-/* prevail cv --compare: fits with other settings, on the same folds, and by how much their metrics differ. Replicates
- * of the bootstrap draw the same rows for all, so that intervals are of paired differences. */
+/* prevail cv --compare: fits with other settings on the same folds, and differences of their metrics. Bootstrap
+ * replicates draw the same rows for all fits, so intervals are those of paired differences. */
 #include "cli/cv_compare.h"
 #include "cli/classifier.h"
 #include "cli/ensemble.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One setting of a variant, NAME=VALUE or the name of a flag; text is cut at the sign. */
+/* Applies one setting of a variant, NAME=VALUE or the name of a flag; text is cut at the equals sign. */
 static int set(cli_call *call, const char *variant, char *text, pv_fit_options *fit) {
     char *value = strchr(text, '=');
     if (value)
@@ -17,7 +17,7 @@ static int set(cli_call *call, const char *variant, char *text, pv_fit_options *
     const pv_option *row = pv_option_find(pv_fit_option_table, text);
     if (!row || strcmp(row->name, "seed") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "--compare '%s': %s is not %s; write settings such as loss=plain",
-                         variant, text, row ? "compared, since it deals the folds" : "an option of the fit");
+                         variant, text, row ? "compared, since it determines the folds" : "an option of the fit");
     pv_status status = pv_option_set(call->ctx, pv_fit_option_table, fit, row->name, value);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
@@ -30,7 +30,7 @@ static int read_variant(cli_call *call, bool images, bool sample, cv_variant *v)
         code = set(call, v->name, at, &v->fit);
     if (code != CLI_OK)
         return code;
-    v->fit = pv_fit_options_used(&v->fit, images); /* what is of the fit as given alone */
+    v->fit = pv_fit_options_used(&v->fit, images); /* without settings that apply only to the fit as given */
     pv_status status = pv_fit_check(call->ctx, &v->fit, sample, NULL, 0);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
@@ -67,8 +67,8 @@ static int find(cli_call *call, cv_variant *v, const pv_schema *schema, const pv
     *trouble = cli_validation_warn(call, v->found, v->name) || *trouble;
     return comparable ? CLI_OK
                       : cli_error(call, PV_ERR_USAGE, NULL,
-                                  "--compare '%s': its metrics are stated for another population; state one for all "
-                                  "with --stated-for, or use prevail sweep",
+                                  "--compare '%s': its metrics are for another population; choose one for all with "
+                                  "--stated-for, or use prevail sweep",
                                   v->name);
 }
 
@@ -99,14 +99,14 @@ void cv_compare_print(const cv_compared *c, int classes, double level) {
     }
 }
 
-json_t *cv_compare_json(const cv_compared *c) {
-    json_t *list = cli_json_array();
+pv_result *cv_compare_json(pv_ctx *ctx, const cv_compared *c) {
+    pv_result *list = pv__value_list();
     for (size_t i = 0; i < c->count; i++) {
-        json_t *one = cli_json_object();
-        cli_json_set(one, "name", cli_json_text(c->variant[i].name));
-        cli_json_set(one, "metrics", cli_json_validation(c->variant[i].found));
-        cli_json_set(one, "differences", cli_json_assessment(&c->variant[i].difference));
-        cli_json_append(list, one);
+        pv_result *one = pv__value_object();
+        pv__value_set(one, "name", pv__value_text(c->variant[i].name));
+        pv__value_set(one, "metrics", cli_json_validation(c->variant[i].found));
+        pv__value_set(one, "differences", cli_json_assessment(ctx, &c->variant[i].difference));
+        pv__value_append(list, one);
     }
     return list;
 }

@@ -1,4 +1,4 @@
-/* prevail demo: the main job on simulated people whose truth is known. */
+/* prevail demo: the main tasks on simulated people with known truth. */
 #include "cli/commands.h"
 #include "cli/report_sections.h"
 #include "prevail/prevail.h"
@@ -21,7 +21,7 @@ typedef struct demo_options {
 } demo_options;
 
 static const pv_option option_table[] = {
-    {"seed", PV_OPTION_INT, offsetof(demo_options, seed), "1", 0, 1e15, NULL, NULL, "Of the simulated people."},
+    {"seed", PV_OPTION_INT, offsetof(demo_options, seed), "1", 0, 1e15, NULL, NULL, "Seed of the simulated people."},
     CLI_OPTIONS_REPORT(demo_options, report),
     CLI_OPTION_THREADS(demo_options, running.threads),
     CLI_OPTION_JSON(demo_options, running.json, "Print one JSON object instead of text."),
@@ -32,7 +32,7 @@ static const pv_option option_table[] = {
 
 typedef struct method {
     const char *name;
-    bool fitted; /* false: the truth itself */
+    bool fitted; /* false: the true model */
     pv_loss loss;
     pv_marginal marginal;
     const char *prevalence_n;
@@ -46,15 +46,15 @@ static const method methods[METHODS] = {
     [PLUGIN] = {"ig plug-in (paper)", true, PV_LOSS_IG, PV_MARGINAL_PLUGIN, "rows", "true"},
     [IW] = {"iw", true, PV_LOSS_IW, PV_MARGINAL_PROFILE, "rows", "true"},
     [PLAIN] = {"plain corrected", true, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, "rows", "true"},
-    [UNCORRECTED] = {"plain as it stands", true, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, "rows", "design"},
+    [UNCORRECTED] = {"plain uncorrected", true, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, "rows", "design"},
     [TRUTH] = {"(the truth)", false, PV_LOSS_PLAIN, PV_MARGINAL_PROFILE, NULL, "true"}};
 
 typedef struct result {
-    double calibration; /* mean predicted risk over observed share */
-    double nll;         /* mean -log probability of what happened */
+    double calibration; /* mean predicted risk over observed proportion */
+    double nll;         /* mean -log probability of the outcome */
     double auc;
     double sensitivity, ppv;  /* at the threshold of the cost ratio */
-    double coefficient_error; /* root mean square over standardised slopes; NaN: none */
+    double coefficient_error; /* root mean square error over standardised slopes; NaN: none */
 } result;
 
 typedef struct work {
@@ -64,9 +64,9 @@ typedef struct work {
     double *truth;         /* [features + 1], intercept first */
     double *sd;            /* [features], in the population */
     double *log_p;         /* [rows][2] */
-    double *loss[METHODS]; /* [rows], -log p of what happened: for paired differences */
+    double *loss[METHODS]; /* [rows], -log probability of the outcome, for paired differences */
     result result[METHODS];
-    pv_classifier *shown; /* the model of the report, and its predictions of the people */
+    pv_classifier *shown; /* the model in the report, and its predictions for the people */
     double *shown_log_p;  /* [rows][2] */
 } work;
 
@@ -85,7 +85,7 @@ static void work_clear(pv_ctx *ctx, work *held) {
         free(held->loss[m]);
 }
 
-/* ---- the people -------------------------------------------------------------------------------------------------- */
+/* ---- simulated people -------------------------------------------------------------------------------------------- */
 
 static pv_status make_people(cli_call *call, int64_t seed, work *held) {
     enum { FEATURES = 7 };
@@ -104,7 +104,7 @@ static pv_status make_people(cli_call *call, int64_t seed, work *held) {
     return status;
 }
 
-/* The encoded test data back on the scale of the table: x sd + mean. All columns of the nodules are numbers. */
+/* Converts encoded test data back to the scale of the table: x sd + mean. All columns of the nodules are numbers. */
 static double raw_value(const work *held, size_t n, int j) {
     const pv_source_column *source = &held->schema->source[j];
     return held->test->x[n * (size_t)held->test->features + (size_t)j] * source->sd + source->mean;
@@ -124,7 +124,7 @@ static void measure_scale(work *held) {
     }
 }
 
-/* ---- fitting and judging ----------------------------------------------------------------------------------------- */
+/* ---- fitting and evaluation -------------------------------------------------------------------------------------- */
 
 static void predict_truth(const work *held, double *log_p) {
     for (size_t n = 0; n < held->test->rows; n++) {
@@ -155,7 +155,7 @@ static pv_status fit_and_predict(cli_call *call, const method *how, work *held, 
     options.marginal = (int)how->marginal;
     options.command = call->line;
     pv_classifier *classifier = NULL;
-    options = pv_fit_options_used(&options, false); /* the methods share them */
+    options = pv_fit_options_used(&options, false); /* shared by the methods */
     pv_status status = pv_fit(call->ctx, held->schema, held->train, &options, &classifier);
     if (status == PV_OK && cli_was_stopped(classifier, PV_STOP_INTERRUPTED))
         status = PV_ERR_INTERRUPTED;
@@ -227,7 +227,7 @@ static pv_status run_methods(cli_call *call, work *held) {
     return status;
 }
 
-/* ---- three sentences, from the numbers above them ---------------------------------------------------------------- */
+/* ---- three sentences about the results --------------------------------------------------------------------------- */
 
 enum { SENTENCES = 3, SENTENCE = 512, NAMES = 128 };
 
@@ -241,8 +241,8 @@ static double error_of(const result *r) {
     return r->coefficient_error;
 }
 
-/* The methods told the prevalence whose quantity is the least (sign 1) or the greatest (-1), or within 1 % of it: what
- * is equal to the eye is not called different. "a", "a and b". Returns the extreme. */
+/* Among the methods that use the prevalence, those with the smallest (sign 1) or largest (-1) value, including any
+ * within 1 %, because the reader would see them as equal. "a", "a and b". Returns the extreme value. */
 static double extreme(const result *results, quantity of, int sign, char names[NAMES]) {
     double best = of(&results[0]);
     for (int m = 1; m <= PLAIN; m++)
@@ -272,8 +272,8 @@ static void say(const work *held, char text[SENTENCES][SENTENCE]) {
     char lowest[NAMES], highest[NAMES];
     double low = extreme(r, calibration_of, 1, lowest), high = extreme(r, calibration_of, -1, highest);
     snprintf(text[0], SENTENCE,
-             "Taken as it stands, a model of the balanced sample predicts on average %.1f times the risk that is "
-             "observed; of the methods that are told the prevalence, %s predicts %.2f times and %s %.2f times it.",
+             "Without correction, a model of the balanced sample predicts %.1f times the observed risk on average; of "
+             "the methods that use the prevalence, %s predicts %.2f times and %s %.2f times the observed risk.",
              r[UNCORRECTED].calibration, lowest, low, highest, high);
     double error, difference = paired(held, PROFILE, PLAIN, &error);
     if (fabs(difference) <= 2 * error || fabs(difference) < 1e-4 * r[PLAIN].nll)
@@ -291,44 +291,43 @@ static void say(const work *held, char text[SENTENCES][SENTENCE]) {
             r[PLAIN].nll, fabs(difference), error, r[TRUTH].nll);
     low = extreme(r, error_of, 1, lowest);
     high = extreme(r, error_of, -1, highest);
-    snprintf(
-        text[2], SENTENCE,
-        "On this sample the coefficients are nearest to the truth with %s (error %.3f) and farthest with %s (%.3f); "
-        "at a risk above 1/%d %s finds %.0f %% of the cancers and %.1f %% of its alarms are right, for %s it is "
-        "%.0f %% and %.1f %%.",
-        lowest, low, highest, high, COST_RATIO + 1, methods[PROFILE].name, 100 * r[PROFILE].sensitivity,
-        100 * r[PROFILE].ppv, methods[IW].name, 100 * r[IW].sensitivity, 100 * r[IW].ppv);
+    snprintf(text[2], SENTENCE,
+             "On this sample the error of the coefficients is smallest with %s (%.3f) and largest with %s (%.3f). At a "
+             "threshold of 1/%d, %s detects %.0f %% of the cancers and %.1f %% of its alarms are true; %s detects %.0f "
+             "%%, and %.1f %% are true.",
+             lowest, low, highest, high, COST_RATIO + 1, methods[PROFILE].name, 100 * r[PROFILE].sensitivity,
+             100 * r[PROFILE].ppv, methods[IW].name, 100 * r[IW].sensitivity, 100 * r[IW].ppv);
 }
 
-/* ---- what is printed --------------------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------------------ */
 
 static void print_json(const cli_call *call, const demo_options *options, const work *held) {
     char text[SENTENCES][SENTENCE];
     say(held, text);
-    json_t *object = cli_json_object(), *list = cli_json_array(), *sentences = cli_json_array();
+    pv_result *object = pv__value_object(), *list = pv__value_list(), *sentences = pv__value_list();
     for (int m = 0; m < METHODS; m++) {
         const result *r = &held->result[m];
-        json_t *entry = cli_json_object();
-        cli_json_set(entry, "method", cli_json_text(methods[m].name));
-        cli_json_set(entry, "calibration", cli_json_real(r->calibration));
-        cli_json_set(entry, "nll", cli_json_real(r->nll));
-        cli_json_set(entry, "auc", cli_json_real(r->auc));
-        cli_json_set(entry, "sensitivity", cli_json_real(r->sensitivity));
-        cli_json_set(entry, "ppv", cli_json_real(r->ppv));
-        cli_json_set(entry, "coefficient_error", cli_json_real(r->coefficient_error));
-        cli_json_append(list, entry);
+        pv_result *entry = pv__value_object();
+        pv__value_set(entry, "method", pv__value_text(methods[m].name));
+        pv__value_set(entry, "calibration", pv__value_real(r->calibration));
+        pv__value_set(entry, "nll", pv__value_real(r->nll));
+        pv__value_set(entry, "auc", pv__value_real(r->auc));
+        pv__value_set(entry, "sensitivity", pv__value_real(r->sensitivity));
+        pv__value_set(entry, "ppv", pv__value_real(r->ppv));
+        pv__value_set(entry, "coefficient_error", pv__value_real(r->coefficient_error));
+        pv__value_append(list, entry);
     }
     for (int i = 0; i < SENTENCES; i++)
-        cli_json_append(sentences, cli_json_text(text[i]));
-    cli_json_set(object, "prevalence", cli_json_real(prevalence));
-    cli_json_set(object, "cases", json_integer(CASES));
-    cli_json_set(object, "controls", json_integer(CONTROLS));
-    cli_json_set(object, "people", json_integer(PEOPLE));
-    cli_json_set(object, "threshold", cli_json_real(1.0 / (COST_RATIO + 1)));
-    cli_json_set(object, "seed", json_integer(options->seed));
-    cli_json_set(object, "methods", list);
-    cli_json_set(object, "sentences", sentences);
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+        pv__value_append(sentences, pv__value_text(text[i]));
+    pv__value_set(object, "prevalence", pv__value_real(prevalence));
+    pv__value_set(object, "cases", pv__value_integer(CASES));
+    pv__value_set(object, "controls", pv__value_integer(CONTROLS));
+    pv__value_set(object, "people", pv__value_integer(PEOPLE));
+    pv__value_set(object, "threshold", pv__value_real(1.0 / (COST_RATIO + 1)));
+    pv__value_set(object, "seed", pv__value_integer(options->seed));
+    pv__value_set(object, "methods", list);
+    pv__value_set(object, "sentences", sentences);
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
     cli_json_print(call, object);
 }
 
@@ -338,7 +337,7 @@ static void print_text(const demo_options *options, const work *held) {
     char opening[SENTENCE];
     snprintf(opening, sizeof opening,
              "Simulated lung nodules; one in a hundred is malignant. The models learn from %d malignant and %d benign "
-             "ones (seed %lld) and are judged on %d others of the population.",
+             "ones (seed %lld) and are evaluated on %d others from the population.",
              CASES, CONTROLS, (long long)options->seed, PEOPLE);
     cli_wrap(stdout, opening);
     static const char heads[] = "  %-20s %11s %9s %7s %7s %6s %11s\n";
@@ -354,10 +353,9 @@ static void print_text(const demo_options *options, const work *held) {
         else
             printf(" %11.4f\n", r->coefficient_error);
     }
-    printf("\n  calibration in the large: mean predicted risk over observed share, best 1\n"
-           "  sensitivity, PPV: called malignant at a risk above 1/%d, where a missed\n"
-           "    cancer costs %d false alarms\n"
-           "  coefficient error: root mean square over slopes per standard deviation\n",
+    printf("\n  calibration ratio: mean predicted risk over observed share, best 1\n  sensitivity, PPV: called "
+           "malignant at a risk above 1/%d, where a missed\n    cancer costs %d false alarms\n  coefficient error: "
+           "root mean square over slopes per standard deviation\n",
            COST_RATIO + 1, COST_RATIO);
     for (int i = 0; i < SENTENCES; i++) {
         fputc('\n', stdout);
@@ -365,9 +363,9 @@ static void print_text(const demo_options *options, const work *held) {
     }
 }
 
-/* ---- the report -------------------------------------------------------------------------------------------------- */
+/* ---- report ------------------------------------------------------------------------------------------------------ */
 
-/* The training rows by their risk, reweighted to the population. */
+/* The training rows ranked by risk, reweighted to the population. */
 static pv_status rank_training(cli_call *call, const work *held, const double *shares, pv_ranking **ranking) {
     pv_targets targets = pv_dataset_targets(held->train);
     double *log_p = cli_alloc(2 * held->train->rows, sizeof *log_p);
@@ -379,7 +377,7 @@ static pv_status rank_training(cli_call *call, const work *held, const double *s
 }
 
 static void put_methods(pv_report *report, const work *held) {
-    static const char *const heads[] = {"method", "calibration in the large", "mean -log p", "AUC", "sensitivity",
+    static const char *const heads[] = {"method", "calibration ratio", "mean -log p", "AUC", "sensitivity",
                                         "PPV",    "coefficient error"};
     char text[SENTENCES][SENTENCE];
     report_cells cells = {0};
@@ -395,7 +393,7 @@ static void put_methods(pv_report *report, const work *held) {
             report_cell_number(&cells, numbers[k]);
     }
     report_put_cells(report, &cells, "All methods", "tnnnnnn", heads, false);
-    pv_report_paragraph(report, "The sections above and below are about ig profile.");
+    pv_report_paragraph(report, "The other sections are about ig profile.");
 }
 
 static int fill_report(cli_call *call, const demo_options *options, const work *held, pv_report *report,
@@ -420,7 +418,7 @@ static int fill_report(cli_call *call, const demo_options *options, const work *
                                .offset = pv_logit(exp(held->shown->log_marginal[1])),
                                .threshold = 1.0 / (COST_RATIO + 1),
                                .training = training};
-    pv_report_section(report, "fit", "What was judged");
+    pv_report_section(report, "fit", "What was evaluated");
     int code = report_put_model(call, report, "(of the demo)", held->shown);
     if (code == CLI_OK)
         code = cli_done(call, pv_report_put_judged(call->ctx, report, &judged));
@@ -482,28 +480,26 @@ static int run(cli_call *call) {
 
 static const cli_argument arguments[] = {{NULL, NULL}};
 static const cli_group groups[] = {{"Options", option_table, 0}, {NULL, NULL, 0}};
-static const cli_example examples[] = {{"prevail demo", "A table and three sentences, in well under a minute."},
-                                       {"prevail demo --report demo.html", "And a page to look at."},
+static const cli_example examples[] = {{"prevail demo", "A table and three sentences, in less than a minute."},
+                                       {"prevail demo --report demo.html", "The same, and a report."},
                                        {NULL, NULL}};
 
 const cli_command cli_demo = {
     .name = "demo",
-    .summary = "the main job on simulated people whose truth is known",
+    .summary = "a demonstration on simulated people, with the truth known",
     .usage = "[--seed S] [--report FILE] [--json]",
-    .text =
-        "Simulates lung nodules of which one in a hundred is malignant, draws a balanced case-control sample, fits it "
-        "with the information gain (profile, and the paper's plug-in), importance weighting and plain log-loss with "
-        "prior correction, and judges all on 200,000 untouched people of the true population.",
+    .text = "Simulates lung nodules, one in a hundred malignant, draws a balanced case-control sample, fits it with "
+            "the information gain (profile, and the paper's plug-in), importance weighting and plain log-loss with "
+            "prior correction, and evaluates all on 200,000 other people from the target population.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(demo_options),
-    .output =
-        "A table, one line for each method, and three sentences made from its numbers. Columns: method; "
-        "calibration in the large, mean predicted risk over observed share; mean -log probability of what "
-        "happened; area under the ROC curve; sensitivity and positive predictive value where a missed cancer costs "
-        "50 false alarms; root mean square error of the standardised slopes. \"plain as it stands\" uses the model "
-        "without correction; \"(the truth)\" is the model the people were drawn from.\n"
-        "With --json one object: prevalence, cases, controls, people, threshold, seed, methods (a list of method, "
-        "calibration, nll, auc, sensitivity, ppv, coefficient_error), sentences, version.",
+    .output = "A table with one line per method, and three sentences about its numbers. Columns: method; calibration "
+              "ratio, mean predicted risk over observed proportion; log loss; area under the ROC curve; sensitivity "
+              "and positive predictive value if a missed cancer costs as much as 50 false alarms; root mean square "
+              "error of the standardised slopes. \"plain uncorrected\" uses the model without correction; \"(the "
+              "truth)\" is the model that the people were drawn from.\nWith --json one object: prevalence, cases, "
+              "controls, people, threshold, seed, methods (a list of method, calibration, nll, auc, sensitivity, ppv, "
+              "coefficient_error), sentences, version.",
     .examples = examples,
     .run = run};

@@ -1,4 +1,4 @@
-/* prevail diagnose: is a fitted model to be trusted, and if not, what to do. */
+/* prevail diagnose: checks whether a fitted model can be trusted, and says what to do if not. */
 #include "cli/commands.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
@@ -28,7 +28,7 @@ typedef struct work {
 
 /* ---- the record -------------------------------------------------------------------------------------------------- */
 
-/* The next word of a command line as cli_parse records it, unquoted; NULL at the end. The caller frees. */
+/* The next word of a command line as recorded by cli_parse, unquoted; NULL at the end. The caller frees. */
 static char *next_word(const char **line) {
     const char *at = *line + strspn(*line, " ");
     if (!*at)
@@ -46,7 +46,7 @@ static char *next_word(const char **line) {
     return word;
 }
 
-/* The value that an option of the recorded command had; NULL: not given. The caller frees. */
+/* The value of an option of the recorded command; NULL: not given. The caller frees. */
 static char *recorded_value(const char *line, const char *option) {
     char *word, *value = NULL;
     while (line && !value && (word = next_word(&line))) {
@@ -57,12 +57,12 @@ static char *recorded_value(const char *line, const char *option) {
     return value;
 }
 
-static bool dropped_missing(const pv_classifier *c) {
-    json_t *record = cli_json_record(c);
-    char *missing = recorded_value(json_string_value(json_object_get(record, "command")), "missing");
+static bool dropped_missing(pv_ctx *ctx, const pv_classifier *c) {
+    pv_result *record = cli_json_record(ctx, c);
+    char *missing = recorded_value(pv_result_text(pv_result_get(record, "command")), "missing");
     bool dropped = missing && strcmp(missing, "drop") == 0;
     free(missing);
-    json_decref(record);
+    pv_result_free(record);
     return dropped;
 }
 
@@ -71,38 +71,31 @@ static bool dropped_missing(const pv_classifier *c) {
 static int read_data(cli_call *call, const char *path, work *held) {
     const pv_classifier *c = held->classifier;
     pv_roles roles = pv_schema_roles(c->schema);
-    if (dropped_missing(c))
+    if (dropped_missing(call->ctx, c))
         roles.missing = PV_MISSING_DROP;
     pv_status status = pv_dataset_read(call->ctx, c->schema, path, &roles, NULL, &held->data);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* ---- what is printed --------------------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------------------ */
 
-static void print_json(const cli_call *call, const work *held) {
-    json_t *object = cli_json_object(), *list = cli_json_array();
-    cli_json_set(object, "verdict", cli_json_text(held->found->failed ? "problems" : "ok"));
-    for (size_t i = 0; i < held->found->count; i++) {
-        const pv_check *check = &held->found->check[i];
-        json_t *entry = cli_json_object();
-        cli_json_set(entry, "name", cli_json_text(check->name));
-        cli_json_set(entry, "ok", json_boolean(check->ok));
-        cli_json_set(entry, "value", cli_json_real(check->value));
-        cli_json_set(entry, "text", cli_json_text(check->text));
-        cli_json_set(entry, "remedy", check->ok ? json_null() : cli_json_text(check->remedy));
-        cli_json_append(list, entry);
-    }
-    cli_json_set(object, "checks", list);
-    cli_json_set(object, "model", cli_json_text(call->argument[0]));
-    cli_json_set(object, "data", call->argument[1] ? cli_json_text(call->argument[1]) : json_null());
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+static pv_status print_json(const cli_call *call, const work *held) {
+    pv_result *object;
+    pv_status status = pv_diagnosis_result(call->ctx, held->found, &object);
+    if (status != PV_OK)
+        return status;
+    pv__value_set(object, "model", pv__value_text(call->argument[0]));
+    pv__value_set(object, "data", call->argument[1] ? pv__value_text(call->argument[1]) : pv__value_null());
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
     cli_json_print(call, object);
+    return PV_OK;
 }
 
 static void print_text(const cli_call *call, const work *held) {
     const pv_classifier *c = held->classifier;
     const pv_diagnosis *checks = held->found;
-    printf("%s: %s, fitted on %s, %s\n", call->argument[0], pv_model_spec(c->model), c->source,
+    printf("%s: %s, fitted on %s, %s\n", call->argument[0],
+           c->stacked ? "mixture of models (auto)" : pv_model_spec(c->model), c->source,
            c->posterior ? pv_posterior_kind_name(c->posterior->kind) : "no posterior");
     for (size_t i = 0; i < checks->count; i++) {
         const pv_check *check = &checks->check[i];
@@ -123,7 +116,8 @@ static void print_text(const cli_call *call, const work *held) {
 }
 
 static int check_all(cli_call *call, work *held) {
-    bool refits = call->argument[1] && !held->classifier->sample_source; /* which would need the sample as well */
+    bool refits =
+        call->argument[1] && !held->classifier->sample_source; /* refits of the others would need the sample as well */
     int code = refits ? read_data(call, call->argument[1], held) : CLI_OK;
     if (code != CLI_OK)
         return code;
@@ -132,8 +126,8 @@ static int check_all(cli_call *call, work *held) {
     cli_progress_clear(call);
     if (status == PV_ERR_INTERRUPTED)
         return cli_error(call, status, NULL,
-                         "stopped on request: the fits with other seeds are not done, so there is no verdict; without "
-                         "DATA they are left out");
+                         "stopped on request: the fits with other seeds did not finish, so there is no verdict; "
+                         "without DATA they are not made");
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
@@ -144,11 +138,10 @@ static int run(cli_call *call) {
     pv_status status = pv_classifier_load(call->ctx, call->argument[0], &held->classifier);
     int code = status == PV_OK ? check_all(call, held) : cli_fail(call, status);
     if (code == CLI_OK) {
-        if (options->running.json)
-            print_json(call, held);
-        else
+        status = options->running.json ? print_json(call, held) : PV_OK;
+        if (!options->running.json)
             print_text(call, held);
-        code = held->found->failed ? CLI_PROBLEMS : CLI_OK;
+        code = status != PV_OK ? cli_fail(call, status) : held->found->failed ? CLI_PROBLEMS : CLI_OK;
     }
     pv_dataset_free(call->ctx, held->data);
     pv_classifier_free(call->ctx, held->classifier);
@@ -159,44 +152,39 @@ static int run(cli_call *call) {
 
 static const cli_argument arguments[] = {
     {"MODEL", "A model file, written by prevail fit."},
-    {"[DATA]", "The table it was fitted on. With it the model is fitted twice more, with other seeds."},
+    {"[DATA]", "The training table. With it the model is fitted twice more, with other seeds."},
     {NULL, NULL}};
 
 static const cli_group groups[] = {{"Options", option_table, 0}, {NULL, NULL, 0}};
 
 static const cli_example examples[] = {
-    {"prevail diagnose study.model study.csv", "All checks, the sensitivity to the seed among them."},
-    {"prevail diagnose study.model --json", "Those that need no data, as JSON."},
+    {"prevail diagnose study.model study.csv", "All checks, including the sensitivity to the seed."},
+    {"prevail diagnose study.model --json", "The checks that need no data, as JSON."},
     {NULL, NULL}};
 
 const cli_command cli_diagnose = {
     .name = "diagnose",
     .summary = "whether a model can be trusted, and what to do if not",
     .usage = "MODEL [DATA] [options]",
-    .text =
-        "Checks a model and says what was found and what to do about it. The checks, by their names in the JSON:\n"
-        "optimiser\tThe search for the maximum converged, or a schedule ran to its end\n"
-        "posterior\tThe same of the posterior's engine\n"
-        "elbo_error\tvi: the ELBO has a standard error below 0.1\n"
-        "elbo_gap\tvi: the ELBO is at most 0.5 below what is known of the log evidence\n"
-        "rhat\thmc: the largest split R-hat is at most 1.01\n"
-        "effective_size\thmc: at least 100 effective draws a chain, and 400 in all\n"
-        "divergences\thmc: no step after the warm-up diverged\n"
-        "tree_depth\thmc: at most 1 % of the steps reached the largest tree depth\n"
-        "prevalence\tig, iw: the model's p(y|w) is within a factor of 1.5 of the stated prevalence\n"
-        "population\tig with profile: the line holds in the population, by the mean risk of the rows and by a test of "
-        "profile against iw at 0.01, or was mended by --robust and --match\n"
-        "separation\tlinear: no coefficient of a standardised column is above 10\n"
-        "prior_weight\tlinear, normal prior, posterior: no slope's posterior is above 0.9 of its prior's width\n"
-        "data\tWith DATA: it is the table of the fit, by its hash and number of rows\n"
-        "seed\tWith DATA: two fits with other seeds change no coefficient by more than 0.2 posterior standard "
-        "deviations (without a posterior: 0.2 of its size, small ones counted as 0.1 standardised; mlp: the "
-        "predicted log odds by 0.2 of their standard deviation)",
+    .text = "Checks a model, and reports what was found and what to do about it. The checks, by their names in the "
+            "JSON:\noptimiser\tThe optimiser converged, or a fixed schedule finished\nposterior\tThe same for the "
+            "computation of the posterior\nelbo_error\tvi: the ELBO has a standard error below 0.1\nelbo_gap\tvi: the "
+            "ELBO is at most 0.5 below the estimated log evidence\nrhat\thmc: the largest split R-hat is at most "
+            "1.01\neffective_size\thmc: at least 100 effective draws a chain, and 400 in all\ndivergences\thmc: no "
+            "step after the warm-up diverged\ntree_depth\thmc: at most 1 % of the steps reached the largest tree "
+            "depth\nprevalence\tig, iw: the model's p(y|w) is within a factor of 1.5 of the stated "
+            "prevalence\npopulation\tlinear models: the linear model is adequate in the population, by Hausman's test "
+            "at 0.01, or the weighted estimate is in use\nseparation\tlinear: no coefficient of a standardised column "
+            "is above 10\nprior_weight\tlinear, normal prior, posterior: no slope's posterior is above 0.9 of its "
+            "prior's width\ndata\tWith DATA: it is the training table, by its hash and number of rows\nseed\tWith "
+            "DATA: two fits with other seeds change no coefficient by more than 0.2 posterior standard deviations "
+            "(without a posterior: 0.2 of its size, coefficients below 0.1 per standard deviation counted as 0.1; mlp: "
+            "the predicted log odds by 0.2 of their standard deviation)",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(diagnose_options),
-    .output =
-        "Text, or with --json one object: verdict (ok or problems), checks (a list of name, ok, value, text, "
-        "remedy), model, data, version. The exit code is 0 where all is well and 3 where a check found a problem.",
+    .output = "Text, or with --json one object: verdict (ok or problems), checks (a list of name, ok, value, text, "
+              "remedy, title, warning), model, data, version. The exit code is 0 if all checks passed and 3 if one "
+              "found a problem.",
     .examples = examples,
     .run = run};

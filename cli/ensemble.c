@@ -1,4 +1,4 @@
-/* Ensembles in predict and eval: further models, whose probabilities are averaged with the first one's. */
+/* Ensembles in predict and eval: averages the probabilities of further models with those of the first. */
 #include "cli/ensemble.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
@@ -42,12 +42,12 @@ int cli_ensemble_add(cli_call *call, const char *list, const pv_ensemble_rows *r
     return code;
 }
 
-json_t *cli_json_ensemble(const char *list) {
-    json_t *array = cli_json_array();
+pv_result *cli_json_ensemble(const char *list) {
+    pv_result *array = pv__value_list();
     size_t count = 0;
     char **names = list ? cli_names(list, &count) : NULL;
     for (size_t i = 0; i < count; i++)
-        cli_json_append(array, cli_json_text(names[i]));
+        pv__value_append(array, pv__value_text(names[i]));
     free(names);
     return array;
 }

@@ -1,4 +1,4 @@
-/* cli/ensemble.h: several models as one. */
+/* cli/ensemble.h: several models used as one. */
 #ifndef PREVAIL_CLI_ENSEMBLE_H
 #define PREVAIL_CLI_ENSEMBLE_H
 
@@ -9,14 +9,14 @@
 #define CLI_OPTION_ENSEMBLE(type, field)                                                                               \
     {                                                                                                                  \
         "ensemble", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "MODEL,...",                              \
-            "Further model files, of other seeds or folds say: the probabilities are the mean of all, each in the "    \
-            "population asked for. Labels and columns must be the same; for --population true the prevalence too."     \
+            "Further model files, such as other seeds or folds: the probabilities are the mean of all models, each "   \
+            "for the population. Labels and columns must be the same; for --population true also the prevalence."      \
     }
 
-/* The names in a list A,B,C, at least one; freed by the caller with free, text and all. */
+/* The names in a list A,B,C, at least one; the caller frees array and text with a single free. */
 char **cli_names(const char *list, size_t *count);
-/* Adds the models in a list of names, NULL: none, to the first one's prediction. Returns an exit code. */
+/* Averages the models in a list of names (NULL: none) into the first one's prediction. Returns an exit code. */
 int cli_ensemble_add(cli_call *call, const char *list, const pv_ensemble_rows *rows, pv_prediction *mean);
-json_t *cli_json_ensemble(const char *list); /* an array of names, empty for NULL */
+pv_result *cli_json_ensemble(const char *list); /* an array of names, empty if list is NULL */
 
 #endif

@@ -1,18 +1,14 @@
-/* The two estimates of a linear model: which is in use, whether they agree, in words and as JSON. */
+/* The two estimates of a linear model: which is in use and whether they agree, as text and JSON. */
 #include "cli/classifier.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
-#include "tool/json.h"
 
 #include <math.h>
 
-static const char ESTIMAND[] = "the best linear predictor of the log odds in the population";
-
 static void print_test(const pv_combination *m) {
     if (m->rank > 0)
-        printf(
-            "  Hausman's test that the efficient and the weighted estimate agree: chi-square %.1f of %lld, p = %.2g\n",
-            m->statistic, (long long)m->rank, m->p_value);
+        printf("  Hausman's test of the efficient against the weighted estimate: chi-square %.1f, df %lld, p = %.2g\n",
+               m->statistic, (long long)m->rank, m->p_value);
 }
 
 static void print_contrast(const char *label, const char *first) {
@@ -23,6 +19,11 @@ static void print_contrast(const char *label, const char *first) {
     fputc('\n', stdout);
 }
 
+/* The coefficients of a curve are meaningless one by one. */
+static bool is_curve(const pv_classifier *c, const pv_summary *s, size_t i) {
+    return i >= s->intercepts && pv_classifier_is_curve(c, (int)(i - s->intercepts));
+}
+
 /* The efficient estimate of each coefficient. */
 static void print_linear(const pv_classifier *c, const pv_summary *s, bool details) {
     char lo[16], hi[16];
@@ -30,7 +31,8 @@ static void print_linear(const pv_classifier *c, const pv_summary *s, bool detai
     snprintf(lo, sizeof lo, "%.4g %%", 50 - 50 * s->level);
     snprintf(hi, sizeof hi, "%.4g %%", 50 + 50 * s->level);
     for (size_t i = 0; i < s->terms; i++)
-        width = cli_name_width(s->coefficient[i].name) > width ? cli_name_width(s->coefficient[i].name) : width;
+        if (!is_curve(c, s, i))
+            width = cli_name_width(s->coefficient[i].name) > width ? cli_name_width(s->coefficient[i].name) : width;
     for (size_t e = 0; e < s->equations; e++) {
         const pv_coefficient *own = s->coefficient + e * s->terms;
         if (s->equations > 1)
@@ -38,6 +40,8 @@ static void print_linear(const pv_classifier *c, const pv_summary *s, bool detai
         printf("  %*s %11s %10s %10s %10s %10s%s\n", width, "", "coefficient", "std. error", lo, hi, "odds ratio",
                details ? "  weighting" : "");
         for (size_t i = 0; i < s->terms; i++) {
+            if (is_curve(c, s, i))
+                continue;
             const pv_spread *linear = &own[i].linear;
             fputs("  ", stdout);
             cli_put_name(own[i].name, width);
@@ -50,10 +54,10 @@ static void print_linear(const pv_classifier *c, const pv_summary *s, bool detai
         }
     }
     if (details)
-        printf("  weighting: the share of the weighted estimate in the combined coefficient, 0 to 1\n");
+        printf("  weighting: proportion of the weighted estimate in the combined coefficient, 0 to 1\n");
 }
 
-/* Shares of the weighted estimate in the slopes: the least and the most. */
+/* The smallest and largest weight of the weighted estimate among the slopes. */
 static void weighting_range(const pv_summary *s, double *least, double *most) {
     *least = 1;
     *most = 0;
@@ -73,7 +77,7 @@ void cli_print_estimate(const pv_classifier *c, const pv_summary *s, const char 
     weighting_range(s, &least, &most);
     fputs(title, stdout);
     if (m->use == PV_ESTIMATE_EFFICIENT)
-        printf("efficient, for a linear model that is right\n");
+        printf("efficient, which assumes that the linear model is right\n");
     else if (m->controls > 0)
         printf("weighted, with the population sample as %lld control variates\n", (long long)m->controls);
     else if (m->use == PV_ESTIMATE_WEIGHTED)
@@ -83,38 +87,49 @@ void cli_print_estimate(const pv_classifier *c, const pv_summary *s, const char 
     else if (least > 1 - none)
         printf("combined: the weighted estimate, as with --loss iw, in every slope\n");
     else
-        printf("combined: the weighted estimate has a share of %.2f to %.2f in the slopes\n", fmax(0, least), most);
+        printf("combined: the weighted estimate contributes %.2f to %.2f of the slopes\n", fmax(0, least), most);
+}
+
+/* Prints which estimate is in use, and the result of the test of the linear model. */
+void cli_print_adequacy(const pv_classifier *c) {
+    const double level = 0.05;
+    const pv_combination *m = c->combination;
+    if (!m)
+        return;
+    const char *model = c->smoothing ? "additive" : "linear";
+    bool tested = m->rank > 0, contradicted = tested && m->p_value < level;
+    if (m->use == PV_ESTIMATE_EFFICIENT) {
+        printf("estimate: efficient (assumes that the %s model is right)", model);
+        if (contradicted)
+            printf("; Hausman's test rejects it (p = %.2g): use --infer robust, which does not assume it\n",
+                   m->p_value);
+        else if (tested)
+            printf("; Hausman's test finds nothing against it (p = %.2g)\n", m->p_value);
+        else
+            puts(" (--infer robust does not)");
+        return;
+    }
+    printf("estimate: %s", m->use == PV_ESTIMATE_WEIGHTED ? "weighted" : "combined");
+    if (m->controls > 0)
+        printf(", with the population sample as %lld control variates", (long long)m->controls);
+    fputs(" (valid even if the model is wrong)", stdout);
+    if (contradicted)
+        printf("; Hausman's test rejects the %s model (p = %.2g):\n  coefficients are those of %s\n", model, m->p_value,
+               PV_WEIGHTED_ESTIMAND);
+    else if (tested)
+        printf("; Hausman's test finds nothing against the %s model (p = %.2g)\n", model, m->p_value);
+    else
+        fputc('\n', stdout);
 }
 
 void cli_print_estimates(const pv_classifier *c, const pv_summary *s, bool details) {
     const pv_combination *m = c->combination;
     if (!m)
         return;
-    bool profile = m->rank > 0;
     fputc('\n', stdout);
     if (m->use == PV_ESTIMATE_COMBINED && s->coefficient && s->has_errors) {
-        printf("  Whatever the shape of the risk: coefficients and intervals above are of %s.\n", ESTIMAND);
-        printf("  If the linear model is right (the efficient estimate):\n");
+        printf("  If the linear model is right, the efficient estimate is more precise:\n");
         print_linear(c, s, details);
-    } else if (m->use == PV_ESTIMATE_WEIGHTED && profile) {
-        printf("  Whatever the shape of the risk: coefficients and intervals are of %s.\n", ESTIMAND);
-    } else if (m->use == PV_ESTIMATE_EFFICIENT) {
-        printf("  Coefficients and intervals take the linear model for right (--infer robust does not).\n");
     }
     print_test(m);
-}
-
-json_t *cli_json_weighting(const pv_classifier *c) {
-    const pv_combination *m = c->combination;
-    if (!m)
-        return json_null();
-    json_t *object = cli_json_object();
-    cli_json_set(object, "use", cli_json_text(pv_estimate_name((pv_estimate)m->use)));
-    cli_json_set(object, "estimand", m->use == PV_ESTIMATE_EFFICIENT ? json_null() : cli_json_text(ESTIMAND));
-    cli_json_set(object, "statistic", m->rank > 0 ? cli_json_real(m->statistic) : json_null());
-    cli_json_set(object, "df", json_integer((json_int_t)m->rank));
-    cli_json_set(object, "p_value", m->rank > 0 ? cli_json_real(m->p_value) : json_null());
-    cli_json_set(object, "units", cli_json_real(m->units));
-    cli_json_set(object, "controls", json_integer((json_int_t)m->controls));
-    return object;
 }

@@ -1,4 +1,4 @@
-/* prevail eval: how good predictions are on labelled data, a model's or those in a file. */
+/* prevail eval: evaluates predictions on labelled data, from a model or a file. */
 #include "cli/classifier.h"
 #include "cli/commands.h"
 #include "cli/ensemble.h"
@@ -20,32 +20,35 @@ static const pv_option option_table[] = {
      "The column with the observed labels. Default: the name it had in fit."},
     {"votes", PV_OPTION_TEXT, offsetof(eval_options, votes), NULL, 0, 0, NULL, "COL,COL,...",
      "Soft labels instead of --outcome: a column of votes (counts or shares) for each label, in the order of the "
-     "labels, or as LABEL=COL,... A row then counts as its share of votes for each label."},
+     "labels, or as LABEL=COL,... A row then counts towards each label by its proportion of votes."},
     {"binarise", PV_OPTION_TEXT, offsetof(eval_options, binarise), NULL, 0, 0, NULL, "LABEL",
-     "For a model of ordered labels, as grades from 1 to 5: they are judged as two, below and above this one, 3 say. A "
-     "row counts as the share of its votes on either side; rows with more than half on this label are uncertain, "
-     "counted, and stand apart. Probabilities are those of the two sides, given that it is one of them. (fit "
-     "--binarise is different: it learns two labels, each image by the mean of its votes; such a model is judged "
-     "without this.)"},
+     "For a model of ordered labels, such as grades from 1 to 5: evaluate them as two, below and above this one. A row "
+     "counts by its proportion of votes on either side; rows with more than half on this label are uncertain: they are "
+     "counted and left out. Probabilities are those of the two sides, conditional on not being this label. (fit "
+     "--binarise is different: it learns two labels, by the mean of each image's votes; evaluate such a model without "
+     "this option.)"},
     CLI_OPTION_ENSEMBLE(eval_options, ensemble),
     {"compare", PV_OPTION_TEXT, offsetof(eval_options, compare), NULL, 0, 0, NULL, "FILE,...",
-     "Further models, or with --probs further files of probabilities (of prevail cv -o, say), judged on the same rows. "
-     "Adds by how much each metric of theirs differs, with intervals of the paired difference."},
+     "Further models, or with --probs further files of probabilities (of prevail cv -o, say), evaluated on the same "
+     "rows. Adds the difference of each metric, with paired intervals."},
     {"weights", PV_OPTION_TEXT, offsetof(eval_options, weights), NULL, 0, 0, NULL, "COL",
      "A column of counts or weights, one non-negative number per row. A row of weight v counts as v rows, in intervals "
      "too."},
     {"positive", PV_OPTION_TEXT, offsetof(eval_options, positive), NULL, 0, 0, NULL, "LABEL",
      "The label that rates, predictive values and curves refer to, against all others. Default: the last."},
     {"population", PV_OPTION_TEXT, offsetof(eval_options, population), "true", 0, 0, NULL, "NAME",
-     "The population the judged probabilities are to hold in: true, known:P, unknown or design, as in prevail "
-     "predict; unknown is inferred from the rows without a look at their labels. With --probs: true, the probabilities "
-     "as they are, known:P or unknown."},
+     "The population of the evaluated probabilities: true, known:P, unknown or design, as in prevail predict; unknown "
+     "is inferred from the rows without their labels. With --probs: true (the probabilities as they are), known:P or "
+     "unknown."},
     CLI_OPTION_STATED(eval_options, stated_for, "rows", "metrics and curves are"),
-    CLI_OPTION_INTERVAL(eval_options, interval, "0.95", "The level of the intervals."),
+    CLI_OPTION_INTERVAL(eval_options, interval, "0.95", "Level of the intervals."),
     {"bootstrap", PV_OPTION_INT, offsetof(eval_options, bootstrap), NULL, 0, 1e6, NULL, "N",
-     "Replicates of the stratified bootstrap behind the metrics' intervals; 0: no intervals. Default: 1000, or fewer, "
+     "Bootstrap replicates for the metrics' intervals, stratified by label; 0: no intervals. Default: 1000, or fewer, "
      "at least 100, for more than 50,000 rows of more than two labels."},
-    {"seed", PV_OPTION_INT, offsetof(eval_options, seed), "1", 0, 9007199254740992.0, NULL, "S", "Of the bootstrap."},
+    {"seed", PV_OPTION_INT, offsetof(eval_options, seed), "1", 0, 9007199254740992.0, NULL, "S",
+     "Seed of the bootstrap."},
+    {"all", PV_OPTION_FLAG, offsetof(eval_options, all), NULL, 0, 0, NULL, NULL,
+     "Print every metric, not only the most important ones; --json always has all of them."},
     CLI_OPTION_MISSING_MODEL(eval_options, missing),
     CLI_OPTION_UNSEEN(eval_options, unseen),
     CLI_OPTION_THREADS(eval_options, running.threads),
@@ -58,11 +61,11 @@ static const pv_option option_table[] = {
 
 static const pv_option probs_table[] = {
     {"probs", PV_OPTION_TEXT, offsetof(eval_options, probs), NULL, 0, 0, NULL, "FILE",
-     "Judge the probabilities in this CSV file, whatever made them, instead of a model's: columns p__LABEL and the "
-     "--outcome. - reads standard input."},
+     "Evaluate the probabilities in this CSV file instead of a model: columns p__LABEL and the --outcome. - reads "
+     "standard input."},
     {"columns", PV_OPTION_TEXT, offsetof(eval_options, columns), NULL, 0, 0, NULL, "LABEL=COL,...",
-     "The columns with the probabilities, where they are not named p__LABEL. Of two labels one is enough; it is then "
-     "the last."},
+     "The columns with the probabilities, if they are not named p__LABEL. With two labels one is enough; it is then "
+     "the last label."},
     {"from", PV_OPTION_TEXT, offsetof(eval_options, from), NULL, 0, 0, NULL, "P",
      "The prevalence the probabilities were made for. holdout_nll, information_gain and --population known:P and "
      "unknown need it."},
@@ -72,50 +75,51 @@ static const pv_option curves_table[] = {
     {"curves", PV_OPTION_TEXT, offsetof(eval_options, curves), NULL, 0, 0, NULL, "DIR",
      "Write the curves to this folder, one CSV file each. -: into the object that --json prints."},
     {"points", PV_OPTION_INT, offsetof(eval_options, points), "500", 0, 1e9, NULL, "N",
-     "At most so many thresholds a curve, evenly spread over both labels; 0: every distinct probability."},
+     "The largest number of thresholds of a curve, evenly spread over both labels; 0: every distinct probability."},
     {"bins", PV_OPTION_INT, offsetof(eval_options, bins), "10", 1, 10000, NULL, "N",
-     "Bins of the calibration curve, each of as many rows as ties allow."},
+     "Bins of the calibration curve, with equal numbers of rows except for ties."},
     CLI_OPTION_END};
 
 static const pv_option decision_table[] = {
     {"threshold", PV_OPTION_REAL, offsetof(eval_options, threshold), "0.5", 1e-9, 0.999999, NULL, "T",
-     "The threshold in use: rows of that probability or more are called positive. Adds the rates of this decision, "
-     "with intervals; the curve predictive_values is of it, and a report starts with it (else at the prevalence). The "
-     "metrics above are those of the most probable label."},
+     "The threshold in use: rows with at least this probability are called positive. Adds the rates of this decision "
+     "with intervals; the curve predictive_values uses it, and a report starts with it (otherwise at the prevalence). "
+     "Other metrics are those of the most probable label."},
     {"costs", PV_OPTION_TEXT, offsetof(eval_options, costs), NULL, 0, 0, NULL, "FILE|fp=X,fn=Y",
-     "Two labels: costs as for prevail predict, which determine the threshold. Adds its rates, the mean cost of a "
-     "person whose action is chosen by it, and that of each action for everyone."},
+     "Two labels: costs as for prevail predict, which determine the threshold. Adds its rates, the mean cost per "
+     "person of the resulting decisions, and that of each action for everyone."},
     CLI_OPTION_END};
 
 static const pv_option importance_table[] = {
     {"importance", PV_OPTION_FLAG, offsetof(eval_options, importance), NULL, 0, 0, NULL, NULL,
-     "What each column is worth: the information, in nats a person, that predictions lose once the column's cells are "
-     "dealt out anew among the people of the population of --stated-for, or, without it, of the predictions. Text "
-     "columns, and terms that "
-     "a "
-     "column is in, change as one. Reports have it without being asked."},
+     "Permutation importance of each column: the increase of the log loss, in nats per person, when the column's cells "
+     "are permuted among the people of the population of --stated-for or, without it, of the predictions. Text "
+     "columns, and all terms of a column, are permuted together. Always part of reports."},
     CLI_OPTION_END};
 static const pv_option report_table[] = {
     CLI_OPTIONS_REPORT(eval_options, report),
+    {"engine", PV_OPTION_TEXT, offsetof(eval_options, report.engine), NULL, 0, 0, NULL, "FILE",
+     "The engine for JavaScript (engine.js of `make js`): it becomes part of the report, with the model, and scores "
+     "rows that the "
+     "reader gives to the page, offline."},
     {"training", PV_OPTION_TEXT, offsetof(eval_options, training), NULL, 0, 0, NULL, "FILE",
-     "The table that the model learned from: the report shows its calibration too, rows reweighted label by label."},
+     "The training table: the report also shows its calibration, with rows reweighted by label."},
     CLI_OPTION_END};
 
 static int check_call(cli_call *call, const eval_options *options) {
     static const char *const with_probs[] = {"columns", "from", NULL};
     static const char *const with_curves[] = {"bins", "points", NULL};
     if (options->probs && call->argument[0])
-        return cli_error(call, PV_ERR_USAGE, NULL, "--probs takes the place of MODEL and DATA: leave out %s",
-                         call->argument[0]);
+        return cli_error(call, PV_ERR_USAGE, NULL, "--probs replaces MODEL and DATA: leave out %s", call->argument[0]);
     if (!options->probs && (!call->argument[0] || !call->argument[1]))
         return cli_error(call, PV_ERR_USAGE, NULL, "%s is missing; usage: prevail eval %s",
                          call->argument[0] ? "DATA" : "MODEL", call->command->usage);
     for (size_t i = 0; !options->probs && with_probs[i]; i++)
         if (cli_given(call, with_probs[i]))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --probs; leave it out", with_probs[i]);
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s needs --probs; leave it out", with_probs[i]);
     for (size_t i = report_wanted(&options->report) ? 1 : 0; !options->curves && with_curves[i]; i++)
         if (cli_given(call, with_curves[i]))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --curves%s", with_curves[i],
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s needs --curves%s", with_curves[i],
                              i < 1 ? " or --report" : "");
     if (options->costs && cli_given(call, "threshold"))
         return cli_error(call, PV_ERR_USAGE, NULL,
@@ -137,13 +141,16 @@ static int check_call(cli_call *call, const eval_options *options) {
         return cli_error(call, PV_ERR_USAGE, NULL,
                          "--ensemble averages in a population of known prevalence: true, known:P or design");
     if (options->training && (options->ensemble || options->binarise))
-        return cli_error(call, PV_ERR_USAGE, NULL, "--training does not go with --%s; leave one out",
+        return cli_error(call, PV_ERR_USAGE, NULL, "--training cannot be used with --%s; leave one out",
                          options->ensemble ? "ensemble" : "binarise");
     if (options->curves && strcmp(options->curves, "-") == 0 && !options->running.json)
         return cli_error(call, PV_ERR_USAGE, NULL, "--curves - needs --json; name a folder for CSV files");
     if (options->training && (options->probs || !report_wanted(&options->report)))
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--training belongs to the report of a model: give --report FILE, and no --probs");
+                         "--training is for the report of a model: give --report FILE, and no --probs");
+    if (options->report.engine && (options->probs || options->ensemble || !options->report.page))
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--engine is for the report of one model: give --report FILE, and no --probs");
     code = eval_compare_check(call, options);
     if (code == CLI_OK)
         code = eval_importance_check(call, options);
@@ -163,7 +170,7 @@ static pv_status draw_curves(cli_call *call, const eval_options *options, const 
     return status;
 }
 
-/* What is not in the table. */
+/* Notes on what the table does not show. */
 static void add_notes(cli_call *call, const eval_options *options, const eval_inputs *inputs) {
     const pv_judgement *j = inputs->judged;
     const pv_dataset *data = eval_data(inputs);
@@ -180,17 +187,16 @@ static void add_notes(cli_call *call, const eval_options *options, const eval_in
                  j->uncertain == 1 ? "" : "s", options->binarise);
 }
 
-/* Weights that are not whole cannot be counts, which is what the intervals take them for. */
+/* The intervals treat weights as counts, so warns of weights that are not whole numbers. */
 static void warn_of_weights(cli_call *call, const pv_dataset *data) {
     bool whole = true;
-    if (data->sampling) /* as in the fit: their mean is 1 */
+    if (data->sampling) /* sampling weights: scaled to a mean of 1, as in the fit */
         return;
     for (size_t i = 0; data->weight && whole && i < data->rows; i++)
         whole = data->weight[i] == floor(data->weight[i]);
     if (!whole)
-        cli_warn(call,
-                 "a row of weight v counts as v rows in the intervals: with sampling weights they are too narrow; "
-                 "use prevail cv, whose weights are scaled to the number of rows");
+        cli_warn(call, "a row with weight v counts as v rows in the intervals, which are too narrow for sampling "
+                       "weights; use prevail cv, which scales weights to the number of rows");
 }
 
 static int run(cli_call *call) {
@@ -258,37 +264,37 @@ static const cli_common common[] = {
     {"Data", "outcome", NULL},
     {NULL, "positive", "The label that rates, predictive values and curves refer to."},
     {NULL, "weights", "A column of counts or weights."},
-    {NULL, "missing", "Rows with missing cells."},
-    {NULL, "probs", "Judge the probabilities in this CSV file, whatever made them."},
+    {NULL, "missing", "What to do with missing cells."},
+    {NULL, "probs", "Evaluate the probabilities in this CSV file."},
     {NULL, "columns", "The columns with those probabilities."},
-    {NULL, "compare", "Other models on the same rows: paired differences."},
-    {"Population", "population", "The population the probabilities are to hold for: true, known:P, unknown or design."},
-    {NULL, "stated-for", "The population whose metrics are shown: the rows as they are, or another."},
+    {NULL, "compare", "Other models on the same rows, with paired differences."},
+    {"Population", "population", "The population of the probabilities: true, known:P, unknown or design."},
+    {NULL, "stated-for", "The population that the metrics are for: the rows as they are, or another."},
     {NULL, "from", NULL},
-    {"Decisions", "threshold", "The threshold in use: its rates are added."},
-    {NULL, "costs", "Costs that determine it, as in fp=1,fn=50."},
+    {"Decisions", "threshold", "The threshold in use; adds its rates."},
+    {NULL, "costs", "Costs that determine the threshold, as in fp=1,fn=50."},
     {"Uncertainty", "interval", NULL},
-    {NULL, "bootstrap", "Replicates behind the intervals."},
-    {"Output", "importance", "What each column is worth."},
-    {NULL, "curves", "A folder for the curves, as CSV files."},
-    {NULL, "report", "A page with the results, to look at in a browser."},
+    {NULL, "bootstrap", "Bootstrap replicates for the intervals."},
+    {"Output", "importance", "Permutation importance of each column."},
+    {NULL, "curves", "Write the curves to this folder, as CSV files."},
+    {NULL, "report", "Write the results as an HTML page."},
     {NULL, "json", NULL},
     {NULL, NULL, NULL}};
 
 static const cli_example examples[] = {
     {"prevail eval study.model holdout.csv", "All metrics on rows that were not used for the fit."},
     {"prevail eval study.model holdout.csv --stated-for population --curves curves",
-     "The metrics stated for the true population, and curves as CSV files."},
+     "The metrics for the target population, and curves as CSV files."},
     {"prevail eval study.model holdout.csv --stated-for population --training study.csv --report report.html",
-     "The same as a page to look at."},
+     "The same as a report."},
     {"prevail eval study.model clinic.csv --population known:0.2 --stated-for 0.2 --json",
      "Probabilities and metrics for a clinic where one in five has the disease."},
     {"prevail eval seed1.model test.npz --ensemble seed2.model,seed3.model --binarise 3",
-     "The mean of three models of readers' grades, judged as benign (below 3) against malignant (above)."},
+     "The mean of three models of readers' grades, evaluated as benign (below 3) against malignant (above)."},
     {"prevail eval study.model holdout.csv --costs fp=1,fn=50 --stated-for population",
-     "Sensitivity, predictive values and mean cost of the decision that costs call for, in the population."},
+     "Sensitivity, predictive values and mean cost of the cheapest decisions, in the population."},
     {"prevail eval one.model holdout.csv --compare two.model",
-     "By how much the second model's metrics differ from the first's, with paired intervals."},
+     "The differences between the two models' metrics, with paired intervals."},
     {"prevail eval --probs scores.csv --columns 1=score --outcome cancer --from 0.5",
      "Probabilities that another model made for a balanced sample."},
     {NULL, NULL}};
@@ -297,41 +303,35 @@ static const cli_hint hints[] = {{"prevalence", "stated-for", NULL}, {NULL, NULL
 
 const cli_command cli_eval = {
     .name = "eval",
-    .more = "--compare FILE,... judges further models on the same rows",
+    .more = "--compare FILE,... evaluates further models on the same rows",
     .summary = "metrics and curves of predictions on labelled data",
     .usage = "MODEL DATA | --probs FILE [--outcome COL] [--population NAME] [--stated-for P] [--curves DIR] [options]",
     .text =
-        "Judges a model, or another model's probabilities, on rows whose labels are known. Two populations play a "
-        "part. --population is the one the predictions are made for. --stated-for is the one the metrics are stated "
-        "for: by default the rows as they are, whose label shares may be those of a study, not of a population. Those "
-        "metrics that change with the prevalence are marked in the table; all are stated for the same one. nell is the "
-        "log-loss as other software has it. holdout_nll adapts the "
-        "predictions to the label shares it is stated for. With a posterior the predictions judged are its means.\n"
-        "Rows whose label is missing are refused with their place, or left out and counted (--missing drop).\n"
-        "Intervals are percentiles of bootstrap replicates drawn within labels; that of ece is turned about the value, "
-        "since resampling adds to it.",
+        "Evaluates a model, or another model's probabilities, on rows with known labels. Two populations matter. "
+        "--population is the one that the predictions are for. --stated-for is the one that the metrics are for: by "
+        "default the rows as they are, whose label proportions may be those of a study. Metrics that depend on the "
+        "prevalence are marked in the table. log_loss is defined as in other software; holdout_nll first adapts the "
+        "predictions to the population of the metrics. With a posterior the predictions are its means.\nA row with a "
+        "missing label is an error, or is left out and counted (--missing drop).\nIntervals are percentiles of "
+        "bootstrap replicates within labels; that of ece is reflected about the value, because resampling inflates it.",
     .arguments = arguments,
     .groups = groups,
     .common = common,
     .hints = hints,
     .options_size = sizeof(eval_options),
-    .output =
-        "A table: metric, value, interval, what it is. With --json one object: metrics (name: {value, lo, hi}; null "
-        "where undefined or infinite), rows, dropped, training_rows (true: the model was fitted on this table), "
-        "uncertain (rows set apart by --binarise), population, prevalence "
-        "(label: p, in that population; null where "
-        "unknown), observed (label: share of the rows), stated_for (label: p, that the metrics are stated for), "
-        "strata (of a model with strata, a list: name, rows, share, observed, stated_for, metrics), "
-        "target_prevalence and what else prevail predict --json has for it (--population unknown), positive, interval, "
-        "bootstrap (replicates), seed, decision (with --threshold or --costs: "
-        "thresholds, a list of {threshold, action, rates}, cost and cost_for_all, each {value, lo, hi}; else null), "
-        "compared (with --compare a list of {name, metrics, differences}, both as metrics), "
-        "curves (with --curves -; name: {column: "
-        "values}), importance (with "
-        "--importance: "
-        "columns, a list of {column, loss, sd}, information, rows, permutations; else null), model, ensemble (names), "
-        "data, version, warnings.\n"
-        "The metrics are:\n"
+    .output = "A table of metric, value, interval and meaning, of the most important metrics (--all: every one), and a "
+              "verdict. With --json one object: verdict, metrics (name: {value, lo, hi}; null where undefined or "
+              "infinite), rows, dropped, training_rows (true: the model was fitted on this table), uncertain (rows "
+              "left out by --binarise), population, prevalence (label: p, in that population; null where unknown), "
+              "observed (label: proportion of the rows), stated_for (label: p, of the population of the metrics), "
+              "strata (of a model with strata, a list: name, rows, share, observed, stated_for, metrics), with "
+              "--population unknown target_prevalence and its other fields in prevail predict --json, positive, "
+              "interval, bootstrap (replicates), seed, decision (with --threshold or --costs: thresholds, a list of "
+              "{threshold, action, rates}, cost and cost_for_all, each {value, lo, hi}; else null), compared (with "
+              "--compare a list of {name, metrics, differences}, both as metrics), curves (with --curves -; name: "
+              "{column: values}), importance (with --importance: columns, a list of {column, loss, sd, dependence: a "
+              "list of {value, risk}, the mean risk of each label if everyone had the value}, information, rows, "
+              "permutations; else null), model, ensemble (names), data, version, warnings.\nThe metrics are:\n"
 #define LINE(name, depends, least, text) #name "\t" text "\n"
     PV_METRIC_LIST(LINE)
 #undef LINE

@@ -1,4 +1,4 @@
-/* cli/eval.h: what the files of prevail eval share. */
+/* cli/eval.h: declarations shared by the files of prevail eval. */
 #ifndef PREVAIL_CLI_EVAL_H
 #define PREVAIL_CLI_EVAL_H
 
@@ -29,44 +29,46 @@ typedef struct eval_options {
     int64_t points, bins;
     double threshold;
     const char *costs;
+    bool all;
     report_options report;
     const char *training;
     bool importance;
     pv_importance_options permuted;
-    pv_unknown_options unknown; /* --population unknown: how */
+    pv_unknown_options unknown; /* options for --population unknown */
     cli_running running;
     pv_csv_options csv;
 } eval_options;
 
-/* What comes of a threshold, or of costs. Owned: eval_clear. */
+/* Results at a threshold, or with costs. Free with eval_clear. */
 typedef struct eval_decision {
-    size_t count;    /* of thresholds; 0: none was asked for */
-    pv_rates *rates; /* [count], each against what is below */
-    size_t *action;  /* [count + 1], with costs: the best ones, by rising probability */
-    pv_rate cost;    /* with costs, of a person */
-    pv_rate *alone;  /* [actions], with costs, of each action for everyone */
+    size_t count;    /* number of thresholds; 0: none requested */
+    pv_rates *rates; /* [count], at each threshold */
+    size_t *action;  /* [count + 1], with costs: the best actions, in order of increasing probability */
+    pv_rate cost;    /* with costs: per person */
+    pv_rate *alone;  /* [actions], with costs: of each action if taken for everyone */
 } eval_decision;
 
-/* How another model differs from the first on the same rows. */
+/* Another model compared with the first on the same rows. */
 typedef struct eval_compared {
     char *name;
-    pv_assessment found, difference; /* its own, and that minus the first's */
+    pv_assessment found, difference; /* its own metrics, and those minus the first model's */
 } eval_compared;
 
-/* What is judged, whether a model or a file of probabilities gave it. Owned. */
+/* What is evaluated, whether from a model or a file of probabilities. Owns its members. */
 typedef struct eval_inputs {
-    const char *name;          /* of the model's file, or of the probabilities. Borrowed */
+    const char *name;          /* name of the model file or of the file of probabilities. Borrowed */
     pv_classifier *classifier; /* NULL: --probs */
     pv_table *table;
     pv_dataset *data;
-    pv_probs *probs;   /* with a table and a dataset of its own */
-    const char *votes; /* columns that are the labels, given or as in the fit; NULL: a target is. Borrowed */
+    pv_probs *probs;   /* has its own table and data set */
+    const char *votes; /* columns of votes that define the labels, given or as in the fit; NULL: a single outcome
+                          column. Borrowed */
     pv_prediction *said;
     pv_judgement *judged;
-    pv_roles roles;            /* a model: by which the rows were taken from the table */
-    pv_population *population; /* a model: of the predictions */
-    pv_importance *importance; /* NULL: not asked for */
-    pv_costs *costs;           /* NULL: none; the positive label last */
+    pv_roles roles;            /* with a model: the roles of the table's columns */
+    pv_population *population; /* with a model: population of the predictions */
+    pv_importance *importance; /* NULL: not requested */
+    pv_costs *costs;           /* NULL: none; the positive label is last */
     eval_decision decision;
     eval_compared *compared; /* [others] */
     size_t others;
@@ -76,12 +78,12 @@ static inline const pv_dataset *eval_data(const eval_inputs *inputs) {
     return inputs->probs ? inputs->probs->data : inputs->data;
 }
 
-/* Whether the rows are those that the model was fitted on, by the hash it keeps. */
+/* Whether the rows are those that the model was fitted on, according to the stored hash. */
 static inline bool eval_is_training(const eval_inputs *inputs) {
     return inputs->classifier && inputs->data && inputs->data->hash == inputs->classifier->data_hash;
 }
 
-/* The predictions' own; with --binarise those judged are others. */
+/* The labels of the predictions; with --binarise the evaluated labels differ. */
 static inline char *const *eval_labels(const eval_inputs *inputs) {
     if (inputs->probs)
         return inputs->probs->labels;
@@ -90,7 +92,8 @@ static inline char *const *eval_labels(const eval_inputs *inputs) {
 
 /* ---- eval_inputs.c ----------------------------------------------------------------------------------------------- */
 
-/* Reads inputs->name, predicts in the population asked for, judges; the caller clears, whatever the exit code. */
+/* Reads inputs->name, predicts in the requested population, and evaluates. The caller clears inputs, also on
+ * failure. */
 int eval_judge(cli_call *call, const eval_options *options, eval_inputs *inputs);
 void eval_clear(cli_call *call, eval_inputs *inputs);
 
@@ -100,38 +103,38 @@ typedef struct eval_curves {
     pv_curve curve[PV_CURVES];
 } eval_curves;
 
-void eval_print_metric(const pv_metric_row *row, int classes, const pv_assessment *found); /* no line break */
+void eval_print_metric(const pv_metric_row *row, int classes, const pv_assessment *found); /* without a line break */
 void eval_print_json(const cli_call *call, const eval_options *options, const eval_inputs *inputs,
                      const eval_curves *curves); /* curves NULL: none */
 void eval_print_table(const cli_call *call, const eval_options *options, const eval_inputs *inputs);
-/* One CSV file for each curve in a folder, which is made where there is none. */
+/* Writes one CSV file per curve to a folder, which is created if necessary. */
 int eval_write_curves(cli_call *call, const char *folder, const eval_curves *curves);
 
 /* ---- eval_decision.c --------------------------------------------------------------------------------------------- */
 
-/* Where a threshold or costs were given. */
+/* Evaluates decisions if a threshold or costs were given. */
 int eval_decision_find(cli_call *call, const eval_options *options, eval_inputs *inputs);
-void eval_decision_print(const eval_inputs *inputs);   /* nothing where there is none */
-json_t *eval_decision_json(const eval_inputs *inputs); /* null there */
+void eval_decision_print(const eval_inputs *inputs);      /* prints nothing if there are none */
+pv_result *eval_decision_json(const eval_inputs *inputs); /* null if there are none */
 void eval_decision_clear(cli_call *call, eval_inputs *inputs);
 
 /* ---- eval_compare.c ---------------------------------------------------------------------------------------------- */
 
 int eval_compare_check(cli_call *call, const eval_options *options);
-/* Judges the models, or files of probabilities, of --compare on the same rows; nothing where none were named. */
+/* Evaluates the models or files of probabilities of --compare on the same rows; does nothing if none were named. */
 int eval_compare_find(cli_call *call, const eval_options *options, eval_inputs *inputs);
-void eval_compare_print(const eval_options *options, const eval_inputs *inputs); /* nothing where there are none */
-json_t *eval_compare_json(const eval_inputs *inputs);                            /* a list, empty there */
+void eval_compare_print(const eval_options *options, const eval_inputs *inputs); /* prints nothing if there are none */
+pv_result *eval_compare_json(pv_ctx *ctx, const eval_inputs *inputs);            /* a list, empty if there are none */
 void eval_compare_clear(cli_call *call, eval_inputs *inputs);
 
 /* ---- eval_importance.c ------------------------------------------------------------------------------------------- */
 
-/* Why it cannot be asked for, before any work. */
+/* Rejects --importance, before any work, if it cannot be computed. */
 int eval_importance_check(cli_call *call, const eval_options *options);
-/* Where it was asked for, or a report has room for it. */
+/* Computes it if it was requested, or if a report shows it. */
 int eval_importance_find(cli_call *call, const eval_options *options, eval_inputs *inputs);
-void eval_importance_print(const eval_inputs *inputs);   /* nothing where there is none */
-json_t *eval_importance_json(const eval_inputs *inputs); /* null there */
+void eval_importance_print(const eval_inputs *inputs);      /* prints nothing if there is none */
+pv_result *eval_importance_json(const eval_inputs *inputs); /* null if there is none */
 int eval_importance_report(cli_call *call, pv_report *report, const eval_inputs *inputs);
 
 /* ---- report_eval.c ----------------------------------------------------------------------------------------------- */

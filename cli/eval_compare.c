@@ -1,5 +1,5 @@
-/* prevail eval --compare: other models on the same rows, and by how much their metrics differ. Replicates of the
- * bootstrap draw the same rows for all, so that intervals are of paired differences, far narrower than those of two
+/* prevail eval --compare: other models on the same rows, and differences of their metrics. Bootstrap replicates draw
+ * the same rows for all models, so intervals are those of paired differences, which are far narrower than those of two
  * separate runs.
  */
 #include "cli/ensemble.h"
@@ -15,7 +15,7 @@
 int eval_compare_check(cli_call *call, const eval_options *options) {
     if (options->compare && !options->probs && strcmp(call->argument[1], "-") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--compare reads DATA once for each model, which standard input cannot be: name a file");
+                         "--compare reads DATA once for each model, which standard input does not allow: name a file");
     return CLI_OK;
 }
 
@@ -23,7 +23,7 @@ static int compare(cli_call *call, const eval_options *options, const eval_input
                    eval_compared *made) {
     eval_inputs other = {.name = name};
     eval_options alone = *options;
-    alone.ensemble = NULL; /* which is the first's */
+    alone.ensemble = NULL; /* applies to the first model only */
     if (alone.probs)
         alone.probs = name;
     made->name = cli_copy(name);
@@ -35,7 +35,7 @@ static int compare(cli_call *call, const eval_options *options, const eval_input
             pv_judgement_compare(call->ctx, first->judged, other.judged, name, options->interval, &made->difference);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     }
-    if (code == CLI_OK) { /* it changes hands */
+    if (code == CLI_OK) { /* ownership is transferred */
         made->found = other.judged->found;
         other.judged->found = (pv_assessment){0};
     }
@@ -71,14 +71,14 @@ void eval_compare_print(const eval_options *options, const eval_inputs *inputs) 
     }
 }
 
-json_t *eval_compare_json(const eval_inputs *inputs) {
-    json_t *list = cli_json_array();
+pv_result *eval_compare_json(pv_ctx *ctx, const eval_inputs *inputs) {
+    pv_result *list = pv__value_list();
     for (size_t i = 0; i < inputs->others; i++) {
-        json_t *one = cli_json_object();
-        cli_json_set(one, "name", cli_json_text(inputs->compared[i].name));
-        cli_json_set(one, "metrics", cli_json_assessment(&inputs->compared[i].found));
-        cli_json_set(one, "differences", cli_json_assessment(&inputs->compared[i].difference));
-        cli_json_append(list, one);
+        pv_result *one = pv__value_object();
+        pv__value_set(one, "name", pv__value_text(inputs->compared[i].name));
+        pv__value_set(one, "metrics", cli_json_assessment(ctx, &inputs->compared[i].found));
+        pv__value_set(one, "differences", cli_json_assessment(ctx, &inputs->compared[i].difference));
+        pv__value_append(list, one);
     }
     return list;
 }

@@ -1,4 +1,4 @@
-/* Decisions in prevail eval: the rates at the threshold in use, and what the decisions that costs call for would cost.
+/* Decisions in prevail eval: rates at the threshold in use, and the cost of the decisions that follow from costs.
  */
 #include "cli/eval.h"
 #include "cli/predictions.h"
@@ -39,7 +39,7 @@ static int find_rates(cli_call *call, const eval_options *options, eval_inputs *
     return CLI_OK;
 }
 
-/* Thresholds are of the last label, so that the positive one takes its place. */
+/* Thresholds refer to the last label, so the positive one is moved to the end. */
 static void put_positive_last(pv_costs *costs, int positive) {
     for (size_t a = 0; a < costs->actions && positive == 0; a++) {
         double first = costs->cost[2 * a];
@@ -126,34 +126,34 @@ void eval_decision_print(const eval_inputs *inputs) {
     }
 }
 
-static json_t *json_rate(const pv_rate *rate) {
-    json_t *object = cli_json_object();
-    cli_json_set(object, "value", cli_json_real(rate->value));
-    cli_json_set(object, "lo", cli_json_real(rate->lo));
-    cli_json_set(object, "hi", cli_json_real(rate->hi));
+static pv_result *json_rate(const pv_rate *rate) {
+    pv_result *object = pv__value_object();
+    pv__value_set(object, "value", pv__value_real(rate->value));
+    pv__value_set(object, "lo", pv__value_real(rate->lo));
+    pv__value_set(object, "hi", pv__value_real(rate->hi));
     return object;
 }
 
-json_t *eval_decision_json(const eval_inputs *inputs) {
+pv_result *eval_decision_json(const eval_inputs *inputs) {
     const eval_decision *d = &inputs->decision;
     const pv_costs *costs = inputs->costs;
     if (!d->rates)
-        return json_null();
-    json_t *object = cli_json_object(), *list = cli_json_array(), *alone = cli_json_object();
+        return pv__value_null();
+    pv_result *object = pv__value_object(), *list = pv__value_list(), *alone = pv__value_object();
     for (size_t i = 0; i < d->count; i++) {
-        json_t *one = cli_json_object(), *rates = cli_json_object();
+        pv_result *one = pv__value_object(), *rates = pv__value_object();
         for (size_t r = 0; r < RATES; r++)
-            cli_json_set(rates, rate_table[r].name, json_rate(rate_of(&d->rates[i], r)));
-        cli_json_set(one, "threshold", cli_json_real(d->rates[i].threshold));
-        cli_json_set(one, "action", costs ? cli_json_text(costs->action[d->action[i + 1]]) : json_null());
-        cli_json_set(one, "rates", rates);
-        cli_json_append(list, one);
+            pv__value_set(rates, rate_table[r].name, json_rate(rate_of(&d->rates[i], r)));
+        pv__value_set(one, "threshold", pv__value_real(d->rates[i].threshold));
+        pv__value_set(one, "action", costs ? pv__value_text(costs->action[d->action[i + 1]]) : pv__value_null());
+        pv__value_set(one, "rates", rates);
+        pv__value_append(list, one);
     }
     for (size_t a = 0; costs && a < costs->actions; a++)
-        cli_json_set(alone, costs->action[a], json_rate(&d->alone[a]));
-    cli_json_set(object, "thresholds", list);
-    cli_json_set(object, "cost", costs ? json_rate(&d->cost) : json_null());
-    cli_json_set(object, "cost_for_all", alone);
+        pv__value_set(alone, costs->action[a], json_rate(&d->alone[a]));
+    pv__value_set(object, "thresholds", list);
+    pv__value_set(object, "cost", costs ? json_rate(&d->cost) : pv__value_null());
+    pv__value_set(object, "cost_for_all", alone);
     return object;
 }
 

@@ -1,4 +1,4 @@
-/* What each column is worth, in prevail eval: as text, JSON and a section of the report. */
+/* Column importance in prevail eval: as text, JSON and a section of the report. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +10,10 @@
 
 enum { DRAWN = 30 };
 
-/* Why there can be none; NULL: there can. */
+/* Why it cannot be computed; NULL: it can. */
 static const char *obstacle(const eval_options *options) {
     if (options->probs)
-        return "--probs, which has no columns";
+        return "--probs, which has no features";
     if (options->ensemble)
         return "--ensemble: ask for each model's own";
     if (options->votes || options->binarise)
@@ -26,12 +26,11 @@ static const char *obstacle(const eval_options *options) {
 int eval_importance_check(cli_call *call, const eval_options *options) {
     const char *with = obstacle(options);
     if (options->importance && with)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--importance does not go with %s", with);
+        return cli_error(call, PV_ERR_USAGE, NULL, "--importance cannot be used with %s", with);
     bool shown = options->importance || (report_wanted(&options->report) && !with);
     for (const pv_option *row = pv_importance_option_table; row->name && !shown; row++)
         if (strcmp(row->name, "seed") != 0 && cli_given(call, row->name))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s belongs to --importance; give that, or leave it out",
-                             row->name);
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s needs --importance; add it, or leave this out", row->name);
     return CLI_OK;
 }
 
@@ -51,7 +50,7 @@ int eval_importance_find(cli_call *call, const eval_options *options, eval_input
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* The part of the model's information; NaN where it has none. */
+/* The fraction of the model's information; NaN if the model has none. */
 static double part_of(const pv_importance *found, size_t c) {
     return found->information > 0 ? found->column[c].loss / found->information : NAN;
 }
@@ -61,11 +60,12 @@ void eval_importance_print(const eval_inputs *inputs) {
     const pv_judgement *j = inputs->judged;
     if (!found)
         return;
-    printf("\n  What each column is worth where a share of %.4g are ", found->stated[j->positive]);
+    printf("\n  Permutation importance at a prevalence of %.4g of label ", found->stated[j->positive]);
     cli_put_name(j->labels[j->positive], 0);
-    puts(": nats a person lost without it");
-    printf("  (of %.4g that the model has; %zu rows, %lld permutations of each column)\n\n", found->information,
-           found->rows, (long long)found->permutations);
+    puts(": increase of the log loss");
+    printf("  when a column is permuted, in nats per person (information of the model: %.4g; %s rows, %lld "
+           "permutations)\n\n",
+           found->information, pv_group_digits((double)found->rows).text, (long long)found->permutations);
     int width = 6;
     for (size_t c = 0; c < found->columns; c++) {
         int own = cli_name_width(found->column[c].name);
@@ -83,22 +83,38 @@ void eval_importance_print(const eval_inputs *inputs) {
     }
 }
 
-json_t *eval_importance_json(const eval_inputs *inputs) {
+/* [{value, LABEL...}, ...] */
+static pv_result *dependence_json(const pv_column_importance *column, int classes, char *const *labels) {
+    pv_result *list = pv__value_list();
+    for (size_t p = 0; p < column->points; p++) {
+        pv_result *point = pv__value_object(), *risks = pv__value_object();
+        pv__value_set(point, "value", column->level ? pv__value_text(column->level[p]) : pv__value_real(column->x[p]));
+        for (int y = 0; y < classes; y++)
+            pv__value_set(risks, labels[y], pv__value_real(column->mean[p * (size_t)classes + (size_t)y]));
+        pv__value_set(point, "risk", risks);
+        pv__value_append(list, point);
+    }
+    return list;
+}
+
+pv_result *eval_importance_json(const eval_inputs *inputs) {
     const pv_importance *found = inputs->importance;
     if (!found)
-        return json_null();
-    json_t *object = cli_json_object(), *columns = cli_json_array();
+        return pv__value_null();
+    pv_result *object = pv__value_object(), *columns = pv__value_list();
     for (size_t c = 0; c < found->columns; c++) {
-        json_t *entry = cli_json_object();
-        cli_json_set(entry, "column", cli_json_text(found->column[c].name));
-        cli_json_set(entry, "loss", cli_json_real(found->column[c].loss));
-        cli_json_set(entry, "sd", cli_json_real(found->column[c].sd));
-        cli_json_append(columns, entry);
+        pv_result *entry = pv__value_object();
+        pv__value_set(entry, "column", pv__value_text(found->column[c].name));
+        pv__value_set(entry, "loss", pv__value_real(found->column[c].loss));
+        pv__value_set(entry, "sd", pv__value_real(found->column[c].sd));
+        pv__value_set(entry, "dependence",
+                      dependence_json(&found->column[c], inputs->judged->classes, inputs->judged->labels));
+        pv__value_append(columns, entry);
     }
-    cli_json_set(object, "columns", columns);
-    cli_json_set(object, "information", cli_json_real(found->information));
-    cli_json_set(object, "rows", json_integer((json_int_t)found->rows));
-    cli_json_set(object, "permutations", json_integer((json_int_t)found->permutations));
+    pv__value_set(object, "columns", columns);
+    pv__value_set(object, "information", pv__value_real(found->information));
+    pv__value_set(object, "rows", pv__value_integer((int64_t)found->rows));
+    pv__value_set(object, "permutations", pv__value_integer((int64_t)found->permutations));
     return object;
 }
 
@@ -122,7 +138,7 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_importance *fo
         {.mark = PV_MARK_LINE, .ink = PV_INK_MUTED, .n = 2, .x = zero, .y = span, .dashed = true, .size = 1.2},
         {.mark = PV_MARK_SPANS,
          .ink = PV_INK_POSITIVE,
-         .name = "information lost, with two standard deviations",
+         .name = "increase of the log loss, with two standard deviations",
          .n = shown,
          .x = x,
          .y = y,
@@ -130,17 +146,18 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_importance *fo
          .hi = hi}};
     pv_panel panel = {.series = series,
                       .n_series = 2,
-                      .x = {.label = "information lost, nats a person"},
+                      .x = {.label = "increase of the log loss, nats per person"},
                       .y = {.name = names, .n_names = shown},
                       .width = 420,
                       .height = 100 + 30 * (double)shown};
     char text[300];
     snprintf(text, sizeof text,
-             "How much worse predictions are once a column's cells are dealt out anew. The model has %.4g nats a "
-             "person. n = %zu rows.%s",
-             found->information, found->rows, found->columns > shown ? " The first columns only." : "");
+             "Increase of the log loss when a column's cells are permuted. The model's information is %.4g nats per "
+             "person. n = %s rows.%s",
+             found->information, pv_group_digits((double)found->rows).text,
+             found->columns > shown ? " The first columns only." : "");
     pv_figure figure = {.name = "importance",
-                        .title = "What each column is worth in the population.",
+                        .title = "Permutation importance in the population.",
                         .text = text,
                         .panel = &panel,
                         .panels = 1};
@@ -151,16 +168,68 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_importance *fo
     return status;
 }
 
+/* The mean risk of the positive label by each column of numbers, those that are worth most first. */
+static pv_status draw_dependence(cli_call *call, pv_report *report, const pv_importance *found, size_t classes,
+                                 size_t positive, const char *label) {
+    enum { PANELS = 9, NAME = 160 };
+    char name[PANELS][NAME]; /* short enough for a panel */
+    pv_series series[PANELS];
+    pv_panel panel[PANELS];
+    double *risk[PANELS] = {NULL};
+    size_t n = 0;
+    for (size_t c = 0; c < found->columns && n < PANELS; c++) {
+        const pv_column_importance *own = &found->column[c];
+        if (!own->x || own->points < 2)
+            continue;
+        risk[n] = cli_alloc(own->points, sizeof **risk);
+        for (size_t p = 0; p < own->points; p++)
+            risk[n][p] = own->mean[p * classes + positive];
+        series[n] = (pv_series){.mark = PV_MARK_LINE,
+                                .ink = PV_INK_POSITIVE,
+                                .name = "mean risk",
+                                .n = own->points,
+                                .x = own->x,
+                                .y = risk[n]};
+        pv_text_short(own->name, 30, name[n], NAME);
+        panel[n] = (pv_panel){.title = name[n],
+                              .x = {.label = name[n]},
+                              .y = {.label = "mean risk"},
+                              .series = &series[n],
+                              .n_series = 1,
+                              .width = 300,
+                              .height = 240};
+        n++;
+    }
+    char title[160], shown[80];
+    pv_text_short(label, 40, shown, sizeof shown);
+    snprintf(title, sizeof title, "Mean risk of %s by each column of numbers (partial dependence).", shown);
+    const pv_figure figure = {.name = "dependence",
+                              .title = title,
+                              .text =
+                                  "What the model predicts on average once all people of the population have the same "
+                                  "value in a column, all else being as it is; from the 5th to the 95th percentile.",
+                              .panel = panel,
+                              .panels = n,
+                              .columns = 3};
+    pv_status status = n > 0 ? pv_report_put_figure(call->ctx, report, &figure) : PV_OK;
+    for (size_t i = 0; i < n; i++)
+        free(risk[i]);
+    return status;
+}
+
 int eval_importance_report(cli_call *call, pv_report *report, const eval_inputs *inputs) {
     const pv_importance *found = inputs->importance;
     if (!found || found->columns == 0)
         return CLI_OK;
-    pv_report_section(report, "importance", "What each column is worth");
+    pv_report_section(report, "importance", "Permutation importance");
     report_say(report,
-               "Each column's cells were dealt out anew among the people of the population, %lld times, so that they "
-               "say nothing of their own row. What the predictions lose by that is the column's own worth. Columns "
-               "that say the same share theirs: neither loses much while the other is there.",
+               "Each column's cells were permuted %lld times among the people of the population, which removes the "
+               "column's information. The increase of the log loss is the column's importance. Correlated columns "
+               "share theirs: neither loses much while the other is present.",
                (long long)found->permutations);
+    const pv_judgement *j = inputs->judged;
     pv_status status = draw(call, report, found);
+    if (status == PV_OK)
+        status = draw_dependence(call, report, found, (size_t)j->classes, (size_t)j->positive, j->labels[j->positive]);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }

@@ -1,4 +1,4 @@
-/* What prevail eval judges: a model's predictions for a table, or probabilities from a file. */
+/* The input of prevail eval: a model's predictions for a table, or probabilities from a file. */
 #include "cli/ensemble.h"
 #include "cli/eval.h"
 #include "prevail/prevail.h"
@@ -8,21 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the options say of an unknown prevalence. */
+/* Collects the options for an unknown prevalence. */
 static int target_options(cli_call *call, const eval_options *options, pv_unknown_options *target) {
     *target = options->unknown;
     target->level = options->interval;
     target->seed = options->seed;
     if (target->method == PV_UNKNOWN_BBSE)
-        return cli_error(
-            call, PV_ERR_USAGE, NULL,
-            "--method bbse learns from other labelled rows, which eval has none of: use predict --labelled-sample");
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "--method bbse needs other labelled rows: use predict --labelled-sample");
     return CLI_OK;
 }
 
 /* ---- a model and a table ----------------------------------------------------------------------------------------- */
 
-/* The names in a list of votes, which is cut into them, "A,B" or "LABEL=A": all that might be columns. */
+/* Splits a list of votes, "A,B" or "LABEL=A", in place into all names that may be columns. */
 static size_t add_votes(char *votes, const char **keep) {
     size_t count = 0;
     for (char *rest = votes, *name; (name = strsep(&rest, ","));) {
@@ -36,7 +35,7 @@ static size_t add_votes(char *votes, const char **keep) {
     return count;
 }
 
-/* As cli_read, and the columns of votes. */
+/* Like cli_read, with the columns of votes. */
 static int read_table(cli_call *call, const pv_roles *roles, eval_inputs *inputs) {
     if (!inputs->votes)
         return cli_read(call, inputs->classifier->schema, call->argument[1], roles, &inputs->table);
@@ -78,13 +77,13 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
     cli_note_device(call, classifier);
     const char *learned = classifier->schema->image ? classifier->schema->image->votes : "";
     if (options->target && *learned && strcmp(options->target, learned) != 0)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--outcome %s: the model learned votes and is judged by them, from the array '%s'; leave "
-                         "--outcome out",
-                         options->target, learned);
+        return cli_error(
+            call, PV_ERR_USAGE, NULL,
+            "--outcome %s: the model was fitted to votes and is evaluated on the array '%s'; leave --outcome out",
+            options->target, learned);
     if (options->weights && *learned && !options->votes)
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--weights does not go with a model of votes, whose rows count alike: leave it out");
+                         "--weights cannot be used with a model of votes, whose rows have equal weight: leave it out");
     inputs->votes = options->votes;
     if (!options->votes && !options->target) /* as in the fit */
         inputs->votes = pv_schema_roles(classifier->schema).votes;
@@ -104,9 +103,9 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
     return predict(call, options, inputs);
 }
 
-/* ---- a file of probabilities ------------------------------------------------------------------------------------- */
+/* ---- file of probabilities --------------------------------------------------------------------------------------- */
 
-/* Their population, and what they are in it. */
+/* Determines their population and converts them to the requested one. */
 static int move_probs(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     const pv_predict_options wanted = {.likelihood = true};
     const pv_probs *probs = inputs->probs;
@@ -145,7 +144,7 @@ static int read_probs(cli_call *call, const eval_options *options, eval_inputs *
     return status == PV_OK ? move_probs(call, options, inputs) : cli_fail(call, status);
 }
 
-/* ---- what both need ---------------------------------------------------------------------------------------------- */
+/* ---- used by both ------------------------------------------------------------------------------------------------ */
 
 static pv_status judge(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     pv_dataset *data = inputs->probs ? inputs->probs->data : inputs->data;

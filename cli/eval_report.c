@@ -1,4 +1,4 @@
-/* What prevail eval prints and writes. */
+/* Output of prevail eval. */
 #include "cli/ensemble.h"
 #include "cli/eval.h"
 #include "cli/strata.h"
@@ -16,60 +16,70 @@
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 /* {name: {column: [values]}} */
-static json_t *json_curves(const eval_curves *curves) {
-    json_t *all = cli_json_object();
+static pv_result *json_curves(const eval_curves *curves) {
+    pv_result *all = pv__value_object();
     for (int kind = 0; kind < PV_CURVES; kind++) {
         const pv_curve *curve = &curves->curve[kind];
-        json_t *one = cli_json_object();
+        pv_result *one = pv__value_object();
         for (size_t c = 0; c < curve->columns; c++) {
-            json_t *values = cli_json_array();
+            pv_result *values = pv__value_list();
             for (size_t i = 0; i < curve->points; i++)
-                cli_json_append(values, cli_json_real(curve->value[i * curve->columns + c]));
-            cli_json_set(one, curve->column[c], values);
+                pv__value_append(values, pv__value_real(curve->value[i * curve->columns + c]));
+            pv__value_set(one, curve->column[c], values);
         }
-        cli_json_set(all, curve->name, one);
+        pv__value_set(all, curve->name, one);
     }
     return all;
 }
 
-static json_t *json_shares(const pv_judgement *j, const double *share) {
-    return share ? cli_json_by_label(j->labels, j->classes, share) : json_null();
+/* null if there is no verdict. */
+static pv_result *verdict_of(const cli_call *call, const pv_judgement *j) {
+    char verdict[PV_VERDICT_SIZE];
+    pv_judgement_verdict(j, verdict, sizeof verdict);
+    char *typed = cli_syntax(call->command, verdict);
+    pv_result *value = pv__value_text(*typed ? typed : NULL);
+    free(typed);
+    return value;
 }
 
 void eval_print_json(const cli_call *call, const eval_options *options, const eval_inputs *inputs,
                      const eval_curves *curves) {
     const pv_judgement *j = inputs->judged;
-    json_t *object = cli_json_object();
-    cli_json_set(object, "metrics", cli_json_assessment(&j->found));
-    cli_json_set(object, "rows", json_integer((json_int_t)j->rows));
-    cli_json_set(object, "dropped", json_integer((json_int_t)j->dropped));
-    cli_json_set(object, "training_rows", json_boolean(eval_is_training(inputs)));
-    cli_json_set(object, "uncertain", json_integer((json_int_t)j->uncertain));
-    cli_json_set(object, "population", cli_json_text(options->population));
-    cli_json_set(object, "prevalence", json_shares(j, j->prevalence));
-    cli_json_set(object, "observed", json_shares(j, j->observed));
-    cli_json_set(object, "stated_for", json_shares(j, j->stated));
+    pv_result *object = pv__value_object(), *found;
+    if (pv_judgement_result(call->ctx, j, &found) != PV_OK)
+        cli_no_memory("for JSON");
+    pv__value_take(object, "metrics", found);
+    pv__value_set(object, "verdict", verdict_of(call, j));
+    pv__value_take(object, "rows", found);
+    pv__value_take(object, "dropped", found);
+    pv__value_set(object, "training_rows", pv__value_flag(eval_is_training(inputs)));
+    pv__value_take(object, "uncertain", found);
+    pv__value_set(object, "population", pv__value_text(options->population));
+    pv__value_take(object, "prevalence", found);
+    pv__value_take(object, "observed", found);
+    pv__value_take(object, "stated_for", found);
     if (inputs->said->inferred)
         cli_json_target(object, inputs->said->inferred, eval_labels(inputs));
-    cli_json_judged_strata(object, j);
-    cli_json_set(object, "positive", cli_json_text(j->labels[j->positive]));
-    cli_json_set(object, "interval", cli_json_real(options->interval));
-    cli_json_set(object, "bootstrap", json_integer((json_int_t)j->found.replicates));
-    cli_json_set(object, "seed", json_integer((json_int_t)options->seed));
-    cli_json_set(object, "decision", eval_decision_json(inputs));
+    pv__value_take(object, "strata", found);
+    pv__value_take(object, "positive", found);
+    pv__value_set(object, "interval", pv__value_real(options->interval));
+    pv__value_take(object, "bootstrap", found);
+    pv_result_free(found);
+    pv__value_set(object, "seed", pv__value_integer((int64_t)options->seed));
+    pv__value_set(object, "decision", eval_decision_json(inputs));
     if (curves)
-        cli_json_set(object, "curves", json_curves(curves));
-    cli_json_set(object, "compared", eval_compare_json(inputs));
-    cli_json_set(object, "importance", eval_importance_json(inputs));
-    cli_json_set(object, "model", options->probs ? json_null() : cli_json_text(call->argument[0]));
-    cli_json_set(object, "ensemble", cli_json_ensemble(options->ensemble));
-    cli_json_set(object, "data", cli_json_text(options->probs ? options->probs : call->argument[1]));
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
-    cli_json_set(object, "warnings", cli_json_warnings(call));
+        pv__value_set(object, "curves", json_curves(curves));
+    pv__value_set(object, "compared", eval_compare_json(call->ctx, inputs));
+    pv__value_set(object, "importance", eval_importance_json(inputs));
+    pv__value_set(object, "model", options->probs ? pv__value_null() : pv__value_text(call->argument[0]));
+    pv__value_set(object, "ensemble", cli_json_ensemble(options->ensemble));
+    pv__value_set(object, "data", pv__value_text(options->probs ? options->probs : call->argument[1]));
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
+    pv__value_set(object, "warnings", cli_json_warnings(call));
     cli_json_print(call, object);
 }
 
-/* ---- a table ----------------------------------------------------------------------------------------------------- */
+/* ---- table ------------------------------------------------------------------------------------------------------- */
 
 static const char *shown(double value, char *text, size_t size) {
     if (isnan(value))
@@ -78,26 +88,32 @@ static const char *shown(double value, char *text, size_t size) {
     return text;
 }
 
-static void print_footer(const eval_options *options, const pv_judgement *j) {
+static void print_footer(const cli_call *call, const eval_options *options, const pv_judgement *j) {
     double observed = j->observed[j->positive];
-    fputs("\n  positive: label ", stdout);
-    cli_put_name(j->labels[j->positive], 0);
-    puts("; -: undefined on these rows");
-    if (options->probs && !options->from)
-        printf("  holdout_nll and information_gain need --from P, the prevalence the probabilities were made for\n");
-    if (j->found.replicates > 0)
-        printf("  %.4g %% intervals from %lld bootstrap replicates within %s\n", 100 * options->interval,
-               (long long)j->found.replicates, j->strata && !j->as_rows ? "strata and labels" : "labels");
+    char verdict[PV_VERDICT_SIZE];
+    pv_judgement_verdict(j, verdict, sizeof verdict);
+    cli_print_verdict(call, verdict);
     if (!j->as_rows)
-        printf("  *: changes with the prevalence; stated for one of %.4g (in the rows %.4g)\n", j->stated[j->positive],
+        printf("\n  *: depends on the prevalence; for a prevalence of %.4g (%.4g in the rows)", j->stated[j->positive],
                observed);
     else
-        printf("  *: changes with the prevalence; stated for that of the rows, %.4g\n", observed);
+        printf("\n  *: depends on the prevalence; for that of the rows, %.4g", observed);
+    fputs(" of label ", stdout);
+    cli_put_name(j->labels[j->positive], 0);
+    fputc('\n', stdout);
+    if (j->found.replicates > 0)
+        printf("  intervals: bootstrap within %s, %lld replicates\n",
+               j->strata && !j->as_rows ? "strata and labels" : "labels", (long long)j->found.replicates);
+    if (options->probs && !options->from)
+        printf("  information_gain%s --from P, the prevalence that the probabilities were made for\n",
+               options->all ? " and holdout_nll need" : " needs");
+    if (!options->all)
+        puts("  --all shows every metric");
 }
 
 enum { TEXT_AT = 55, WIDTH = 100 };
 
-/* The rest of a line whose first TEXT_AT characters are there, and more such. */
+/* Prints the rest of a line after its first TEXT_AT characters, with continuation lines. */
 static void print_wrapped(const char *text) {
     for (size_t left = strlen(text), room = WIDTH - TEXT_AT; left > 0; left = strlen(text)) {
         size_t take = left;
@@ -123,25 +139,36 @@ void eval_print_table(const cli_call *call, const eval_options *options, const e
     const pv_judgement *j = inputs->judged;
     const pv_assessment *found = &j->found;
     if (options->probs)
-        printf("%s: %zu rows, population %s", options->probs, j->rows, options->population);
+        printf("%s: %s rows; predictions for population %s", options->probs, pv_group_digits((double)j->rows).text,
+               options->population);
     else
-        printf("%s%s%s on %s%s: %zu rows, population %s", call->argument[0], options->ensemble ? "," : "",
-               options->ensemble ? options->ensemble : "", call->argument[1],
-               eval_is_training(inputs) ? " (the training table)" : "", j->rows, options->population);
+        printf("%s%s%s on %s%s: %s rows; predictions for population %s", call->argument[0],
+               options->ensemble ? "," : "", options->ensemble ? options->ensemble : "", call->argument[1],
+               eval_is_training(inputs) ? " (the training table)" : "", pv_group_digits((double)j->rows).text,
+               options->population);
+    if (j->prevalence && j->classes == 2)
+        printf(" (prevalence %.4g)", j->prevalence[j->positive]);
     if (options->binarise)
         printf(", labels below and above %s", options->binarise);
     printf("\n\n");
-    if (j->misleading)
+    if (j->misleading && j->prevalence)
         cli_print_elsewhere(j->labels[j->positive], j->observed[j->positive], j->prevalence[j->positive]);
-    printf("  %-18s %10s %10s %10s\n", "", "value", "lo", "hi");
+    printf("  %-18s %10s", "", "value");
+    if (found->replicates > 0) {
+        char lo[16], hi[16];
+        snprintf(lo, sizeof lo, "%.4g %%", 50 - 50 * options->interval);
+        snprintf(hi, sizeof hi, "%.4g %%", 50 + 50 * options->interval);
+        printf(" %10s %10s", lo, hi);
+    }
+    fputc('\n', stdout);
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
-        if (j->classes < row->least)
+        if (j->classes < row->least || !(options->all || cli_metric_matters(row, j->classes)))
             continue;
         eval_print_metric(row, j->classes, found);
         fputs("  ", stdout);
         print_wrapped(row->text);
     }
-    print_footer(options, j);
+    print_footer(call, options, j);
     eval_compare_print(options, inputs);
     eval_decision_print(inputs);
     cli_print_judged_strata(j);

@@ -1,7 +1,8 @@
-/* prevail fit: from a table to a model file. */
+/* prevail fit: fits a model to a table and writes a model file. */
 #include "cli/classifier.h"
 #include "cli/commands.h"
 #include "cli/fit_plan.h"
+#include "cli/fit_report.h"
 #include "cli/strata.h"
 #include "prevail/prevail.h"
 #include "tool/checkpoint.h"
@@ -23,18 +24,20 @@ typedef struct fit_options {
     const char *output, *trace;
     double interval;
     bool dry_run;
+    report_options report;
     cli_checkpoint checkpoint;
     cli_running running;
 } fit_options;
 
 static const pv_option run_table[] = {
-    CLI_OPTION_OUTPUT(fit_options, output,
-                      "Where to save the model; without this it is not saved. Without --checkpoint an interrupted fit "
-                      "is saved too, unless the file exists."),
+    CLI_OPTION_OUTPUT(
+        fit_options, output,
+        "File to save the model in. Without --checkpoint an interrupted fit is saved too, unless the file exists."),
     {"dry-run", PV_OPTION_FLAG, offsetof(fit_options, dry_run), NULL, 0, 0, NULL, NULL,
-     "Read the data, complete and check the options, print what the fit would do, and stop there."},
+     "Read the data, check the options, print what the fit would do, and stop."},
     {"trace", PV_OPTION_TEXT, offsetof(fit_options, trace), NULL, 0, 0, NULL, "FILE.csv",
-     "Minibatches: write how training went, a row for each epoch. Each costs a pass over all rows."},
+     "Minibatches: write the progress of training to this file, one row per epoch. Each row costs a pass over the "
+     "data."},
     CLI_OPTION_INTERVAL(fit_options, interval, "0.95",
                         "Level of the intervals that are shown: linear models, and models with a posterior."),
     CLI_OPTION_THREADS(fit_options, running.threads),
@@ -44,6 +47,8 @@ static const pv_option run_table[] = {
     CLI_OPTION_JSON(fit_options, running.json, "Print one JSON object instead of text."),
     CLI_OPTION_QUIET(fit_options, running.quiet),
     CLI_OPTION_END};
+
+static const pv_option report_table[] = {CLI_OPTIONS_REPORT(fit_options, report), CLI_OPTION_END};
 
 static int fit(cli_call *call, const fit_options *options, const cli_training *training, pv_classifier **classifier) {
     pv_fit_options how = options->fit;
@@ -66,7 +71,7 @@ static int fit(cli_call *call, const fit_options *options, const cli_training *t
     return code;
 }
 
-/* What a careful user should be told about a fit that is done. */
+/* Collects warnings about a finished fit. */
 static pv_status add_warnings(cli_call *call, const fit_options *options, const pv_classifier *classifier) {
     const pv_diagnose_options how = {.fit = &options->fit};
     pv_diagnosis *found;
@@ -83,65 +88,70 @@ static pv_status add_warnings(cli_call *call, const fit_options *options, const 
     return status;
 }
 
-/* ---- what is printed --------------------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------------------ */
 
-static void print_json(const cli_call *call, const fit_options *options, const pv_classifier *c,
-                       const pv_summary *summary) {
-    json_t *coefficients = cli_json_coefficients(c, summary, false);
-    json_t *object = cli_json_object(), *labels = cli_json_array();
-    for (int y = 0; y < c->schema->classes; y++)
-        cli_json_append(labels, cli_json_text(c->schema->labels[y]));
-    cli_json_set(object, "stop", cli_json_text(pv_stop_name(c->stop)));
-    cli_json_set(object, "iterations", json_integer(c->iterations));
-    cli_json_set(object, "loss", cli_json_real(c->loss_value));
-    cli_json_set(object, "marginal", cli_json_marginal(c, summary));
-    cli_json_set(object, "prevalence", cli_json_prevalence(c));
-    cli_json_set(object, "prevalence_n", cli_json_prevalence_n(c));
-    cli_json_set(object, "population_sample", cli_json_sample(c));
-    cli_json_set(object, "weighting", cli_json_weighting(c));
-    if (c->stratified)
-        cli_json_set(object, "strata", cli_json_strata(c));
-    if (c->stratified)
-        cli_json_set(object, "strata_columns", cli_json_strata_columns(c));
-    if (coefficients)
-        cli_json_set(object, "coefficients", coefficients);
-    if (summary->has_errors)
-        cli_json_set(object, "interval", cli_json_real(summary->level));
-    cli_json_posterior(object, c, summary);
-    cli_json_set(object, "seconds", cli_json_real(c->seconds));
-    cli_json_set(object, "ranks", json_integer(pv_ctx_ranks(call->ctx, NULL)));
-    cli_json_set(object, "seed", json_integer(c->seed));
-    cli_json_set(object, "rows", json_integer((json_int_t)c->rows));
-    cli_json_set(object, "dropped", json_integer((json_int_t)c->dropped));
-    if (c->validation_rows) {
-        cli_json_set(object, "validation", cli_json_real(c->validation));
-        cli_json_set(object, "validation_rows", json_integer((json_int_t)c->validation_rows));
-        cli_json_set(object, "best_epoch", c->best_epoch ? json_integer(c->best_epoch) : json_null());
-    }
-    cli_json_set(object, "classes", labels);
-    cli_json_set(object, "design", cli_json_by_label(c->schema->labels, c->schema->classes, c->design));
-    cli_json_set(object, "model", cli_json_text(pv_model_spec(c->model)));
-    if (c->schema->offset)
-        cli_json_set(object, "offset", cli_json_text(pv_classifier_offset(c)));
-    cli_json_set(object, "parameters", json_integer((json_int_t)pv_model_params(c->model)));
-    cli_json_set(object, "loss_kind", cli_json_text(pv_loss_name(c->loss)));
-    cli_json_set(object, "marginal_kind", cli_json_marginal_kind(c));
-    bool chosen;
-    char *prior = cli_prior(call->ctx, c, &chosen);
-    bool none = options->fit.infer == PV_INFER_ML;
-    if (c->stacked)
-        cli_json_set(object, "stacked", cli_json_stacked(c));
-    cli_json_set(object, "prior", c->stacked ? json_null() : cli_json_text(none ? "none" : prior));
-    free(prior);
-    cli_json_set(object, "intercept_prior",
-                 c->stacked ? json_null() : cli_json_text(none ? "none" : options->fit.intercept_prior));
-    cli_json_set(object, "saved", options->output ? cli_json_text(options->output) : json_null());
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
-    cli_json_set(object, "warnings", cli_json_warnings(call));
-    cli_json_print(call, object);
+/* The members of a classifier's tree that fit shows, in order: those of the result, and those of the run. */
+static const char *const of_result[] = {"stop",
+                                        "iterations",
+                                        "passes",
+                                        "loss",
+                                        "marginal",
+                                        "prevalence",
+                                        "prevalence_n",
+                                        "population_sample",
+                                        "weighting",
+                                        "strata",
+                                        "strata_columns",
+                                        "coefficients",
+                                        "posterior",
+                                        "posterior_stop",
+                                        "draws",
+                                        "interval",
+                                        "marginal_interval",
+                                        "elbo",
+                                        "elbo_se",
+                                        "evidence",
+                                        "chains",
+                                        "rhat_max",
+                                        "ess_min",
+                                        "divergences",
+                                        "seconds",
+                                        NULL};
+static const char *const of_run[] = {"seed",       "rows",      "dropped",       "validation", "validation_rows",
+                                     "best_epoch", "classes",   "design",        "model",      "offset",
+                                     "parameters", "loss_kind", "marginal_kind", "stacked",    "boosted",
+                                     "smoothing",  NULL};
+
+/* Those that the model has. */
+static void take(pv_result *object, const pv_result *found, const char *const *name) {
+    for (; *name; name++)
+        pv__value_take(object, *name, found);
 }
 
-/* What auto, which is no prior by itself, stands for. */
+static pv_status print_json(const cli_call *call, const fit_options *options, const pv_classifier *c) {
+    bool chosen, none = options->fit.infer == PV_INFER_ML;
+    pv_result *found;
+    pv_status status = pv_classifier_result(call->ctx, c, options->interval, &found);
+    if (status != PV_OK)
+        return status;
+    pv_result *object = pv__value_object();
+    take(object, found, of_result);
+    pv__value_set(object, "ranks", pv__value_integer(pv_ctx_ranks(call->ctx, NULL)));
+    take(object, found, of_run);
+    pv_result_free(found);
+    char *prior = cli_prior(call->ctx, c, &chosen);
+    pv__value_set(object, "prior", !cli_has_prior(c) ? pv__value_null() : pv__value_text(none ? "none" : prior));
+    free(prior);
+    pv__value_set(object, "intercept_prior",
+                  !cli_has_prior(c) ? pv__value_null() : pv__value_text(none ? "none" : options->fit.intercept_prior));
+    pv__value_set(object, "saved", options->output ? pv__value_text(options->output) : pv__value_null());
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
+    pv__value_set(object, "warnings", cli_json_warnings(call));
+    cli_json_print(call, object);
+    return PV_OK;
+}
+
+/* The prior that auto resolved to. */
 static const char *intercept_prior(const fit_options *options, const pv_classifier *c) {
     if (strcmp(options->fit.intercept_prior, "auto") != 0)
         return options->fit.intercept_prior;
@@ -169,74 +179,131 @@ static void print_strata(const pv_fit_options *fit, const pv_classifier *c) {
     cli_print_strata_columns(c, "strata ");
 }
 
-static void print_text(const cli_call *call, const fit_options *options, const pv_classifier *c,
-                       const pv_summary *summary) {
-    if (c->schema->image)
-        printf("%s on %s: %zu images, %zu parameters", pv_model_spec(c->model), c->source, c->rows,
-               pv_model_params(c->model));
-    else
-        printf("%s on %s: %zu rows, %d feature%s", pv_model_spec(c->model), c->source, c->rows,
-               pv_classifier_features(c), pv_classifier_features(c) == 1 ? "" : "s");
-    fputs(", outcome ", stdout);
-    cli_put_name(c->schema->target, 0);
-    fputc('\n', stdout);
+/* Prints what was fitted, and to which data. */
+static void print_data(const pv_classifier *c) {
     char why[96];
-    bool intercept = !pv_loss_is_relative(c->loss);
+    int features = pv_classifier_features(c);
+    fputs("outcome ", stdout);
+    cli_put_name(c->schema->target, 0);
+    if (c->schema->image)
+        printf(": %s, %s parameters, on %s images of %s", pv_model_spec(c->model),
+               pv_group_digits((double)pv_model_params(c->model)).text, pv_group_digits((double)c->rows).text,
+               c->source);
+    else if (c->stacked)
+        printf(": mixture of models (auto) of %zu column%s, on %s rows of %s", pv_classifier_columns(c),
+               pv_classifier_columns(c) == 1 ? "" : "s", pv_group_digits((double)c->rows).text, c->source);
+    else
+        printf(": %s model of %d feature%s, on %s rows of %s", pv_model_spec(c->model), features,
+               features == 1 ? "" : "s", pv_group_digits((double)c->rows).text, c->source);
     if (c->dropped && c->schema->image)
-        printf("%zu more image%s %s %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
-               cli_left_out(c->schema->image, why, sizeof why), c->dropped == 1 ? "was" : "were");
-    else if (c->schema->missing >= PV_MISSING_INDICATOR)
+        printf("; %s more %s left out", pv_group_digits((double)c->dropped).text,
+               cli_left_out(c->schema->image, why, sizeof why));
+    else if (c->dropped)
+        printf("; %s more with missing cells left out", pv_group_digits((double)c->dropped).text);
+    fputc('\n', stdout);
+    if (c->schema->missing >= PV_MISSING_INDICATOR)
         printf("missing cells: the mean or the most frequent level%s\n",
                c->schema->missing == PV_MISSING_INDICATOR ? ", and an indicator" : "");
-    else if (c->dropped)
-        printf("%zu more row%s had missing cells and %s left out\n", c->dropped, c->dropped == 1 ? "" : "s",
-               c->dropped == 1 ? "was" : "were");
-    printf("loss %s%s%s", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
-           pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "");
-    bool chosen;
+}
+
+/* Prints how well the prevalence is known. */
+static void print_known_from(const fit_options *options, double n) {
+    const char *given = options->fit.prevalence;
+    if (given && strchr(given, '-') && !strpbrk(given, ",e")) /* an interval, which has no count */
+        printf(", stated as %s\n", given);
+    else
+        printf(", estimated from %s observations\n", pv_group_digits(n).text);
+}
+
+/* Prints the target population. */
+static void print_population(const fit_options *options, const pv_classifier *c) {
+    int y = c->schema->classes - 1;
+    if (c->stratified) {
+        print_strata(&options->fit, c);
+    } else if (pv_classifier_is_relative(c)) {
+        puts("population: none. Matched sets give odds ratios; for risks add --prevalence and --population-sample");
+    } else if (!c->prevalence) {
+        printf("population: that of the rows, prevalence %.4g of label ", c->design[y]);
+        cli_put_name(c->schema->labels[y], 0);
+        fputc('\n', stdout);
+    } else if (c->schema->classes > 2) {
+        printf("population: prevalences %s, listed below\n",
+               c->estimated ? "estimated from the population sample" : "as stated");
+    } else {
+        printf("population: prevalence %.4g of label ", c->prevalence[y]);
+        cli_put_name(c->schema->labels[y], 0);
+        if (c->estimated)
+            printf(", estimated from the population sample\n");
+        else if (isfinite(c->prevalence_n))
+            print_known_from(options, c->prevalence_n);
+        else
+            printf(", known exactly\n");
+    }
+}
+
+/* Prints the method. */
+static void print_method(const cli_call *call, const fit_options *options, const pv_classifier *c) {
+    bool chosen, intercept = !pv_loss_is_relative(c->loss);
     char *prior = cli_prior(call->ctx, c, &chosen);
+    printf("\nfitted with loss %s%s%s", pv_loss_name(c->loss), pv_loss_has_marginal(c->loss) ? ", marginal " : "",
+           pv_loss_has_marginal(c->loss) ? pv_marginal_name(c->marginal) : "");
     if (c->stacked)
-        printf(", a mixture of models with priors of their own\n");
+        printf("; each model of the mixture has its own prior\n");
+    else if (c->boosted)
+        printf(", boosted trees\n");
     else if (options->fit.infer == PV_INFER_ML)
         printf(", maximum likelihood (no prior)\n");
+    else if (c->smoothing && chosen)
+        printf(", normal priors with scales chosen from the rows%s%s%s\n", intercept ? ", " : "",
+               intercept ? intercept_prior(options, c) : "", intercept ? " on intercepts" : "");
     else
         printf(", prior %s on %s%s%s%s%s\n", prior, c->schema->image ? "weights" : "standardised slopes",
                chosen ? " (scale chosen from the rows)" : "", intercept ? ", " : "",
                intercept ? intercept_prior(options, c) : "", intercept ? " on intercepts" : "");
     free(prior);
-    cli_print_estimate(c, summary, "estimate ");
-    if (c->stratified)
-        print_strata(&options->fit, c);
-    else if (pv_loss_has_marginal(c->loss) && !c->estimated && isfinite(c->prevalence_n))
-        printf("prevalence as well known as from %.6g observations (--prevalence-n)\n", c->prevalence_n);
-    else if (pv_loss_has_marginal(c->loss) && !c->estimated)
-        printf("prevalence held exactly\n");
-    printf("%s after %lld steps, loss %.10g, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,
-           c->loss_value, (long long)c->seed);
+    printf("%s after %lld step%s, loss %.10g, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,
+           c->iterations == 1 ? "" : "s", c->loss_value, (long long)c->seed);
     if (c->validation_rows)
-        printf("validation: %zu %s held out, negative log-likelihood %.6g", c->validation_rows,
+        printf("validation: %s %s held out, log_loss %.6g", pv_group_digits((double)c->validation_rows).text,
                c->schema->image ? "images" : "rows", c->validation);
     if (c->validation_rows && c->best_epoch)
-        printf(" after epoch %lld, the best, whose parameters are kept", (long long)c->best_epoch);
+        printf(" after epoch %lld, the best, which is kept", (long long)c->best_epoch);
     if (c->validation_rows)
         fputc('\n', stdout);
     cli_print_posterior(c);
-    fputc('\n', stdout);
-    cli_print_classes(c, summary);
-    if (c->stratified)
-        cli_print_strata(c);
-    if (pv_classifier_is_relative(c))
-        printf("  (matched sets give odds ratios; for risks add --prevalence and --population-sample)\n");
     if (pv_loss_of_design(c->loss))
-        printf("  (%s learns the data as they are; %s)\n", pv_loss_name(c->loss),
+        printf("%s learns the rows as they are; %s\n", pv_loss_name(c->loss),
                c->prevalence ? "predict corrects for the stated prevalence"
                              : "predict needs --population: design for data like these, or known:P");
+}
+
+/* Printed where the gain is beyond noise. */
+static void print_outlook(const pv_outlook *outlook) {
+    if (outlook->lead > 2 * outlook->se)
+        printf("\nA mixture predicts better than this model: --model auto gains %.2g nats a person in the\n"
+               "population (standard error %.2g; cross-validated, with linear models and a small network).\n",
+               outlook->lead, outlook->se);
+}
+
+/* The answer first: what was estimated, for which population; then how. */
+static void print_text(const cli_call *call, const fit_options *options, const pv_classifier *c,
+                       const pv_summary *summary, const pv_outlook *outlook) {
+    print_data(c);
+    print_population(options, c);
+    cli_print_adequacy(c);
     fputc('\n', stdout);
     cli_print_coefficients(c, summary, false);
     if (c->no_errors && summary->coefficient)
         print_no_errors(c->no_errors);
-    cli_print_estimates(c, summary, false);
     cli_print_stacked(c);
+    cli_print_boosted(c);
+    cli_print_smoothing(c);
+    fputc('\n', stdout);
+    cli_print_classes(c, summary);
+    if (c->stratified)
+        cli_print_strata(c);
+    print_method(call, options, c);
+    print_outlook(outlook);
     if (call->warnings)
         fputc('\n', stdout);
     for (size_t i = 0; i < call->warnings; i++)
@@ -247,23 +314,25 @@ static void print_text(const cli_call *call, const fit_options *options, const p
         printf("\nnot saved; -o FILE keeps the model\n");
 }
 
-static int show(cli_call *call, const fit_options *options, const pv_classifier *classifier) {
+static int show(cli_call *call, const fit_options *options, const pv_classifier *classifier,
+                const pv_outlook *outlook) {
     pv_summary *summary = NULL;
     pv_status status = add_warnings(call, options, classifier);
-    if (status == PV_OK)
-        status = pv_classifier_summary(call->ctx, classifier, options->interval, &summary);
-    if (status == PV_OK)
-        (options->running.json ? print_json : print_text)(call, options, classifier, summary);
+    if (status == PV_OK && options->running.json)
+        status = print_json(call, options, classifier);
+    else if (status == PV_OK &&
+             (status = pv_classifier_summary(call->ctx, classifier, options->interval, &summary)) == PV_OK)
+        print_text(call, options, classifier, summary, outlook);
     pv_summary_free(call->ctx, summary);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* Of the posterior's engine, where it had begun. */
+/* Steps of the posterior's engine, if it had begun. */
 static long long steps_of(const pv_classifier *classifier) {
     return classifier->posterior ? classifier->posterior->iterations : classifier->iterations;
 }
 
-/* A file that would be replaced; a pipe or /dev/null would not. */
+/* The output file if it would be replaced, unlike a pipe or /dev/null. */
 static const char *replaced(const fit_options *options) {
     const char *const paths[] = {options->output, options->trace};
     struct stat about;
@@ -273,8 +342,8 @@ static const char *replaced(const fit_options *options) {
     return NULL;
 }
 
-/* With a checkpoint nothing else is saved. Without one, what there is, where there is a place for it: half a fit
- * replaces nothing. */
+/* With a checkpoint nothing else is saved. Otherwise an interrupted fit is saved only if that does not replace a
+ * file. */
 static int check_interruption(cli_call *call, const fit_options *options, const pv_classifier *classifier) {
     if (!cli_was_stopped(classifier, PV_STOP_INTERRUPTED))
         return CLI_OK;
@@ -284,12 +353,12 @@ static int check_interruption(cli_call *call, const fit_options *options, const 
                          steps_of(classifier), kept ? ", and the old file is unchanged: " : "", kept ? kept : "");
     if (!options->output)
         return cli_error(call, PV_ERR_INTERRUPTED, NULL,
-                         "interrupted; nothing was saved: -o FILE keeps a partial model, --checkpoint FILE lets the "
-                         "fit be continued");
+                         "interrupted; nothing was saved. Use -o FILE to keep a partial model, or --checkpoint FILE to "
+                         "be able to continue");
     if (kept)
         return cli_error(call, PV_ERR_INTERRUPTED, kept,
-                         "is left as it was: the fit was interrupted after %lld steps, and nothing was saved; another "
-                         "name keeps the partial model, --checkpoint FILE lets the fit be continued",
+                         "is unchanged: the fit was interrupted after %lld steps, and nothing was saved. Use another "
+                         "name to keep the partial model, or --checkpoint FILE to be able to continue",
                          steps_of(classifier));
     return CLI_OK;
 }
@@ -300,7 +369,7 @@ static bool is_utf8(const char *text) {
     return !*text;
 }
 
-/* The name or a level of a column that is not UTF-8; NULL: all are. */
+/* The name or a level of a column that is not UTF-8; NULL: all are valid. */
 static const char *bad_text(const pv_source_column *column) {
     if (!is_utf8(column->name))
         return column->name;
@@ -310,7 +379,7 @@ static const char *bad_text(const pv_source_column *column) {
     return NULL;
 }
 
-/* A model file is UTF-8: said before the work, not after it. */
+/* Model files are UTF-8, so invalid text is rejected before any work. */
 static int check_texts(cli_call *call, const cli_training *training) {
     const pv_schema *schema = training->schema;
     const char *bad = NULL;
@@ -327,7 +396,7 @@ static int check_texts(cli_call *call, const cli_training *training) {
                : CLI_OK;
 }
 
-/* All that can be refused before the rows are fitted; then the table, read. */
+/* Reads the table, after rejecting everything that can be rejected before the fit. */
 static int prepare(cli_call *call, fit_options *options, cli_training *training) {
     const char *data = call->argument[0];
     int code = cli_training_prepare(call, data, &options->fit, &options->roles);
@@ -342,7 +411,9 @@ static int prepare(cli_call *call, fit_options *options, cli_training *training)
                          "-o -: a model is binary and does not go to standard output; give the name of a file");
     if (options->trace && strcmp(options->trace, "-") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "--trace -: give the name of a file");
-    code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
+    code = report_check(call, &options->report);
+    if (code == CLI_OK)
+        code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
     if (code == CLI_OK)
         code = cli_check_use(call, "trace", pv_fit_idle(&options->fit, roles->image != NULL, "trace"));
     if (code == CLI_OK)
@@ -353,8 +424,9 @@ static int prepare(cli_call *call, fit_options *options, cli_training *training)
     return code == CLI_OK && options->output ? check_texts(call, training) : code;
 }
 
-/* Saves what was fitted, and shows it. */
-static int keep(cli_call *call, const fit_options *options, const pv_classifier *classifier) {
+/* Saves and prints the fitted model. */
+static int keep(cli_call *call, const fit_options *options, const pv_classifier *classifier,
+                const pv_outlook *outlook) {
     static const pv_stop poor[] = {PV_STOP_DIVERGED, PV_STOP_MAX_ITER, PV_STOP_NO_PROGRESS, PV_STOP_POOR};
     int code = check_interruption(call, options, classifier);
     if (code == CLI_OK && options->output) {
@@ -364,20 +436,34 @@ static int keep(cli_call *call, const fit_options *options, const pv_classifier 
     if (code == CLI_OK)
         code = cli_trace_write(call, options->trace, classifier);
     if (code == CLI_OK)
-        code = show(call, options, classifier);
+        code = show(call, options, classifier, outlook);
+    if (code == CLI_OK && report_wanted(&options->report))
+        code = fit_write_report(call, &options->report, classifier, options->output, options->interval);
     if (code != CLI_OK)
         return code;
     for (size_t i = 0; i < sizeof poor / sizeof *poor; i++)
         if (cli_was_stopped(classifier, poor[i]))
-            return CLI_PROBLEMS; /* a warning says which */
-    /* what there is of an interrupted fit is saved, and is not what was asked for */
+            return CLI_PROBLEMS; /* a warning names it */
+    /* an interrupted fit is saved, but the command has not done what was asked */
     return cli_was_stopped(classifier, PV_STOP_INTERRUPTED) ? CLI_FAILED : CLI_OK;
+}
+
+/* Whether a mixture would predict better. A checkpoint, which knows one fit, goes without. */
+static int look_out(cli_call *call, const fit_options *options, const cli_training *training,
+                    const pv_classifier *classifier, pv_outlook *outlook) {
+    *outlook = (pv_outlook){0};
+    if (options->running.json || options->checkpoint.path || cli_was_stopped(classifier, PV_STOP_INTERRUPTED))
+        return CLI_OK;
+    pv_status status = pv_fit_outlook(call->ctx, training->schema, training->data, &options->fit, classifier, outlook);
+    cli_progress_clear(call);
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
 static int run(cli_call *call) {
     fit_options *options = call->options;
     cli_training training = {0};
     pv_classifier *classifier = NULL;
+    pv_outlook outlook;
     call->collect = true;
     int code = prepare(call, options, &training);
     if (code == CLI_OK && options->dry_run) {
@@ -390,7 +476,9 @@ static int run(cli_call *call) {
     if (code == CLI_OK)
         code = fit(call, options, &training, &classifier);
     if (code == CLI_OK)
-        code = keep(call, options, classifier);
+        code = look_out(call, options, &training, classifier, &outlook);
+    if (code == CLI_OK)
+        code = keep(call, options, classifier, &outlook);
     if (classifier && options->checkpoint.path && cli_was_stopped(classifier, PV_STOP_DIVERGED)) {
         pv_checkpoint_close(call->ctx);
         if (access(options->checkpoint.path, F_OK) == 0)
@@ -410,6 +498,7 @@ static const cli_group groups[] = {{"Data", pv_role_option_table, offsetof(fit_o
                                    {"Population", cli_sample_table, offsetof(fit_options, sample)},
                                    {"Model", pv_fit_option_table, offsetof(fit_options, fit)},
                                    {"Running", run_table, 0},
+                                   {"Report", report_table, 0},
                                    {"Checkpoints", cli_checkpoint_table, offsetof(fit_options, checkpoint)},
                                    {NULL, NULL, 0}};
 
@@ -418,78 +507,71 @@ static const cli_common common[] = {
     {NULL, "positive", "Which of two labels the prevalence and the odds ratios refer to."},
     {NULL, "weights", "A column of counts or weights."},
     {NULL, "exclude", "Columns that are not features, comma-separated."},
-    {NULL, "missing", "Rows with missing cells."},
-    {"Population", "prevalence", "How common the label of interest is in the true population: 0.01, or 0.005-0.02."},
-    {NULL, "prevalence-n", "How many observations that number rests on."},
-    {NULL, "population-sample", "Rows of the population without labels, where nobody knows the prevalence."},
-    {"Model", "model", "linear: logistic regression. ordinal: labels in order. mlp: a network. auto: a mixture."},
-    {NULL, "loss", "ig: corrected for how labels were sampled. iw: class weights. plain: log-loss."},
-    {NULL, "prior", "How large slopes may be, per standard deviation of a column."},
-    {"Uncertainty", "infer", "map and ml: one estimate. The others: a posterior, with intervals."},
-    {NULL, "seed", "Of every random number."},
-    {"Output", "output", "Where to save the model."},
+    {NULL, "missing", "What to do with missing cells."},
+    {"Population", "prevalence", "Prevalence of the positive label in the target population: 0.01, or 0.005-0.02."},
+    {NULL, "prevalence-n", "The number of observations behind this prevalence."},
+    {NULL, "population-sample", "Unlabelled rows of the population, if the prevalence is unknown."},
+    {"Model", "model", "additive: curves. ordinal: labels in order. mlp: a network. auto: a mixture."},
+    {NULL, "loss", "ig: corrected for the sampling by label. iw: class weights. plain: log-loss."},
+    {NULL, "prior", "Prior on slopes, per standard deviation of a column."},
+    {"Uncertainty", "infer", "map and ml: one estimate. robust: the weighted estimate. The others: a posterior."},
+    {NULL, "seed", "Seed of all random numbers."},
+    {"Output", "output", "File to save the model in."},
+    {NULL, "report", "Write the results and a methods paragraph as an HTML page."},
     {NULL, "dry-run", "Print what the fit would do, and stop."},
     {NULL, "json", NULL},
     {NULL, NULL, NULL}};
 
 static const cli_example examples[] = {
     {"prevail fit study.csv --outcome cancer --prevalence 0.01 -o study.model",
-     "A case-control study of a disease that one person in a hundred has."},
+     "A case-control study of a disease with a prevalence of 1 %."},
     {"prevail fit builtin:esoph --outcome cancer --weights count --prevalence 0.0005 --prevalence-n known",
-     "The embedded study of oesophageal cancer; the model's prevalence is made to equal the stated one."},
+     "The built-in study of oesophageal cancer, with a prevalence that is known exactly."},
     {"prevail fit study.csv --outcome cancer --prevalence 0.005-0.02 --infer vi -o study.model",
      "With a posterior: intervals for coefficients, and for risks with prevail predict --interval."},
     {"prevail fit study.csv --outcome cancer --population-sample people.csv -o study.model",
-     "Nobody knows the prevalence, but there are people of the population, without their labels."},
+     "The prevalence is unknown, but unlabelled people from the population are available."},
     {NULL, NULL}};
 
 const cli_command cli_fit = {
     .name = "fit",
     .summary = "fit a classifier to a table and save it",
     .usage = "DATA --outcome COL --prevalence P|--population-sample FILE [-o MODEL] [options]",
-    .text = "Fits a classifier to a table whose classes may have been sampled by design, such that its probabilities "
-            "hold in the population whose prevalence is stated. Columns of text become indicator columns against their "
-            "first level; columns of numbers are standardised for the fit, and coefficients are reported on their own "
-            "scale.",
+    .text = "Fits a classifier to a table whose rows may have been sampled by label, and corrects for it, so that "
+            "probabilities are right in the population with the stated prevalence. Text columns become indicators "
+            "against a reference level; numeric columns are standardised for the fit, and coefficients are reported "
+            "per unit of the column.",
     .arguments = cli_training_arguments,
     .groups = groups,
     .common = common,
     .hints = cli_training_hints,
     .options_size = sizeof(fit_options),
     .output =
-        "Text: what was fitted on what, the prior, why it stopped, for each label its share of the data, its "
-        "stated prevalence and its probability p(y|w) in the model, the coefficients with odds ratios (linear "
-        "models), warnings. Coefficients of linear models have standard errors and intervals, odds ratios theirs, and "
-        "without a prior the statistic and p of the test that they are 0. With a stated prevalence there are two "
-        "answers: coefficients and intervals that hold whatever the shape of the risk, and the efficient estimate, for "
-        "a linear model that is right, with Hausman's test of the two. With a posterior (--infer laplace, vi, hmc) its "
-        "means, standard deviations and central intervals.\n"
-        "With --json one object: stop, iterations, loss, marginal (label: p), prevalence (label: p), prevalence_n "
-        "(a number or \"known\"), weighting (null where there is one estimate: use, efficient, weighted or combined, "
-        "estimand, statistic, df and p_value of Hausman's test, units), strata (with --strata, a list: name, share, "
-        "prevalence, prevalence_n, design and marginal of each), strata_columns (a list: name, feature), coefficients "
-        "(name: {value, se, lo, hi, "
-        "odds_ratio, "
-        "odds_ratio_lo, odds_ratio_hi}, without a prior z and p too; df of Student's t; if_linear, the efficient "
-        "estimate, and weighting, the share of the weighted one, where they are combined; {value} alone where there "
-        "are no standard errors; "
-        "more than two classes: label: {name: ...} "
-        "against the first label), interval (the level), seconds, ranks, seed, rows, dropped, classes, design (label: "
-        "share), "
-        "model, "
-        "loss_kind, marginal_kind, validation, validation_rows and best_epoch (with --validation; the epoch whose "
-        "parameters are kept, null without --patience), prior, intercept_prior, with --model auto stacked (candidates, "
-        "a "
-        "list: name, weight, gain, se; gain and se of the mixture, guess, ratio_max, folds, repeats), saved, "
-        "version, warnings. Numbers that are not finite are "
-        "null.\n"
-        "With a posterior, coefficients are name: {value, sd, lo, hi}, marginal is its mean, and there are posterior "
-        "(laplace, vi or hmc), posterior_stop, draws, interval (the level), marginal_interval (label: {value, lo, "
-        "hi}), elbo and elbo_se (vi; for laplace the log evidence), evidence (vi), chains, rhat_max, ess_min and "
-        "divergences "
-        "(hmc).\n"
-        "stop is converged, completed (a schedule of fixed length), max_iter, diverged (exit code 3), "
-        "interrupted, no_progress or early (the validation score got no better); posterior_stop may also be poor (it "
-        "ran to its end but is known to be bad: exit code 3).",
+        "Text: what was fitted, for which population, which estimate is in use and whether the linear model is "
+        "adequate; coefficients with standard errors, odds ratios and intervals (linear models; without a prior also z "
+        "and p); for each label its proportion of the rows, in the population and in the model; the loss, the prior "
+        "and why the fit stopped; warnings. prevail summary adds the estimate that assumes a linear model, with "
+        "Hausman's test of the two. With a posterior (--infer laplace, vi, hmc) means, standard deviations and central "
+        "intervals of its draws.\nWith --json one object: stop, iterations, loss, marginal (label: p), prevalence "
+        "(label: p), prevalence_n (a number or \"known\"), weighting (null where there is one estimate: use, "
+        "efficient, weighted or combined, estimand, statistic, df and p_value of Hausman's test, units), strata (with "
+        "--strata, a list: name, share, prevalence, prevalence_n, design and marginal of each), strata_columns (a "
+        "list: name, feature), coefficients (name: {value, se, lo, hi, odds_ratio, odds_ratio_lo, odds_ratio_hi}, "
+        "without a prior z and p too; df of Student's t; if_linear, the efficient estimate, and weighting, the share "
+        "of the weighted one, where they are combined; {value} and odds_ratio where there are no standard errors; more "
+        "than two "
+        "classes: label: {name: ...} against the first label), interval (the level), seconds, ranks, seed, rows, "
+        "dropped, classes, design (label: proportion of the rows), model, loss_kind, marginal_kind, validation, "
+        "validation_rows and best_epoch (with --validation; the epoch whose parameters are kept, null without "
+        "--patience), prior, intercept_prior, with --model auto stacked (candidates, a list: name, weight, gain, se; "
+        "gain and se of the mixture, guess, ratio_max, folds, repeats), with --model trees boosted (depth, rounds, "
+        "rate, chosen, most, folds, loss, guess), saved, version, warnings. Numbers that are not finite are "
+        "null.\nWith a posterior, coefficients are name: {value, sd, lo, hi, odds_ratio, odds_ratio_lo, odds_ratio_hi, "
+        "sign (proportion of the draws with the sign of the mean)}, marginal is its mean, and there are "
+        "posterior (laplace, vi or hmc), posterior_stop, draws, interval (the level), marginal_interval (label: "
+        "{value, sd, lo, hi}), elbo and elbo_se (vi; for laplace the log evidence), evidence (vi), chains, rhat_max, "
+        "ess_min and divergences (hmc).\nstop is converged, completed (a schedule of fixed length), max_iter, diverged "
+        "(exit code 3), interrupted, no_progress or early (the validation score got no better); posterior_stop may "
+        "also be poor (it finished but is known to be bad: exit code 3).",
     .examples = examples,
     .run = run};

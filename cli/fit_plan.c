@@ -1,4 +1,4 @@
-/* prevail fit --dry-run: what a fit would do. */
+/* prevail fit --dry-run: shows what a fit would do. */
 #include "cli/fit_plan.h"
 #include "tool/console.h"
 #include "tool/json.h"
@@ -7,19 +7,19 @@
 #include <string.h>
 
 static void print_json(const cli_call *call, const pv_plan *plan) {
-    json_t *object = cli_json_object(), *lines = cli_json_array();
+    pv_result *object = pv__value_object(), *lines = pv__value_list();
     for (size_t i = 0; i < plan->count; i++) {
         const pv_plan_line *line = &plan->line[i];
-        json_t *entry = cli_json_object();
-        cli_json_set(entry, "name", cli_json_text(line->name));
-        cli_json_set(entry, "value", cli_json_text(line->value));
-        cli_json_set(entry, "option", line->option ? cli_json_text(line->option) : json_null());
-        cli_json_set(entry, "why", line->why ? cli_json_text(line->why) : json_null());
-        cli_json_append(lines, entry);
+        pv_result *entry = pv__value_object();
+        pv__value_set(entry, "name", pv__value_text(line->name));
+        pv__value_set(entry, "value", pv__value_text(line->value));
+        pv__value_set(entry, "option", line->option ? pv__value_text(line->option) : pv__value_null());
+        pv__value_set(entry, "why", line->why ? pv__value_text(line->why) : pv__value_null());
+        pv__value_append(lines, entry);
     }
-    cli_json_set(object, "plan", lines);
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
-    cli_json_set(object, "warnings", cli_json_warnings(call));
+    pv__value_set(object, "plan", lines);
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
+    pv__value_set(object, "warnings", cli_json_warnings(call));
     cli_json_print(call, object);
 }
 

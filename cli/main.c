@@ -1,4 +1,4 @@
-/* prevail: its commands. */
+/* prevail: the list of its commands. */
 #include "cli/commands.h"
 
 static const cli_command *const commands[] = {
@@ -10,10 +10,10 @@ static const cli_command *const commands[] = {
 
 const cli_program cli_program_here = {
     .name = "prevail",
-    .summary = "calibrated classifiers from data whose classes were sampled by design",
+    .summary = "calibrated classifiers from data sampled by label",
     .text =
-        "Learns classifiers from data whose classes were sampled by design (case-control studies, balanced training "
-        "sets) and predicts calibrated probabilities in the true population, or in one of another prevalence.",
+        "Fits classifiers to data that were sampled by label (case-control studies, balanced training sets) and "
+        "predicts calibrated probabilities in the target population, or in another one with a different prevalence.",
     .start = "prevail demo",
     .commands = commands};
 

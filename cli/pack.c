@@ -1,4 +1,4 @@
-/* prevail pack: a table as a file of columns, which later commands map instead of reading it as text. */
+/* prevail pack: stores a table as a file of columns, which later commands map instead of parsing text. */
 #include "cli/commands.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
@@ -28,7 +28,8 @@ static int run(cli_call *call) {
     if (!options->output)
         return cli_error(call, PV_ERR_USAGE, NULL, "-o FILE is missing: name the packed table, as in -o study.pvt");
     if (strcmp(options->output, "-") == 0)
-        return cli_error(call, PV_ERR_USAGE, NULL, "-o -: a packed table is mapped, and must be a file: give its name");
+        return cli_error(call, PV_ERR_USAGE, NULL,
+                         "-o -: a packed table cannot go to standard output; give the name of a file");
     pv_csv_options reading = options->csv;
     reading.spelling = true;
     pv_status status = pv_table_read(call->ctx, call->argument[0], &reading, &table);
@@ -47,19 +48,18 @@ static const cli_group groups[] = {
     {"Reading", pv_csv_option_table, offsetof(pack_options, csv)}, {"Running", run_table, 0}, {NULL, NULL, 0}};
 static const cli_example examples[] = {
     {"prevail pack study.csv.gz -o study.pvt", "Once."},
-    {"prevail fit study.pvt --outcome case --prevalence 0.01 --memory 2G", "As often as you like."},
+    {"prevail fit study.pvt --outcome case --prevalence 0.01 --memory 2G", "Then use it in any command."},
     {NULL, NULL}};
 
-const cli_command cli_pack = {
-    .name = "pack",
-    .summary = "a table as a file of columns, which is mapped instead of read",
-    .usage = "DATA -o FILE [--single] [--memory SIZE]",
-    .text = "Reads a table once and writes it as a file of columns, numbers as such and texts as codes. All commands "
-            "that take a table take this file in its place, without parsing anything, and give the same results, byte "
-            "for byte: it keeps the name, the lines and the hash of the table that it was made of.",
-    .arguments = arguments,
-    .groups = groups,
-    .options_size = sizeof(pack_options),
-    .output = "The file, and a line that says what is in it.",
-    .examples = examples,
-    .run = run};
+const cli_command cli_pack = {.name = "pack",
+                              .summary = "a table as a binary file, which is read much faster",
+                              .usage = "DATA -o FILE [--single] [--memory SIZE]",
+                              .text = "Reads a table once and writes it as a binary file of columns. All commands "
+                                      "accept this file instead of the table, read it without parsing, and give "
+                                      "bit-identical results: it keeps the table's name, line numbers and hash.",
+                              .arguments = arguments,
+                              .groups = groups,
+                              .options_size = sizeof(pack_options),
+                              .output = "The file, and a line about its contents.",
+                              .examples = examples,
+                              .run = run};

@@ -1,4 +1,4 @@
-/* prevail predict: probabilities for the rows of a table, as CSV. */
+/* prevail predict: writes probabilities for the rows of a table as CSV. */
 #include "cli/classifier.h"
 #include "cli/commands.h"
 #include "cli/ensemble.h"
@@ -21,7 +21,7 @@ enum { RISK, LP };
 typedef struct predict_options {
     const char *population;
     int scale;       /* RISK, LP */
-    double interval; /* 0: none */
+    double interval; /* 0: no intervals */
     const char *id;
     const char *labels;
     const char *weights;
@@ -40,31 +40,28 @@ typedef struct predict_options {
 
 static const pv_option option_table[] = {
     {"population", PV_OPTION_TEXT, offsetof(predict_options, population), "true", 0, 0, NULL, "NAME",
-     "Where the probabilities are to hold: true, the population with the prevalence stated in fit; known:P, one with "
-     "another prevalence (P as for fit --prevalence; of a model with strata also known:FILE, a file as for fit "
-     "--prevalence-by, which moves each stratum to its own); unknown, the one that the rows of DATA were drawn from, "
-     "its prevalence inferred from them; counts:N,N,..., these very rows, of which so many are of each label, in label "
-     "order; design, one with the label shares of the training data."},
+     "The population of the probabilities. true: the one with the prevalence stated in fit. known:P: another "
+     "prevalence (P as for fit --prevalence; with strata also known:FILE, as for fit --prevalence-by). unknown: infer "
+     "the prevalence from DATA, a sample of the population. counts:N,N,...: DATA itself, with this number of each "
+     "label, in label order. design: the label proportions of the training data."},
     {"scale", PV_OPTION_CHOICE, offsetof(predict_options, scale), "risk", 0, 0, "risk|lp", NULL,
      "risk: probabilities. lp: the linear predictor of a linear model with two labels, in a column lp__: log odds in "
-     "the "
-     "true population; of matched sets, log odds ratios against a row of zeros and reference levels."},
-    CLI_OPTION_INTERVAL(predict_options, interval, NULL,
-                        "Adds the central interval of this level, 0.95 say, for each probability. Linear models "
-                        "have them. A network, and --population counts, needs a posterior (fit --infer laplace, vi or "
-                        "hmc)."),
+     "the true population; for matched sets, log odds ratios against a row of zeros and reference levels."},
+    CLI_OPTION_INTERVAL(
+        predict_options, interval, NULL,
+        "Adds a central interval of this level, such as 0.95, for each probability. Linear models have intervals; a "
+        "network, and --population counts, need a posterior (fit --infer laplace, vi or hmc)."),
     {"posterior", PV_OPTION_CHOICE, offsetof(predict_options, posterior), "fixed", 0, 0, "fixed|joint", NULL,
-     "The posterior of the model's parameters, for a model that has one: fixed, as the fit left it; joint, updated "
-     "with "
-     "the rows of DATA, whose draws then weigh as much as they make these rows likely (the paper's Appendix G). For "
+     "The posterior of the model's parameters, for a model that has one: fixed: as fitted. joint: updated with the "
+     "rows of DATA, by weighting the draws with the likelihood of these rows (the paper's Appendix G). For "
      "--population known:P, unknown, counts and design, and models fitted with --marginal plugin or --loss iw."},
     CLI_OPTION_ENSEMBLE(predict_options, ensemble),
     CLI_OPTION_COSTS(predict_options, costs),
     {"id", PV_OPTION_TEXT, offsetof(predict_options, id), NULL, 0, 0, NULL, "COL",
      "A column to copy into the first column of the output. Default: the row's number."},
     {"keep", PV_OPTION_TEXT, offsetof(predict_options, keep), NULL, 0, 0, NULL, "COLS",
-     "Columns of DATA to copy into the output, comma-separated, in front of the probabilities; the outcome, say, for "
-     "eval --probs."},
+     "Columns of DATA to copy into the output before the probabilities, comma-separated, such as the outcome for eval "
+     "--probs."},
     CLI_OPTION_MISSING_MODEL(predict_options, missing),
     CLI_OPTION_UNSEEN(predict_options, unseen),
     CLI_OPTION_OUTPUT(predict_options, output, "The file to write. Default: standard output."),
@@ -83,38 +80,38 @@ static const pv_option unknown_table[] = {
      "A column of counts or weights, one non-negative number per row: a row of weight v counts as v rows towards the "
      "prevalence. Default: the column named in fit, if the data have it."},
     {"labelled-sample", PV_OPTION_TEXT, offsetof(predict_options, source), NULL, 0, 0, NULL, "FILE",
-     "Labelled rows that the fit has not seen, with the model's columns and its outcome, in any label shares. bbse "
-     "learns the confusion of labels from them; bins, with two labels, how scores are distributed, in the "
-     "place of what the model keeps of its training rows."},
+     "Labelled rows that the fit has not seen, with the model's columns and outcome, in any label proportions. bbse "
+     "estimates its confusion matrix from them; bins, with two labels, the distribution of scores, instead of using "
+     "what the model keeps of its training rows."},
     CLI_OPTION_END};
 
-/* Rows of a piece. The result does not depend on it. */
+/* Rows per piece. Results do not depend on it. */
 enum { PIECE = 1 << 17 };
 
 typedef struct work {
     const predict_options *options;
     pv_classifier *classifier;
     pv_pieces *pieces;
-    pv_roles roles;      /* for all of them */
-    pv_table *table;     /* the piece at work */
-    pv_dataset *data;    /* the same */
-    size_t rows;         /* of all pieces up to it */
-    size_t dropped;      /* the same */
-    cli_predictions out; /* of it */
-    char *names;         /* of --id and --keep, cut into them; NULL: none */
-    const char **name;   /* [copies], in names, --id first */
-    size_t *copy;        /* [copies], their columns */
+    pv_roles roles;      /* for all pieces */
+    pv_table *table;     /* the current piece */
+    pv_dataset *data;    /* of the current piece */
+    size_t rows;         /* of all pieces up to the current one */
+    size_t dropped;      /* of all pieces up to the current one */
+    cli_predictions out; /* of the current piece */
+    char *names;         /* names in --id and --keep, split in place; NULL: none */
+    const char **name;   /* [copies], pointers into names, --id first */
+    size_t *copy;        /* [copies], indices of their columns */
     size_t copies;
     pv_costs *costs;
     cli_decided decided;
     pv_population *population;
     int32_t *label;          /* [rows]; NULL: none known */
     double *confusion;       /* [classes][classes]; NULL: not needed */
-    pv_reference *reference; /* of --labelled-sample; NULL: none */
+    pv_reference *reference; /* from --labelled-sample; NULL: none */
     pv_prediction *said;
 } work;
 
-/* Options that would do nothing are refused. */
+/* Rejects options that would have no effect. */
 static int check_options(cli_call *call, const predict_options *options) {
     if (strcmp(options->population, "unknown") != 0) {
         int code = cli_check_idle(call, unknown_table, "--population unknown", "give that");
@@ -142,7 +139,7 @@ static int check_options(cli_call *call, const predict_options *options) {
     return CLI_OK;
 }
 
-/* The linear predictor has no population, interval or decision. */
+/* The linear predictor does not depend on a population and has no intervals or decisions. */
 static int predict_lp(cli_call *call, const predict_options *options) {
     static const char *const idle[] = {"population", "interval", "posterior", "ensemble", "costs",
                                        "keep",       "json",     "labels",    "weights",  "labelled-sample"};
@@ -160,7 +157,7 @@ static int load_model(cli_call *call, const predict_options *options, work *held
     if (status != PV_OK)
         return cli_fail(call, status);
     if (held->classifier->stop == PV_STOP_INTERRUPTED || held->classifier->stop == PV_STOP_DIVERGED)
-        cli_note(call, "note: the fit of %s was %s; prevail diagnose says more", call->argument[0],
+        cli_note(call, "note: the fit of %s was %s; see prevail diagnose", call->argument[0],
                  held->classifier->stop == PV_STOP_DIVERGED ? "diverging" : "interrupted");
     cli_note_device(call, held->classifier);
     status = pv_population_new(call->ctx, held->classifier, options->population, &options->target, &held->population);
@@ -170,7 +167,8 @@ static int load_model(cli_call *call, const predict_options *options, work *held
                           &held->costs);
 }
 
-/* Whether rows are predicted each for itself. An output that is no file gets all or nothing, so they are read first. */
+/* Whether each row is predicted independently. Output to a pipe is written completely or not at all, so all rows are
+ * read first. */
 static bool row_by_row(const predict_options *options, const work *held) {
     pv_population_kind kind = held->population->kind;
     return (kind == PV_POPULATION_TRUE || kind == PV_POPULATION_KNOWN || kind == PV_POPULATION_DESIGN) &&
@@ -189,7 +187,7 @@ static void end_piece(cli_call *call, work *held) {
     held->table = NULL;
 }
 
-/* The columns to copy, by name. Those that the output makes itself would be there twice. */
+/* Finds the columns to copy by name, without those that the output itself creates. */
 static int name_copies(cli_call *call, const predict_options *options, work *held) {
     static const char *const own[] = {"p__", "lo__", "hi__", "decision__", "cost__"};
     size_t room = (options->keep ? strlen(options->keep) : 0) + 2;
@@ -237,13 +235,13 @@ static int open_data(cli_call *call, const predict_options *options, work *held)
     const pv_classifier *classifier = held->classifier;
     held->roles = (pv_roles){.id = options->id, .missing = options->missing, .unseen = options->unseen};
     pv_roles reading = held->roles;
-    reading.target = options->labels;                    /* read as text; that some are missing is no fault */
-    if (held->population->kind == PV_POPULATION_UNKNOWN) /* nothing else asks for weights */
+    reading.target = options->labels;                    /* read as text; missing labels are allowed */
+    if (held->population->kind == PV_POPULATION_UNKNOWN) /* weights are used for nothing else */
         reading.weights = options->weights ? options->weights : classifier->schema->weights;
     pv_csv_options csv = cli_csv(call);
     csv.roles = &reading;
     csv.schema = classifier->schema;
-    const char **text = cli_alloc(held->copies + 1, sizeof *text); /* the model's columns are read as it needs them */
+    const char **text = cli_alloc(held->copies + 1, sizeof *text); /* columns of the model are read as it requires */
     csv.keep = held->name;
     csv.n_keep = held->copies;
     csv.text = text;
@@ -263,7 +261,7 @@ static int read_labels(cli_call *call, const predict_options *options, work *hel
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* The next rows; where there are none, the piece at work stays and *more is false. */
+/* Reads the next rows. At the end keeps the current piece and sets *more to false. */
 static int read_piece(cli_call *call, void *state, bool *more) {
     work *held = state;
     const predict_options *options = held->options;
@@ -278,7 +276,7 @@ static int read_piece(cli_call *call, void *state, bool *more) {
         if (status == PV_OK && held->population->kind == PV_POPULATION_UNKNOWN)
             held->roles.weights = cli_weights(held->classifier, table, options->weights);
         if (status == PV_OK && held->roles.weights && !options->weights)
-            cli_note(call, "rows count by their weight in column '%s', as in the fit", held->roles.weights);
+            cli_note(call, "rows are weighted by column '%s', as in the fit", held->roles.weights);
         if (status == PV_OK)
             status = pv_schema_apply(call->ctx, held->classifier->schema, table, &held->roles, &data);
         if (status != PV_OK) {
@@ -292,7 +290,7 @@ static int read_piece(cli_call *call, void *state, bool *more) {
             end_piece(call, held);
             held->table = table;
             held->data = data;
-        } else { /* the piece at work may be the last with rows */
+        } else { /* the current piece may be the last one with rows */
             pv_dataset_free(call->ctx, data);
             pv_table_free(call->ctx, table);
         }
@@ -300,11 +298,11 @@ static int read_piece(cli_call *call, void *state, bool *more) {
     return options->labels ? read_labels(call, options, held) : CLI_OK;
 }
 
-/* What labelled rows tell: bbse's confusion matrix, or how ratios are to be read. */
+/* Learns from labelled rows: the confusion matrix of bbse, or the calibration of the ratios. */
 static int learn_source(cli_call *call, const predict_options *options, work *held) {
     const pv_classifier *c = held->classifier;
     if (!options->source)
-        return CLI_OK; /* the library says what is missing */
+        return CLI_OK; /* the library reports what is missing */
     size_t k = (size_t)c->schema->classes;
     const pv_roles learned = pv_schema_roles(c->schema);
     pv_roles roles = {.target = learned.target,
@@ -347,7 +345,7 @@ static int compute(cli_call *call, void *state) {
     return cli_ensemble_add(call, options->ensemble, &rows, held->said);
 }
 
-/* The first piece, which there must be. */
+/* Reads the first piece, which must have rows. */
 static int begin(cli_call *call, work *held) {
     bool more;
     int code = read_piece(call, held, &more);
@@ -359,7 +357,7 @@ static int begin(cli_call *call, work *held) {
     return code == CLI_OK ? compute(call, held) : code;
 }
 
-/* The piece at work, as it is to be written. */
+/* The current piece, ready for writing. */
 static const cli_predictions *show_piece(void *state) {
     work *held = state;
     held->out = (cli_predictions){.labels = held->classifier->schema->labels,
@@ -377,16 +375,15 @@ static const cli_predictions *show_piece(void *state) {
     return &held->out;
 }
 
-/* What the joint update has left of the posterior's draws. */
+/* Reports how many of the posterior's draws are effective after the joint update. */
 static void note_update(cli_call *call, const work *held) {
     static const double FEWEST = 100;
     double effective = held->said->effective, draws = (double)held->classifier->posterior->count;
-    cli_note(call, "posterior updated with %zu rows: %.0f of its %.0f draws count", held->rows, effective, draws);
+    cli_note(call, "posterior updated with %zu rows: effective sample size %.0f of %.0f draws", held->rows, effective,
+             draws);
     if (effective < FEWEST)
-        cli_warn(
-            call,
-            "the rows move the posterior farther than its draws reach; fit the model with more (--draws), or leave "
-            "--posterior joint out");
+        cli_warn(call, "the updated posterior is far from the draws; fit the model with more draws (--draws), or leave "
+                       "--posterior joint out");
 }
 
 static int report(cli_call *call, const predict_options *options, const work *held) {
@@ -394,8 +391,8 @@ static int report(cli_call *call, const predict_options *options, const work *he
     if (options->posterior == JOINT)
         note_update(call, held);
     if (options->interval > 0 && c->posterior && c->posterior->dims < pv_model_params(c->model))
-        cli_note(call, "the intervals are of the network's last layer alone: they hold true risks far less often than "
-                       "they say");
+        cli_note(call, "the intervals are for the network's last layer only: they contain the true risk far less often "
+                       "than their level");
     if (held->said->inferred)
         cli_note_target(call, held->said->inferred, c->schema->labels, held->rows);
     cli_note_strata(call, held->said->strata, c->schema->labels, c->schema->classes);
@@ -407,12 +404,12 @@ static int report(cli_call *call, const predict_options *options, const work *he
     if (!options->running.json)
         return cli_expected(call, held->said->inferred, held->reference ? held->reference : c->reference,
                             cli_threshold(held->costs), NULL);
-    json_t *object = cli_json_object();
-    cli_json_set(object, "population", cli_json_text(options->population));
-    cli_json_set(object, "prevalence",
-                 cli_json_by_label(c->schema->labels, c->schema->classes, held->said->prevalence));
+    pv_result *object = pv__value_object();
+    pv__value_set(object, "population", pv__value_text(options->population));
+    pv__value_set(object, "prevalence",
+                  cli_json_by_label(c->schema->labels, c->schema->classes, held->said->prevalence));
     if (options->posterior == JOINT)
-        cli_json_set(object, "posterior_draws", cli_json_real(held->said->effective));
+        pv__value_set(object, "posterior_draws", pv__value_real(held->said->effective));
     cli_json_predicted_strata(object, held->said->strata, c->schema->labels, c->schema->classes);
     if (held->said->inferred)
         cli_json_target(object, held->said->inferred, c->schema->labels);
@@ -421,19 +418,19 @@ static int report(cli_call *call, const predict_options *options, const work *he
     int code = cli_expected(call, held->said->inferred, held->reference ? held->reference : c->reference,
                             cli_threshold(held->costs), object);
     if (code != CLI_OK) {
-        json_decref(object);
+        pv_result_free(object);
         return code;
     }
-    cli_json_set(object, "rows", json_integer((json_int_t)held->rows));
-    cli_json_set(object, "dropped", json_integer((json_int_t)held->dropped));
-    cli_json_set(object, "costs", cli_json_costs(held->costs, c->schema->labels));
-    cli_json_set(object, "decisions", cli_json_decided(held->costs, &held->decided));
-    cli_json_set(object, "model", cli_json_text(call->argument[0]));
-    cli_json_set(object, "ensemble", cli_json_ensemble(options->ensemble));
-    cli_json_set(object, "data", cli_json_text(call->argument[1]));
-    cli_json_set(object, "output", cli_json_text(options->output));
-    cli_json_set(object, "warnings", cli_json_warnings(call));
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    pv__value_set(object, "rows", pv__value_integer((int64_t)held->rows));
+    pv__value_set(object, "dropped", pv__value_integer((int64_t)held->dropped));
+    pv__value_set(object, "costs", cli_json_costs(held->costs, c->schema->labels));
+    pv__value_set(object, "decisions", cli_json_decided(held->costs, &held->decided));
+    pv__value_set(object, "model", pv__value_text(call->argument[0]));
+    pv__value_set(object, "ensemble", cli_json_ensemble(options->ensemble));
+    pv__value_set(object, "data", pv__value_text(call->argument[1]));
+    pv__value_set(object, "output", pv__value_text(options->output));
+    pv__value_set(object, "warnings", cli_json_warnings(call));
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
     cli_json_print(call, object);
     return CLI_OK;
 }
@@ -443,7 +440,7 @@ static int run(cli_call *call) {
     work held = {.options = options};
     const cli_pieces pieces = {
         .read = read_piece, .compute = compute, .show = show_piece, .state = &held, .decided = &held.decided};
-    call->collect = options->running.json; /* they are in the object */
+    call->collect = options->running.json; /* warnings are part of the JSON object */
     int code = check_options(call, options);
     if (code == CLI_OK && options->scale == LP)
         return predict_lp(call, options);
@@ -492,7 +489,7 @@ static const cli_group groups[] = {{"Options", option_table, 0},
 static const cli_common common[] = {
     {"Data", "id", NULL},
     {NULL, "keep", "Columns of DATA to copy into the output."},
-    {NULL, "missing", "Rows with missing cells."},
+    {NULL, "missing", "What to do with missing cells."},
     {"Population", "population",
      "Where the probabilities are to hold: true, known:P, unknown, counts:N,N,... or design."},
     {NULL, "labels", "Unknown prevalence: a column with the labels of some rows."},
@@ -510,9 +507,9 @@ static const cli_example examples[] = {
     {"prevail predict study.model people.csv --interval 0.95",
      "Risks with their central 95 % intervals, from a model with a posterior."},
     {"prevail predict study.model clinic.csv --population unknown --json -o risks.csv",
-     "A clinic whose prevalence nobody knows: it is inferred, with its interval."},
+     "A clinic with an unknown prevalence, which is inferred with an interval."},
     {"prevail predict study.model challenge.csv --population counts:120,80",
-     "A benchmark of 200 rows of which 80 are known to be cases, but not which."},
+     "A benchmark of 200 rows, 80 of them cases, without knowing which."},
     {"prevail predict study.model people.csv --costs costs.csv", "The action of least expected cost for each person."},
     {NULL, NULL}};
 
@@ -522,30 +519,24 @@ const cli_command cli_predict = {
     .usage = "MODEL DATA [--population true|known:P|unknown|counts:N,N,...|design] [--costs FILE|fp=X,fn=Y] "
              "[--interval LEVEL] "
              "[-o CSV] [options]",
-    .text =
-        "Computes the probability of each label for each row of DATA. A model fitted with --loss plain is corrected "
-        "from the label shares of its data to the population asked for. With a posterior a probability is the mean of "
-        "the posterior's draws.\n"
-        "An unknown prevalence has a posterior of its own, from the rows of DATA together; probabilities are averaged "
-        "over "
-        "it, and intervals include its uncertainty. A warning says when the rows hardly determine the prevalence.",
+    .text = "Computes the probability of each label for each row of DATA. A model fitted with --loss plain is "
+            "corrected from the label proportions of its data to the population. With a posterior a probability is the "
+            "mean of the posterior's draws.\nAn unknown prevalence is inferred from all rows of DATA together; "
+            "probabilities are averaged over its posterior, and intervals include its uncertainty. A warning is "
+            "printed if the rows hardly determine it.",
     .arguments = arguments,
     .groups = groups,
     .common = common,
     .options_size = sizeof(predict_options),
     .output =
-        "CSV, one line for each row of DATA in its order. Columns:\n"
-        "row\tThe row's number, from 1 without the header (or the column named with --id)\n"
-        "p__LABEL\tThe probability of each label, in the order of the model's labels\n"
-        "lo__LABEL, hi__LABEL\tWith --interval, its bounds for each label\n"
-        "lp__\tWith --scale lp, the linear predictor, in the place of all that follows the row\n"
-        "decision__\tThe most probable label, the first if tied; with --costs, the action of least expected cost\n"
-        "cost__\tWith --costs, that expected cost\n"
-        "Numbers read back exactly. The file appears under its name only when it is complete.\n"
-        "With --json one object: population, prevalence (label: share), rows, dropped, costs (actions, and for two "
-        "classes the thresholds), and of an unknown population target_prevalence (label: value, lo, hi, sd), method, "
-        "iterations, stop, identified, calibrated, shift and expected; with --posterior joint posterior_draws, the "
-        "effective "
-        "number of draws.",
+        "CSV, one line for each row of DATA in its order. Columns:\nrow\tThe row's number, from 1 without the header "
+        "(or the column named with --id)\np__LABEL\tThe probability of each label, in the order of the model's "
+        "labels\nlo__LABEL, hi__LABEL\tWith --interval, its bounds for each label\nlp__\tWith --scale lp, the linear "
+        "predictor, instead of all later columns\ndecision__\tThe most probable label, the first if tied; with "
+        "--costs, the action of least expected cost\ncost__\tWith --costs, that expected cost\nNumbers read back "
+        "exactly. The file appears only when it is complete.\nWith --json one object: population, prevalence (label: "
+        "p), rows, dropped, costs (actions, and for two classes the thresholds), and of an unknown population "
+        "target_prevalence (label: value, lo, hi, sd), method, iterations, stop, identified, calibrated, shift and "
+        "expected; with --posterior joint posterior_draws, the effective number of draws.",
     .examples = examples,
     .run = run};

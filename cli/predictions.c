@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- text that grows --------------------------------------------------------------------------------------------- */
+/* ---- growing text ------------------------------------------------------------------------------------------------ */
 
 typedef struct text {
     char *bytes;
@@ -51,13 +51,13 @@ static void add_cell(text *t, const pv_table *table, size_t c, size_t row) {
 
 typedef struct writer {
     const cli_predictions *what;
-    int32_t *decision; /* [rows], an action with costs, a label without */
+    int32_t *decision; /* [rows], the action if there are costs, else the label */
     double *expected;  /* [rows] with costs */
 } writer;
 
-/* The columns that are written, in their order; cells [rows] where the piece is to be a table of its own. */
+/* The output columns in order; they have cells [rows] if the piece becomes a table. */
 typedef struct made {
-    pv_column *column; /* [columns]; a list of levels is theirs, its texts those of others */
+    pv_column *column; /* [columns]; owns lists of levels, but not their texts */
     size_t columns;
     size_t rows;
     bool cells;
@@ -224,7 +224,8 @@ static void add_row(text *t, const writer *w, size_t n) {
     add_byte(t, '\n');
 }
 
-/* Blocks of rows, formatted by all threads, written in order, until interrupted (true) or the stream fails (false). */
+/* Formats blocks of rows with all threads and writes them in order. True if interrupted; false if done or on write
+ * errors. */
 static bool write_rows(cli_call *call, FILE *out, const writer *w) {
     enum { BLOCK = 8192 };
     int threads = pv_ctx_threads(call->ctx);
@@ -252,15 +253,15 @@ static bool write_rows(cli_call *call, FILE *out, const writer *w) {
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
-/* What is being written: pieces, and of one of them the decisions. */
+/* The state of writing: the pieces, and the decisions of the current one. */
 typedef struct run {
     cli_call *call;
     const cli_pieces *pieces;
-    bool begun; /* the first piece */
+    bool begun; /* the first piece has been used */
     writer w;
-    made made;      /* of it, for Parquet */
-    pv_table table; /* the same */
-    int code;       /* of what has failed */
+    made made;      /* of the current piece, for Parquet */
+    pv_table table; /* of the current piece, for Parquet */
+    int code;       /* exit code of what has failed */
 } run;
 
 static void end_piece(run *r) {
@@ -274,7 +275,7 @@ static void add_decided(cli_decided *to, const writer *w) {
     const cli_predictions *what = w->what;
     const pv_costs *costs = what->costs;
     size_t k = (size_t)what->classes;
-    double *sum = cli_alloc(k, sizeof *sum); /* of probabilities, by label */
+    double *sum = cli_alloc(k, sizeof *sum); /* sums of probabilities, by label */
     if (!to->count) {
         to->count = cli_alloc(costs->actions, sizeof *to->count);
         to->alone = cli_alloc(costs->actions, sizeof *to->alone);
@@ -292,7 +293,7 @@ static void add_decided(cli_decided *to, const writer *w) {
     free(sum);
 }
 
-/* The next piece, with its decisions; what is NULL behind the last. */
+/* Begins the next piece and computes its decisions; `what` is NULL at the end. */
 static int begin_piece(run *r) {
     const cli_pieces *pieces = r->pieces;
     bool more = !r->begun; /* the first was read already */
@@ -327,7 +328,7 @@ static pv_status next_table(void *state, const pv_table **piece) {
     r->code = begin_piece(r);
     *piece = NULL;
     if (r->code != CLI_OK)
-        return PV_ERR_INTERRUPTED; /* the reason was told */
+        return PV_ERR_INTERRUPTED; /* the error was already printed */
     if (!r->w.what)
         return PV_OK;
     r->made = columns_of(&r->w, true);
@@ -395,13 +396,14 @@ int cli_check_output(cli_call *call, const char *output) {
 
 int cli_write_pieces(cli_call *call, const cli_pieces *pieces, const char *output) {
     run r = {.call = call, .pieces = pieces};
-    int code = !to_file(output) ? write_csv(&r, stdout, "standard output", false) /* cli_finish looks after it */
-                                : (pv_output_is_parquet(output) ? write_parquet : write_file)(&r, output);
+    int code = !to_file(output)
+                   ? write_csv(&r, stdout, "standard output", false) /* cli_finish checks for write errors */
+                   : (pv_output_is_parquet(output) ? write_parquet : write_file)(&r, output);
     end_piece(&r);
     return code;
 }
 
-/* One piece, and no more. */
+/* There is only one piece. */
 static int read_none(cli_call *call, void *state, bool *more) {
     (void)call;
     (void)state;
@@ -443,7 +445,7 @@ int cli_read_costs(cli_call *call, const char *path, char *const *labels, int cl
     return CLI_OK;
 }
 
-/* The envelope's actions and thresholds; both are freed by the caller. */
+/* The actions and thresholds of the lower envelope; the caller frees both. */
 static size_t envelope(const pv_costs *costs, size_t **action, double **threshold) {
     *action = cli_alloc(costs->actions, sizeof **action);
     *threshold = cli_alloc(costs->actions, sizeof **threshold);
@@ -480,17 +482,17 @@ void cli_note_decided(cli_call *call, const pv_costs *costs, const cli_decided *
              decided->cost / (double)decided->rows);
 }
 
-json_t *cli_json_decided(const pv_costs *costs, const cli_decided *decided) {
+pv_result *cli_json_decided(const pv_costs *costs, const cli_decided *decided) {
     if (!costs || !decided->count)
-        return json_null();
-    json_t *object = cli_json_object(), *count = cli_json_object(), *alone = cli_json_object();
+        return pv__value_null();
+    pv_result *object = pv__value_object(), *count = pv__value_object(), *alone = pv__value_object();
     for (size_t a = 0; a < costs->actions; a++) {
-        cli_json_set(count, costs->action[a], json_integer((json_int_t)decided->count[a]));
-        cli_json_set(alone, costs->action[a], cli_json_real(decided->alone[a]));
+        pv__value_set(count, costs->action[a], pv__value_integer((int64_t)decided->count[a]));
+        pv__value_set(alone, costs->action[a], pv__value_real(decided->alone[a]));
     }
-    cli_json_set(object, "count", count);
-    cli_json_set(object, "expected_cost", cli_json_real(decided->cost));
-    cli_json_set(object, "expected_cost_for_all", alone);
+    pv__value_set(object, "count", count);
+    pv__value_set(object, "expected_cost", pv__value_real(decided->cost));
+    pv__value_set(object, "expected_cost_for_all", alone);
     return object;
 }
 
@@ -500,30 +502,30 @@ void cli_decided_free(cli_decided *decided) {
     *decided = (cli_decided){0};
 }
 
-json_t *cli_json_costs(const pv_costs *costs, char *const *labels) {
+pv_result *cli_json_costs(const pv_costs *costs, char *const *labels) {
     if (!costs)
-        return json_null();
-    json_t *object = cli_json_object(), *names = cli_json_array();
+        return pv__value_null();
+    pv_result *object = pv__value_object(), *names = pv__value_list();
     for (size_t a = 0; a < costs->actions; a++)
-        cli_json_append(names, cli_json_text(costs->action[a]));
-    cli_json_set(object, "actions", names);
+        pv__value_append(names, pv__value_text(costs->action[a]));
+    pv__value_set(object, "actions", names);
     if (costs->classes != 2) {
-        cli_json_set(object, "thresholds", json_null());
+        pv__value_set(object, "thresholds", pv__value_null());
         return object;
     }
     size_t *action;
     double *threshold;
     size_t count = envelope(costs, &action, &threshold);
-    json_t *list = cli_json_array();
+    pv_result *list = pv__value_list();
     for (size_t i = 0; i + 1 < count; i++) {
-        json_t *entry = cli_json_object();
-        cli_json_set(entry, "label", cli_json_text(labels[1]));
-        cli_json_set(entry, "at", cli_json_real(threshold[i]));
-        cli_json_set(entry, "below", cli_json_text(costs->action[action[i]]));
-        cli_json_set(entry, "from", cli_json_text(costs->action[action[i + 1]]));
-        cli_json_append(list, entry);
+        pv_result *entry = pv__value_object();
+        pv__value_set(entry, "label", pv__value_text(labels[1]));
+        pv__value_set(entry, "at", pv__value_real(threshold[i]));
+        pv__value_set(entry, "below", pv__value_text(costs->action[action[i]]));
+        pv__value_set(entry, "from", pv__value_text(costs->action[action[i + 1]]));
+        pv__value_append(list, entry);
     }
-    cli_json_set(object, "thresholds", list);
+    pv__value_set(object, "thresholds", list);
     free(action);
     free(threshold);
     return object;

@@ -1,4 +1,5 @@
-/* Risk along each column of a table, predicted and observed: the report's section on where the model's line is wrong.
+/* Risk along each column of a table, predicted and observed: the section of the report that shows where the linear
+ * predictor is wrong.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 enum { COLUMNS_DRAWN = 12, LEVELS_DRAWN = 12 };
 static const double LEVEL = 0.95;
 
-/* What a panel points to. */
+/* What a panel refers to. */
 typedef struct drawing {
     pv_series series[2];
     char title[128]; /* the column's name, shortened */
@@ -42,7 +43,7 @@ static pv_panel panel_of(const pv_schema *schema, const pv_column_risk *c, drawi
     pv_text_short(source->name, 30, d->title, sizeof d->title);
     snprintf(d->axis, sizeof d->axis, c->left_out ? "value; %zu rarer levels are not drawn" : "value", c->left_out);
     pv_panel panel = {.title = d->title,
-                      .x = {.label = d->axis}, /* the title has the column's name, of any length */
+                      .x = {.label = d->axis}, /* the title shows the column's name, at any length */
                       .y = {.label = "risk", .log = true},
                       .series = d->series,
                       .n_series = 2,
@@ -72,12 +73,11 @@ static pv_status put(cli_call *call, pv_report *report, const pv_schema *schema,
         panels[i] = panel_of(schema, &risks->column[i], &drawings[i]);
     pv_text_short(schema->labels[risks->positive], 40, label, sizeof label);
     snprintf(text, sizeof text,
-             "The risk of %s by rows in bins of each column, weighted to the population (prevalence %.4g). Where the "
-             "observed risks bend away from the predicted ones, beyond their 95 %% intervals, the model's straight "
-             "line is wrong: give the column its square or its logarithm. The columns that are farthest off come "
-             "first.%s",
+             "The risk of %s in bins of each column, weighted to the population (prevalence %.4g). If the observed "
+             "risks deviate from the predicted ones beyond their 95 %% intervals, the linear term is not adequate: add "
+             "the square or the logarithm of the column. Columns with the largest deviations come first.%s",
              label, prevalence, drawn < risks->count ? " Only the first twelve are drawn." : "");
-    pv_report_section(report, "columns", "Where the line is wrong");
+    pv_report_section(report, "columns", "Adequacy of the linear terms");
     pv_figure figure = {.name = "columns",
                         .title = "Risk along each column, predicted and observed.",
                         .text = text,

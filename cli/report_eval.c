@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/eval.h"
+#include "cli/methods.h"
 #include "cli/report_sections.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
@@ -15,18 +16,19 @@
 static void put_probs(pv_report *report, const eval_options *options, const eval_inputs *inputs) {
     char name[200];
     pv_text_short(options->probs, 60, name, sizeof name);
-    report_say(report, "Probabilities of another model, from the file %s: %zu rows%s.", name, inputs->judged->rows,
+    report_say(report, "Probabilities of another model, from the file %s: %s rows%s.", name,
+               pv_group_digits((double)inputs->judged->rows).text,
                options->from ? "" : ". The prevalence that they were made for is not stated (--from)");
 }
 
-/* What the model alone does not say: others beside it, and labels that are two sides of a grade. */
+/* Notes that go beyond a single model: ensembles, and labels that are two sides of a grade. */
 static void put_judged_of(pv_report *report, const eval_options *options, const eval_inputs *inputs) {
     if (options->ensemble) {
         char names[400];
         pv_text_short(options->ensemble, 120, names, sizeof names);
         report_say(report,
-                   "The probabilities judged are the mean of an ensemble: the model below and %s. What follows about "
-                   "the model, its checks and its coefficients is of the first alone; metrics and charts are of all.",
+                   "The evaluated probabilities are the mean of an ensemble: the model below and %s. The model, its "
+                   "checks and its coefficients below are those of the first; metrics and charts are for the ensemble.",
                    names);
     }
     if (options->binarise) {
@@ -34,34 +36,33 @@ static void put_judged_of(pv_report *report, const eval_options *options, const 
         char grade[160];
         pv_text_short(options->binarise, 30, grade, sizeof grade);
         report_say(report,
-                   "Labels are judged as two, below and above %s: a row counts as the share of its votes on either "
-                   "side, and probabilities are those of the two sides. %zu uncertain row%s, with more than half of "
-                   "the votes on %s, stand%s apart.",
-                   grade, uncertain, uncertain == 1 ? "" : "s", grade, uncertain == 1 ? "s" : "");
+                   "Labels are evaluated as two, below and above %s: a row counts by its proportion of votes on either "
+                   "side. %zu uncertain row%s, with more than half of the votes on %s, %s left out.",
+                   grade, uncertain, uncertain == 1 ? "" : "s", grade, uncertain == 1 ? "is" : "are");
     }
 }
 
 static int put_provenance(cli_call *call, pv_report *report, const eval_options *options, const eval_inputs *inputs) {
     const pv_table *table = inputs->probs ? inputs->probs->table : inputs->table;
     const pv_classifier *c = inputs->classifier;
-    json_t *record = c ? cli_json_record(c) : NULL;
-    const char *fitted = json_string_value(json_object_get(record, "command"));
+    pv_result *record = c ? cli_json_record(call->ctx, c) : NULL;
+    const char *fitted = pv_result_text(pv_result_get(record, "command"));
     char hash[2][24], seed[2][24];
     snprintf(hash[0], sizeof hash[0], "%016" PRIx64, c ? eval_data(inputs)->hash : table->hash);
     snprintf(hash[1], sizeof hash[1], "%016" PRIx64, c ? c->data_hash : 0);
     snprintf(seed[0], sizeof seed[0], "%lld", (long long)options->seed);
     snprintf(seed[1], sizeof seed[1], "%lld", c ? (long long)c->seed : 0LL);
     const char *const names[] = {
-        "data judged",   "its hash (XXH3-64)", "seed of the bootstrap", c ? "command of the fit" : NULL,
-        "training data", "its hash (XXH3-64)", "seed of the fit",       NULL};
+        "data evaluated", "its hash (XXH3-64)", "seed of the bootstrap", c ? "command of the fit" : NULL,
+        "training data",  "its hash (XXH3-64)", "seed of the fit",       NULL};
     const char *const values[] = {table->source,      hash[0], seed[0], fitted ? fitted : "not recorded",
                                   c ? c->source : "", hash[1], seed[1]};
     report_put_provenance(call, report, names, values);
-    json_decref(record);
+    pv_result_free(record);
     return CLI_OK;
 }
 
-/* Of a model with strata: stated for the population by stratum and label. */
+/* For a model with strata: the ranking for the population by stratum and label. */
 static pv_status rank_strata(cli_call *call, const eval_options *options, const eval_inputs *inputs,
                              const pv_dataset *data, const pv_prediction *said, pv_ranking **ranking) {
     const pv_judge_options how = {.stated_for = options->stated_for, .positive = options->positive};
@@ -75,7 +76,7 @@ static pv_status rank_strata(cli_call *call, const eval_options *options, const 
     return status;
 }
 
-/* The training rows by their probability, reweighted to the shares that the metrics are stated for. */
+/* The training rows ranked by probability, reweighted to the label proportions of the metrics. */
 static int rank_training(cli_call *call, const eval_options *options, const eval_inputs *inputs, pv_ranking **ranking) {
     const pv_classifier *c = inputs->classifier;
     pv_roles roles = pv_schema_roles(c->schema);
@@ -100,6 +101,23 @@ static int rank_training(cli_call *call, const eval_options *options, const eval
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
+static int put_methods(cli_call *call, pv_report *report, const eval_options *options, const eval_inputs *inputs) {
+    pv_methods_options how = pv_methods_options_default();
+    how.judgement = inputs->judged;
+    how.judged_level = options->interval;
+    how.training_rows = eval_is_training(inputs);
+    return report_put_methods(call, report, inputs->classifier, &how);
+}
+
+static int put_what(cli_call *call, pv_report *report, const eval_options *options, const eval_inputs *inputs) {
+    pv_report_section(report, "fit", "What was evaluated");
+    put_judged_of(report, options, inputs);
+    if (inputs->classifier)
+        return report_put_model(call, report, call->argument[0], inputs->classifier);
+    put_probs(report, options, inputs);
+    return CLI_OK;
+}
+
 int eval_write_report(cli_call *call, const eval_options *options, const eval_inputs *inputs) {
     const pv_judgement *j = inputs->judged;
     pv_report *report = NULL;
@@ -110,8 +128,9 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
     char heading[300], below[600];
     snprintf(heading, sizeof heading, "How good %s %s%s?", options->ensemble ? "are" : "is", title,
              options->ensemble ? " and its ensemble" : "");
-    snprintf(below, sizeof below, "Evaluated on %s%s, %zu rows. prevail " PV_VERSION, lead,
-             eval_is_training(inputs) ? " (the table that the model was fitted on)" : "", j->rows);
+    snprintf(below, sizeof below, "Evaluated on %s%s, %s rows. prevail " PV_VERSION, lead,
+             eval_is_training(inputs) ? " (the table that the model was fitted on)" : "",
+             pv_group_digits((double)j->rows).text);
     pv_report_judged judged = pv_report_judged_of(j, options->interval);
     judged.target = options->target ? options->target : inputs->classifier ? inputs->classifier->schema->target : NULL;
     judged.bins = (int)options->bins;
@@ -121,44 +140,41 @@ int eval_write_report(cli_call *call, const eval_options *options, const eval_in
     else if (options->costs && inputs->decision.count == 1)
         judged.threshold = inputs->decision.rates[0].threshold;
     if (inputs->classifier && inputs->classifier->posterior)
-        judged.caveat =
-            "The model has a posterior: the page moves its mean probability, where eval --population known:P "
-            "averages moved ones over the draws.";
+        judged.caveat = "The model has a posterior: this page adjusts its mean probability, while eval --population "
+                        "known:P averages adjusted probabilities over the draws.";
     pv_report_label(&judged, judged.positive, label, sizeof label);
     if (j->misleading) {
-        snprintf(advice, sizeof advice,
-                 "Metrics and charts are stated for the rows as they are, where a share of %.4g have %s; the "
-                 "probabilities are for "
-                 "a population "
-                 "where %.4g have it. Add --stated-for population to state them for it.",
-                 j->observed[j->positive], label, j->prevalence[j->positive]);
+        snprintf(
+            advice, sizeof advice,
+            "Metrics and charts are for the rows as they are, where the proportion with %s is %.4g; the probabilities "
+            "are for a population where it is %.4g. Add --stated-for population to evaluate them for that population.",
+            label, j->observed[j->positive], j->prevalence[j->positive]);
         judged.advice = advice;
     }
     pv_ranking *training = NULL;
     int code = options->training && inputs->classifier ? rank_training(call, options, inputs, &training) : CLI_OK;
     judged.training = training;
+    report_options how = options->report;
+    how.model = call->argument[0];
     if (code == CLI_OK)
-        code = report_begin(call, &options->report, heading, below, &report);
+        code = report_begin(call, &how, heading, below, &report);
     if (code != CLI_OK) {
         pv_ranking_free(call->ctx, training);
         return code;
     }
-    pv_report_section(report, "fit", "What was judged");
-    put_judged_of(report, options, inputs);
-    if (inputs->classifier)
-        code = report_put_model(call, report, call->argument[0], inputs->classifier);
-    else
-        put_probs(report, options, inputs);
-    if (code == CLI_OK)
-        code = cli_done(call, pv_report_put_judged(call->ctx, report, &judged));
+    code = cli_done(call, pv_report_put_judged(call->ctx, report, &judged)); /* begins with the answer */
     if (code == CLI_OK && inputs->said->inferred)
         code = report_put_shift(call, report, inputs->said->inferred, eval_labels(inputs));
     if (code == CLI_OK && inputs->classifier && !options->ensemble)
         code = report_put_columns(call, report, inputs->classifier, inputs->data, inputs->said);
     if (code == CLI_OK)
         code = eval_importance_report(call, report, inputs);
+    if (code == CLI_OK)
+        code = put_what(call, report, options, inputs);
     if (code == CLI_OK && inputs->classifier)
         code = report_put_coefficients(call, report, inputs->classifier, options->interval);
+    if (code == CLI_OK && !options->ensemble) /* of which there is no one model to describe */
+        code = put_methods(call, report, options, inputs);
     if (code == CLI_OK)
         code = put_provenance(call, report, options, inputs);
     pv_ranking_free(call->ctx, training);

@@ -1,4 +1,4 @@
-/* A model in a report: what was fitted on what, what diagnose finds, its coefficients, how to make it again. */
+/* A model in a report: model and data, findings of diagnose, coefficients, how to reproduce it. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,18 +14,20 @@
 
 enum { CLASSES_SHOWN = 20, COEFFICIENTS_DRAWN = 30, DENSITY = 80 };
 
-/* ---- what was fitted --------------------------------------------------------------------------------------------- */
+/* ---- model and data ---------------------------------------------------------------------------------------------- */
 
 static void put_fit(pv_report *report, const char *path, const pv_classifier *c) {
     report_cells cells = {0};
     report_cell(&cells, "model file");
     report_cell(&cells, path);
     report_cell(&cells, "model");
-    report_cell_format(&cells, "%s, %zu parameters", pv_model_spec(c->model), pv_model_params(c->model));
-    report_cell(&cells, "learned from");
+    report_cell_format(&cells, "%s, %s parameters", c->stacked ? "mixture of models (auto)" : pv_model_spec(c->model),
+                       pv_group_digits((double)pv_model_params(c->model)).text);
+    report_cell(&cells, "training data");
     char why[96];
-    report_cell_format(&cells, "%s: %zu %s%s%s%s", c->source, c->rows, c->schema->image ? "images" : "rows",
-                       c->dropped ? ", others " : "", c->dropped ? cli_left_out(c->schema->image, why, sizeof why) : "",
+    report_cell_format(&cells, "%s: %s %s%s%s%s", c->source, pv_group_digits((double)c->rows).text,
+                       c->schema->image ? "images" : "rows", c->dropped ? ", others " : "",
+                       c->dropped ? cli_left_out(c->schema->image, why, sizeof why) : "",
                        c->dropped ? " left out" : "");
     report_cell(&cells, "outcome column");
     report_cell(&cells, c->schema->target);
@@ -40,17 +42,17 @@ static void put_fit(pv_report *report, const char *path, const pv_classifier *c)
     if (!c->prevalence)
         report_cell(&cells, "none");
     else if (isinf(c->prevalence_n))
-        report_cell_format(&cells, "%.6g, held exactly", c->prevalence[c->schema->classes - 1]);
+        report_cell_format(&cells, "%.6g, known exactly", c->prevalence[c->schema->classes - 1]);
     else
-        report_cell_format(&cells, "%.6g, known as from %.6g people", c->prevalence[c->schema->classes - 1],
-                           c->prevalence_n);
+        report_cell_format(&cells, "%.6g, known as from %s observations", c->prevalence[c->schema->classes - 1],
+                           pv_group_digits(c->prevalence_n).text);
     report_cell(&cells, "posterior");
     report_cell(&cells, c->posterior ? pv_posterior_kind_name(c->posterior->kind) : "none: one estimate");
     report_put_cells(report, &cells, "The model", "tt", NULL, false);
 }
 
 static void put_classes(pv_report *report, const pv_classifier *c, const pv_summary *summary) {
-    static const char *const heads[] = {"label", "in the training data", "stated", "in the model"};
+    static const char *const heads[] = {"label", "in the rows", "stated", "in the model"};
     report_cells cells = {0};
     for (int y = 0; y < c->schema->classes && y < CLASSES_SHOWN; y++) {
         report_cell(&cells, c->schema->labels[y]);
@@ -58,7 +60,7 @@ static void put_classes(pv_report *report, const pv_classifier *c, const pv_summ
         report_cell_number(&cells, c->prevalence ? c->prevalence[y] : NAN);
         report_cell_number(&cells, summary->marginal[y].mean);
     }
-    report_put_cells(report, &cells, "Shares of the labels", "tnnn", heads, false);
+    report_put_cells(report, &cells, "Proportions of the labels", "tnnn", heads, false);
     if (c->schema->classes > CLASSES_SHOWN)
         report_note(report, PV_NOTE_MISSING, "%d more labels; the table shows the first %d.",
                     c->schema->classes - CLASSES_SHOWN, CLASSES_SHOWN);
@@ -78,14 +80,25 @@ static void put_stacked(pv_report *report, const pv_classifier *c) {
     report_cell_number(&cells, 1);
     report_cell_number(&cells, of->gain);
     report_cell_number(&cells, of->se);
-    report_put_cells(report, &cells, "What was mixed: log scores of rows left out, less that of the prevalence", "tnnn",
+    report_put_cells(report, &cells,
+                     "Members of the mixture, with the gain of their held-out log score over the prevalence", "tnnn",
                      heads, false);
 }
 
+static void put_boosted(pv_report *report, const pv_classifier *c) {
+    const pv_boosted *of = c->boosted;
+    if (of->folds > 0)
+        report_note(report, PV_NOTE_GOOD,
+                    "%lld rounds of trees of depth %lld, %s; the loss of rows that they have not seen is %.5f, without "
+                    "trees %.5f.",
+                    (long long)of->rounds, (long long)of->depth, of->chosen ? "chosen by that loss" : "as stated",
+                    of->loss, of->guess);
+}
+
 static void put_strata(pv_report *report, const pv_classifier *c) {
-    static const char *const heads[] = {
-        "stratum",    "rows",        "share of the population", "label", "in the training data", "stated",
-        "known from", "in the model"};
+    static const char *const heads[] = {"stratum",    "rows",        "proportion of the population",
+                                        "label",      "in the rows", "stated",
+                                        "known from", "in the model"};
     enum { STRATA_SHOWN = 200 };
     const pv_stratified *of = c->stratified;
     report_cells cells = {0};
@@ -101,13 +114,12 @@ static void put_strata(pv_report *report, const pv_classifier *c) {
             report_cell_number(&cells, of->design[cell]);
             report_cell_number(&cells, of->prevalence[cell]);
             if (isinf(of->n[s]))
-                report_cell(&cells, "held exactly");
+                report_cell(&cells, "known exactly");
             else
-                report_cell_format(&cells, "%.6g people", of->n[s]);
+                report_cell_format(&cells, "%s observations", pv_group_digits(of->n[s]).text);
             report_cell_number(&cells, exp(of->log_marginal[cell]));
         }
-    report_put_cells(report, &cells, "Strata: how rows were sampled, and what is known of the population", "tnntnntn",
-                     heads, false);
+    report_put_cells(report, &cells, "Strata: sampling, and prevalence in the population", "tnntnntn", heads, false);
     if (of->strata > shown)
         report_note(report, PV_NOTE_MISSING, "%d more strata; prevail summary prints all.", of->strata - shown);
 }
@@ -127,9 +139,8 @@ static int put_checks(cli_call *call, pv_report *report, const pv_classifier *c)
         report_cell(&cells, check->text);
     }
     if (found->failed == 0)
-        report_note(report, PV_NOTE_GOOD, "prevail diagnose made %zu checks of the fit and found nothing wrong.",
-                    found->count);
-    report_put_cells(report, &cells, "What prevail diagnose checked", "tt", heads, true);
+        report_note(report, PV_NOTE_GOOD, "prevail diagnose made %zu checks and found no problem.", found->count);
+    report_put_cells(report, &cells, "Checks of prevail diagnose", "tt", heads, true);
     pv_diagnosis_free(call->ctx, found);
     return CLI_OK;
 }
@@ -145,13 +156,15 @@ int report_put_model(cli_call *call, pv_report *report, const char *path, const 
         put_strata(report, c);
     if (c->stacked)
         put_stacked(report, c);
+    if (c->boosted)
+        put_boosted(report, c);
     pv_summary_free(call->ctx, summary);
     return put_checks(call, report, c);
 }
 
 /* ---- coefficients ------------------------------------------------------------------------------------------------ */
 
-/* The slopes, one after the other; intercepts are left out. */
+/* The slopes in order, without intercepts. */
 typedef struct slopes {
     pv_summary *summary;
     size_t count;
@@ -164,7 +177,7 @@ static const pv_coefficient *slope(const slopes *list, size_t i) {
     return &s->coefficient[i / features * s->terms + i % features + s->intercepts];
 }
 
-/* The caller clears, whatever the exit code. */
+/* The caller clears list, also on failure. */
 static int read_slopes(cli_call *call, const pv_classifier *c, double level, slopes *list) {
     pv_status status = pv_classifier_summary(call->ctx, c, level, &list->summary);
     if (status != PV_OK)
@@ -209,7 +222,8 @@ static void put_table(pv_report *report, const slopes *list) {
         report_note(report, PV_NOTE_MISSING, "%zu more coefficients; prevail summary prints all.", count - shown);
 }
 
-/* A normal kernel of the draws' own width (Silverman), at DENSITY points; scaled to a height of 0.8. */
+/* Kernel density estimate with a normal kernel and Silverman's bandwidth, at DENSITY points, scaled to a height of
+ * 0.8. */
 static void density_of(const pv_coefficient *k, size_t draws, const double *drawn, double row, double *x, double *base,
                        double *top) {
     double sd = k->value.sd * k->scale, mean = k->value.mean * k->scale,
@@ -232,6 +246,7 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
     size_t count = list->count, shown = count < COEFFICIENTS_DRAWN ? count : COEFFICIENTS_DRAWN, drawn = 0,
            draws = c->posterior ? c->posterior->count : 0;
     draws = draws < 4000 ? draws : 4000;
+    bool errors = list->summary->has_errors;
     double *numbers = cli_alloc(shown * (4 + 3 * DENSITY), sizeof *numbers), *x = numbers, *y = x + shown,
            *lo = y + shown, *hi = lo + shown, *densities = hi + shown, span[] = {-1, (double)shown}, one[] = {1, 1};
     const char **names = cli_alloc(shown, sizeof *names);
@@ -266,12 +281,14 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
     }
     series[drawn++] = (pv_series){.mark = PV_MARK_SPANS,
                                   .ink = PV_INK_EMPIRICAL,
-                                  .name = draws ? "mean and interval" : "estimate",
+                                  .name = draws    ? "mean and interval"
+                                          : errors ? "estimate and interval"
+                                                   : "estimate",
                                   .n = shown,
                                   .x = x,
                                   .y = y,
-                                  .lo = draws ? lo : NULL,
-                                  .hi = draws ? hi : NULL};
+                                  .lo = draws || errors ? lo : NULL,
+                                  .hi = draws || errors ? hi : NULL};
     pv_panel panel = {.series = series,
                       .n_series = drawn,
                       .x = {.label = "odds ratio, per standard deviation of a column of numbers", .log = true},
@@ -280,8 +297,8 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
                       .height = 100 + 30 * (double)shown};
     char text[300];
     snprintf(text, sizeof text,
-             "Right of the dashed line a column raises the odds, left of it it lowers them. n = %zu training rows.%s",
-             c->rows, count > shown ? " The first columns only." : "");
+             "Right of the dashed line a column raises the odds; left of it, it lowers them. n = %s training rows.%s",
+             pv_group_digits((double)c->rows).text, count > shown ? " The first columns only." : "");
     pv_figure figure = {.name = "coefficients",
                         .title = draws ? "Odds ratios with their posterior densities." : "Odds ratios.",
                         .text = text,
@@ -298,12 +315,14 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
 int report_put_coefficients(cli_call *call, pv_report *report, const pv_classifier *c, double level) {
     pv_report_section(report, "coefficients", "Coefficients");
     if (!pv_model_has_coefficients(c->model) && !pv_model_has_thresholds(c->model)) {
-        report_note(report, PV_NOTE_MISSING, "A network of %zu parameters has no coefficients to read.",
+        report_note(report, PV_NOTE_MISSING, "The model has %zu parameters, and no coefficients to interpret.",
                     pv_model_params(c->model));
         return CLI_OK;
     }
     slopes list = {0};
     int code = read_slopes(call, c, level, &list);
+    if (code == CLI_OK && c->smoothing)
+        code = report_put_effects(call, report, c, level);
     if (code == CLI_OK && list.count == 0)
         pv_report_note(report, PV_NOTE_MISSING, "The model has an intercept only.");
     if (code == CLI_OK && list.count > 0) {

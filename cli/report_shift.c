@@ -1,4 +1,4 @@
-/* Whether the rows are a mixture of the labels' rows: the picture of the test in a report. */
+/* The test of whether the rows are a mixture of the labels' rows: its chart in a report. */
 #include "cli/report_sections.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
@@ -23,21 +23,19 @@ int report_put_shift(cli_call *call, pv_report *report, const pv_unknown_prevale
                                 line(PV_INK_EXPECTED, "most likely mixture", false, curve, curve->mixture),
                                 line(PV_INK_EMPIRICAL, "the rows", false, curve, curve->rows)};
     const pv_panel panel = {.x = {.label = "log likelihood ratio"},
-                            .y = {.label = "share of rows up to it", .lo = 0, .hi = 1},
+                            .y = {.label = "proportion of rows up to it", .lo = 0, .hi = 1},
                             .series = series,
                             .n_series = 4,
                             .width = 460,
                             .height = 320};
-    snprintf(
-        text, sizeof text,
-        "An unknown prevalence can be inferred from rows that are a mixture of rows of the labels as the model knows "
-        "them. How the scores of the rows are distributed, in bins, beside the most likely mixture (a share of %.4g of "
-        "%s) and the labels themselves. Twice the log-likelihood ratio against any distribution is %.3g; a mixture's "
-        "is "
-        "as large with probability %.2g, and with the means of the columns looked at too the test has p %.2g. Small "
-        "values: the rows are no such mixture, and neither the prevalence nor the probabilities can be trusted. Rows "
-        "that shifted along the score look like another prevalence: no test sees that.",
-        curve->prevalence, label[1], t->check.distance, t->check.p, t->check.both);
+    snprintf(text, sizeof text,
+             "An unknown prevalence can be inferred if the rows are a mixture of the labels as in training. The chart "
+             "shows the distribution of the rows' scores, in bins, with the most likely mixture (a proportion of %.4g "
+             "with %s) and each label. The likelihood ratio statistic against any distribution is %.3g (p = %.2g); "
+             "with the means of the columns the test has p = %.2g. If p is small, the rows are not such a mixture, and "
+             "neither the prevalence nor the probabilities can be trusted. A shift along the score looks like another "
+             "prevalence, and no test can detect it.",
+             curve->prevalence, label[1], t->check.distance, t->check.p, t->check.both);
     pv_report_section(report, "shift", "Are the rows a mixture of the labels?");
     const pv_figure figure = {.name = "shift",
                               .title = "The rows and the nearest mixture of the labels.",

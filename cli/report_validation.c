@@ -1,4 +1,4 @@
-/* Reports of cross-validation and of sweeps: predictions of rows by models that did not see them. */
+/* Reports of cross-validation and sweeps: predictions of rows by models that were not fitted to them. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ int report_put_validated(cli_call *call, pv_report *report, const report_validat
     pv_report_judged shown = pv_report_judged_of(j, v->validation->level);
     shown.rows_title = "Held-out rows";
     shown.target = v->target;
-    shown.caveat = "The models of the folds differ a little in their own prevalence; the page takes its mean.";
+    shown.caveat = "The models of the folds differ slightly in their prevalence; this page uses the mean.";
     status = pv_report_put_judged(call->ctx, report, &shown);
     pv_judgement_free(call->ctx, j);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
@@ -28,8 +28,8 @@ int report_put_validated(cli_call *call, pv_report *report, const report_validat
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 void report_put_folds(pv_report *report, const pv_validation *v) {
-    static const char *const heads[] = {"metric",    "pooled", "mean of folds", "sd of folds", "folds that define it",
-                                        "what it is"};
+    static const char *const heads[] = {"metric", "pooled", "mean of folds", "sd of folds", "folds where defined",
+                                        "meaning"};
     report_cells cells = {0};
     pv_metrics mean, sd, defined, pooled;
     pv_validation_summary(v, &mean, &sd, &defined, &pooled);
@@ -42,9 +42,9 @@ void report_put_folds(pv_report *report, const pv_validation *v) {
         report_cell(&cells, row->text);
     }
     pv_report_section(report, "folds", "Cross-validation");
-    report_say(report, "All %zu folds and %zu repeat%s, as prevail cv prints them: stated for %s.", v->folds,
-               v->repeats, v->repeats == 1 ? "" : "s",
-               v->stated ? "what --stated-for says" : "the label shares of the rows");
+    report_say(report, "All %zu folds and %zu repeat%s, as prevail cv prints them, for %s.", v->folds, v->repeats,
+               v->repeats == 1 ? "" : "s",
+               v->stated ? "the population of --stated-for" : "the label proportions of the rows");
     report_put_cells(report, &cells, "Metrics over folds", "tnnnnt", heads, false);
 }
 
@@ -60,7 +60,7 @@ void report_put_source(cli_call *call, pv_report *report, const pv_table *table,
 /* ---- sweeps ------------------------------------------------------------------------------------------------------ */
 
 static const char *const compared[] = {
-    "nell", "information_gain", "calibration_ratio", "brier", "average_precision", "auc", "ece", "holdout_nll"};
+    "log_loss", "information_gain", "calibration_ratio", "brier", "average_precision", "auc", "ece", "holdout_nll"};
 enum { COMPARED = sizeof compared / sizeof *compared, DRAWN = 6 };
 
 static double pooled_metric(const pv_validation *v, const char *name) {
@@ -72,7 +72,7 @@ static double pooled_metric(const pv_validation *v, const char *name) {
     return NAN;
 }
 
-/* Whether all rows are stated for one population. */
+/* Whether all rows refer to one population. */
 static bool are_of_one(const report_sweep_row *rows, size_t n) {
     const pv_validation *first = rows[0].validation;
     for (size_t i = 0; first->stated && i < n; i++)
@@ -94,9 +94,9 @@ static void put_sweep_table(pv_report *report, const report_sweep_row *rows, siz
     }
     report_put_cells(report, &cells, "Losses and assumed prevalences side by side", "ttnnnnnnnn", heads, false);
     report_say(report, "%s plain is log-loss followed by prior correction. A dash: undefined.",
-               are_of_one(rows, n) ? "All are stated for one population."
-                                   : "Each row is stated for the population it assumes: compare losses at one "
-                                     "prevalence, not prevalences.");
+               are_of_one(rows, n)
+                   ? "All are for one population."
+                   : "Each row is for the population it assumes: compare losses at one prevalence, not prevalences.");
 }
 
 typedef struct sweep_chart {
@@ -105,7 +105,7 @@ typedef struct sweep_chart {
     pv_panel panel[DRAWN];
 } sweep_chart;
 
-/* A panel for each metric, a line for each loss; mixtures have no prevalence of their own and stay out. */
+/* One panel per metric and one line per loss; mixtures have no prevalence and are left out. */
 static pv_status put_sweep_chart(cli_call *call, pv_report *report, const report_sweep_row *rows, size_t n,
                                  int classes) {
     sweep_chart c = {.x = cli_alloc(n, sizeof(double)), .y = cli_alloc(n * DRAWN, sizeof(double))};
@@ -139,11 +139,11 @@ static pv_status put_sweep_chart(cli_call *call, pv_report *report, const report
                                 .height = 260};
     }
     char text[200];
-    snprintf(text, sizeof text, "Judged on n = %zu rows%s", rows[0].validation->data->rows,
-             are_of_one(rows, n) ? ". Where the lines are flat, the assumed prevalence matters little."
+    snprintf(text, sizeof text, "Evaluated on n = %zu rows%s", rows[0].validation->data->rows,
+             are_of_one(rows, n) ? ". Flat lines mean that the assumed prevalence matters little."
                                  : ", each point in the population that it assumes.");
     pv_figure figure = {.name = "sweep",
-                        .title = "What the assumed prevalence and the loss change.",
+                        .title = "Effect of the assumed prevalence and of the loss.",
                         .text = text,
                         .panel = c.panel,
                         .panels = DRAWN};
@@ -153,7 +153,7 @@ static pv_status put_sweep_chart(cli_call *call, pv_report *report, const report
     return status;
 }
 
-/* Where their populations differ, only those of the first prevalence can be compared. */
+/* If populations differ, only rows with that of the first prevalence can be compared. */
 static bool can_compare(const report_sweep_row *rows, size_t n, size_t row) {
     return are_of_one(rows, n) || strcmp(rows[row].prevalence, rows[0].prevalence) == 0;
 }

@@ -1,4 +1,4 @@
-/* prevail simulate: data whose truth is known, and the embedded data sets, as CSV; images as NPZ. */
+/* prevail simulate: data with known truth and the built-in data sets, as CSV; images as NPZ. */
 #include "cli/commands.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
@@ -12,7 +12,7 @@ typedef struct simulate_options {
     pv_design_simulation design;
     const char *known;
     const char *within;
-    int within_of; /* all, controls, cases */
+    int within_of; /* applies to: all, controls, cases */
     const char *truth;
     const char *output;
     cli_running running;
@@ -27,15 +27,15 @@ typedef struct simulate_options {
     { name, type, offsetof(simulate_options, design.field), fallback, low, high, NULL, metavar, help }
 
 static const pv_option option_table[] = {
-    INT("rows", rows, "1000", 1, 1e9, "Rows of a draw from the population."),
+    INT("rows", rows, "1000", 1, 1e9, "Number of rows drawn from the population."),
     INT("cases", cases, NULL, 0, 1e9,
         "With --controls: a case-control sample of the population, this many cases of it."),
     INT("controls", controls, NULL, 0, 1e9, "With --cases: this many controls."),
     REAL("prevalence", prevalence, "0.01", 1e-9, 1 - 1e-9, "P",
-         "Share of cases in the population. sites, cohort, matched, survey: 0.1 where it is not given."),
-    REAL("strength", strength, "1", 0, 100, NULL,
-         "nodules: what the log odds ratios, which are of published size, are multiplied by. 1.6 makes nodules that a "
-         "model tells apart with an AUC of 0.83."),
+         "Proportion of cases in the population. sites, cohort, matched, survey: 0.1 by default."),
+    REAL(
+        "strength", strength, "1", 0, 100, NULL,
+        "nodules: factor on the log odds ratios, which have published sizes. With 1.6 a model reaches an AUC of 0.83."),
     INT("dimensions", dimensions, "10", 1, 10000, "gaussian: number of features."),
     REAL("separation", separation, "2", 0, 1000, NULL, "gaussian: distance of the two means, in standard deviations."),
     INT("size", size, "40", 16, 256, "ct-nodules: side of a patch, in voxels of 1 mm."),
@@ -45,14 +45,15 @@ static const pv_option option_table[] = {
     DESIGN(
         "uneven", PV_OPTION_FLAG, uneven, NULL, 0, 0, NULL,
         "sites, cohort: a quarter, half and three quarters of a stratum's rows are cases, in turn, instead of half."),
-    DESIGN("cohort", PV_OPTION_INT, cohort, "20000", 1, 1e9, NULL, "cohort: its people, of whom the rows are a part."),
+    DESIGN("cohort", PV_OPTION_INT, cohort, "20000", 1, 1e9, NULL,
+           "cohort: number of people in the cohort that the rows are drawn from."),
     DESIGN("subcohort", PV_OPTION_REAL, subcohort, "0", 0, 1, "F",
-           "cohort: a case-cohort sample, all cases and this share of the others; 0: as many of each stratum and label "
-           "as --rows allow."),
+           "cohort: a case-cohort sample, all cases and this fraction of the others; 0: as many of each stratum and "
+           "label as --rows allow."),
     DESIGN("sets", PV_OPTION_INT, sets, "200", 1, 1e7, NULL, "matched: number of sets."),
-    DESIGN("per-case", PV_OPTION_INT, per_case, "2", 1, 1000, NULL, "matched: controls of each set, beside its case."),
+    DESIGN("per-case", PV_OPTION_INT, per_case, "2", 1, 1000, NULL, "matched: controls in each set."),
     {"known", PV_OPTION_TEXT, offsetof(simulate_options, known), NULL, 0, 0, NULL, "FILE",
-     "sites, cohort: also write what is known of the population, as CSV: a file for fit --prevalence-by (sites) or "
+     "sites, cohort: also write the facts about the population, as a CSV file for fit --prevalence-by (sites) or "
      "--phase-one (cohort)."},
     INT("seed", seed, "1", 0, 9007199254740992.0, "The same seed gives the same data."),
     {"within", PV_OPTION_TEXT, offsetof(simulate_options, within), NULL, 0, 0, NULL, "COL=LOW:HIGH",
@@ -71,7 +72,7 @@ static bool is_embedded(const char *kind) {
     return strcmp(kind, "esoph") == 0 || strcmp(kind, "contingency") == 0;
 }
 
-/* Whether kind is one of the words of list. */
+/* Whether kind is one of the words in list. */
 static bool goes_with(const char *list, const char *kind) {
     size_t length = strlen(kind);
     for (const char *at = list; (at = strstr(at, kind)); at += length)
@@ -88,7 +89,7 @@ static int check(cli_call *call, const char *kind) {
     static const char *const kinds[] = {"nodules", "gaussian", "ct-nodules", "sites",      "cohort",
                                         "matched", "survey",   "esoph",      "contingency"};
     enum { KINDS = sizeof kinds / sizeof *kinds };
-    /* the kinds that an option goes with; NULL: all that are simulated */
+    /* kinds of data for which an option has an effect; NULL: all simulated ones */
     static const struct {
         const char *name, *kinds;
     } simulated[] = {{"rows", "nodules, gaussian, ct-nodules, sites, cohort and survey"},
@@ -125,28 +126,28 @@ static int check(cli_call *call, const char *kind) {
         if (!cli_given(call, simulated[i].name))
             continue;
         if (is_embedded(kind))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with %s: these are real data",
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s cannot be used with %s: these are real data",
                              simulated[i].name, kind);
         if (simulated[i].kinds && !goes_with(simulated[i].kinds, kind))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s goes with %s only", simulated[i].name, simulated[i].kinds);
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for %s only", simulated[i].name, simulated[i].kinds);
     }
     if (cli_given(call, "cases") != cli_given(call, "controls"))
-        return cli_error(call, PV_ERR_USAGE, NULL, "--cases and --controls go together");
+        return cli_error(call, PV_ERR_USAGE, NULL, "--cases and --controls must be given together");
     if (cli_given(call, "within-of") && !cli_given(call, "within"))
-        return cli_error(call, PV_ERR_USAGE, NULL, "--within-of goes with --within");
+        return cli_error(call, PV_ERR_USAGE, NULL, "--within-of needs --within");
     if (cli_given(call, "cases") && cli_given(call, "rows"))
-        return cli_error(call, PV_ERR_USAGE, NULL, "--rows does not go with --cases and --controls");
+        return cli_error(call, PV_ERR_USAGE, NULL, "--rows cannot be used with --cases and --controls");
     return CLI_OK;
 }
 
-/* A number that is the whole of text; where that is empty, the end that is open. */
+/* Parses text as a number; if it is empty, the value is `open`. */
 static bool read_end(const char *text, double open, double *value) {
     *value = open;
     const char *end = *text ? pv_parse_real(text, value) : text;
     return end && !*end;
 }
 
-/* COL=LOW:HIGH; the column's name is cut out of a copy that the caller frees. */
+/* Parses COL=LOW:HIGH; the column's name is cut out of *copy, which the caller frees. */
 static int read_within(cli_call *call, simulate_options *options, char **copy) {
     if (!options->within)
         return CLI_OK;
@@ -188,7 +189,7 @@ static int write_truth(cli_call *call, const char *const *name, size_t n, const 
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* The features are all columns but the last. */
+/* All columns except the last are features. */
 static int write_table_truth(cli_call *call, const pv_table *table, const double *truth, const char *path) {
     const char **name = cli_alloc(table->columns, sizeof *name);
     name[0] = "(Intercept)";
@@ -199,7 +200,7 @@ static int write_table_truth(cli_call *call, const pv_table *table, const double
     return code;
 }
 
-/* Images go to a file of arrays. */
+/* Images are written to a file of arrays. */
 static int run_ct(cli_call *call, const simulate_options *options) {
     double truth[PV_CT_COEFFICIENTS];
     const char *name[PV_CT_COEFFICIENTS];
@@ -214,7 +215,7 @@ static int run_ct(cli_call *call, const simulate_options *options) {
     return options->truth ? write_truth(call, name, PV_CT_COEFFICIENTS, truth, options->truth) : CLI_OK;
 }
 
-/* Strata's intercepts, then slopes. */
+/* Intercepts of the strata, then slopes. */
 static int write_design_truth(cli_call *call, size_t strata, const double *truth, const char *path) {
     char(*text)[40] = cli_alloc(strata + 2, sizeof *text);
     const char **name = cli_alloc(strata + 2, sizeof *name);
@@ -306,11 +307,13 @@ static const cli_example examples[] = {
      "A draw from the population itself, with the coefficients behind it."},
     {"prevail simulate ct-nodules --cases 500 --controls 500 --prevalence 0.001 -o nodules.npz",
      "A balanced sample of CT patches; prevail fit nodules.npz --outcome labels --model convnet reads them."},
-    {"prevail simulate nodules --rows 1000 --within age=50:75", "Selection by a feature: nobody else was asked."},
+    {"prevail simulate nodules --rows 1000 --within age=50:75",
+     "Selection by a feature: only people of these ages were asked."},
     {"prevail simulate nodules --cases 500 --controls 500 --within age=:65 --within-of controls",
-     "Selection by both: controls are volunteers of up to 65 years, cases come as they are."},
+     "Selection by both: controls are volunteers up to the age of 65, cases have any age."},
     {"prevail simulate sites --strata 4 --rows 800 --known known.csv -o rows.csv",
-     "Four sites with their own enrichment; prevail fit rows.csv --outcome y --strata site --prevalence-by known.csv."},
+     "Four sites, each enriched differently; prevail fit rows.csv --outcome y --strata site --prevalence-by "
+     "known.csv."},
     {"prevail simulate cohort --subcohort 0.1 --known cohort.csv -o rows.csv",
      "A case-cohort sample, and the counts of its cohort for --phase-one."},
     {NULL, NULL}};
@@ -319,14 +322,12 @@ const cli_command cli_simulate = {
     .name = "simulate",
     .summary = "simulated and embedded data sets, CSV or NPZ",
     .usage = "KIND [options] [-o FILE]",
-    .text = "Writes a table to try things on. The same seed gives the same bytes.\n"
-            "Samples may be selected in the three ways of the paper's first figure: by label (--cases and --controls; "
-            "the "
-            "method's own case), by a feature (--within), or by both (--cases and --controls with --within, or "
-            "--within-of). --prevalence and --truth refer to the population before selection.\n"
-            "sites, cohort, matched and survey are samples by other designs (docs/designs.md), of a population whose "
-            "strata differ in prevalence, share and the mean of x1; the log odds are a stratum's intercept plus 0.8 x1 "
-            "- 0.5 x2.",
+    .text = "Writes a simulated table. The same seed gives the same file.\nSamples may be selected in the three ways "
+            "of the paper's first figure: by label (--cases and --controls; the method's own case), by a feature "
+            "(--within), or by both (--cases and --controls with --within, or --within-of). --prevalence and --truth "
+            "refer to the population before selection.\nsites, cohort, matched and survey are samples by other designs "
+            "(docs/designs.md), of a population whose strata differ in prevalence, share and the mean of x1; the log "
+            "odds are a stratum's intercept plus 0.8 x1 - 0.5 x2.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(simulate_options),

@@ -1,8 +1,7 @@
-/* What `model=auto` mixed, in words and as JSON. */
+/* The mixture of `model=auto`, as text. */
 #include "cli/classifier.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
-#include "tool/json.h"
 
 #include <math.h>
 
@@ -30,38 +29,13 @@ void cli_print_stacked(const pv_classifier *c) {
     for (size_t i = 0; i < of->count; i++)
         print_row(of->candidate[i].name, width, of->candidate[i].weight, of->candidate[i].gain, of->candidate[i].se);
     print_row("the mixture", width, 1, of->gain, of->se);
-    printf("  gain: mean log score in the population, less the %.5f of the prevalence alone,\n  of ", of->guess);
+    printf("  gain: mean log score in the population above that of the prevalence alone (%.5f), for\n  ", of->guess);
     if (of->folds > 1)
-        printf("rows that a fit has not seen: cross-validation in %lld folds", (long long)of->folds);
+        printf("held-out rows: cross-validation in %lld folds", (long long)of->folds);
     else
-        printf("rows that were held out");
+        printf("rows held out");
     if (of->repeats > 1)
         printf(", %lld times", (long long)of->repeats);
-    printf("\n  each member's likelihood ratios are kept between 1/%.4g and %.4g\n", exp(of->cap), exp(of->cap));
-}
-
-static json_t *candidate_of(const char *name, double weight, double gain, double se) {
-    json_t *object = cli_json_object();
-    cli_json_set(object, "name", cli_json_text(name));
-    cli_json_set(object, "weight", cli_json_real(weight));
-    cli_json_set(object, "gain", cli_json_real(gain));
-    cli_json_set(object, "se", cli_json_real(se));
-    return object;
-}
-
-json_t *cli_json_stacked(const pv_classifier *c) {
-    const pv_stacked *of = c->stacked;
-    json_t *object = cli_json_object(), *list = cli_json_array();
-    for (size_t i = 0; i < of->count; i++) {
-        const pv_candidate *own = &of->candidate[i];
-        cli_json_append(list, candidate_of(own->name, own->weight, own->gain, own->se));
-    }
-    cli_json_set(object, "candidates", list);
-    cli_json_set(object, "gain", cli_json_real(of->gain));
-    cli_json_set(object, "se", cli_json_real(of->se));
-    cli_json_set(object, "guess", cli_json_real(of->guess));
-    cli_json_set(object, "ratio_max", cli_json_real(exp(of->cap)));
-    cli_json_set(object, "folds", json_integer(of->folds));
-    cli_json_set(object, "repeats", json_integer(of->repeats));
-    return object;
+    printf("\n  each member's likelihood ratios are limited to the range from 1/%.4g to %.4g\n", exp(of->cap),
+           exp(of->cap));
 }

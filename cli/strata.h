@@ -1,4 +1,4 @@
-/* cli/strata.h: strata in words, as JSON and in reports. */
+/* cli/strata.h: strata as text, as JSON and in reports. */
 #ifndef PREVAIL_CLI_STRATA_H
 #define PREVAIL_CLI_STRATA_H
 
@@ -6,21 +6,18 @@
 #include "tool/command.h"
 #include "tool/json.h"
 
-/* What a model knows of its strata: a list in their order, and a table of every label but the first. */
-json_t *cli_json_strata(const pv_classifier *classifier);
+/* The strata of a model: a table with every label except the first. */
 void cli_print_strata(const pv_classifier *classifier);
 
-/* What each stratum's predictions are worth; nothing where a judgement has no strata. */
-void cli_json_judged_strata(json_t *object, const pv_judgement *judgement);
+/* Metrics of each stratum's predictions; nothing if the evaluation has no strata. */
 void cli_print_judged_strata(const pv_judgement *judgement);
 
-/* "strata" of a population: share and prevalence, and what an unknown one's rows told. NULL is fine: nothing. */
-void cli_json_predicted_strata(json_t *object, const pv_predicted_strata *strata, char *const *labels, int classes);
-/* The same of an unknown population in words, and a warning for strata whose rows hardly tell. */
+/* "strata" of a population: proportions and prevalences, and for unknown ones the inference. Does nothing if NULL. */
+void cli_json_predicted_strata(pv_result *object, const pv_predicted_strata *strata, char *const *labels, int classes);
+/* The same for an unknown population as text, with a warning about strata whose rows are uninformative. */
 void cli_note_strata(cli_call *call, const pv_predicted_strata *strata, char *const *labels, int classes);
 
-/* Whether each column of strata is a feature: all are, unless `features` or `exclude` leave it out. */
+/* Whether each column of strata is a feature, which it is unless `features` or `exclude` leave it out. */
 void cli_print_strata_columns(const pv_classifier *classifier, const char *title);
-json_t *cli_json_strata_columns(const pv_classifier *classifier);
 
 #endif

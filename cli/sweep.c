@@ -1,4 +1,4 @@
-/* prevail sweep: how much depends on the prevalence that is assumed, and on the loss. */
+/* prevail sweep: shows how results depend on the assumed prevalence and on the loss. */
 #include "cli/classifier.h"
 #include "cli/commands.h"
 #include "cli/stated.h"
@@ -20,21 +20,20 @@ static const pv_option sweep_table[] = {
      "With --strata and --prevalence-by: factors, separated by commas. Each assumption is the file's, with the odds of "
      "every stratum's prevalence times the factor: odds of a label against the first one."},
     {"losses", PV_OPTION_TEXT, AT(losses), "ig,iw,plain", 0, 0, NULL, "LIST",
-     "Which losses, separated by commas. plain comes with prior correction: from the training data's label shares to "
-     "the "
-     "prevalence; it knows no strata, with which the default is ig,iw."},
+     "The losses to compare, comma-separated. plain comes with prior correction: from the training data's label "
+     "proportions to the prevalence; it does not support strata, for which the default is ig,iw."},
     {"folds", PV_OPTION_INT, AT(folds), "3", 2, 1e6, NULL, "K", "Cross-validation: folds, the same for every row."},
     {"repeats", PV_OPTION_INT, AT(repeats), "1", 1, 1e5, NULL, "R",
      "Cross-validation: number of repeats, with other folds each time."},
     {"holdout", PV_OPTION_TEXT, AT(holdout), NULL, 0, 0, NULL, "FILE",
-     "Judge on the rows of this CSV file instead; all of DATA is learned from."},
+     "Evaluate on the rows of this CSV file instead; the models are fitted to all of DATA."},
     {"population", PV_OPTION_TEXT, AT(population), "true", 0, 0, NULL, "NAME",
-     "The population the judged probabilities are to hold in: true, each one's own; design, that of DATA, where all "
-     "assumptions can be compared, and a correction that is right makes no difference; known:P; unknown, inferred from "
-     "the rows judged without a look at their labels. holdout_nll does not depend on it unless it is unknown."},
+     "The population of the evaluated probabilities: true: each assumption's own. design: that of DATA, for which all "
+     "assumptions can be compared, and a right correction makes no difference. known:P. unknown: inferred from the "
+     "evaluated rows without their labels. holdout_nll does not depend on it unless it is unknown."},
     CLI_OPTION_STATED(sweep_options, stated_for, "population", "metrics are"),
     {"mixture", PV_OPTION_FLAG, AT(mixture), NULL, 0, 0, NULL, NULL,
-     "Also judge, for each loss, the mixture of its models: probabilities averaged over the prevalences."},
+     "For each loss, also evaluate the mixture of its models: probabilities averaged over the prevalences."},
     {"mixture-prior", PV_OPTION_TEXT, AT(mixture_prior), NULL, 0, 0, NULL, "LIST",
      "Prior weights of the prevalences in the mixture, separated by commas, normalised. Default: equal."},
     CLI_OPTION_END};
@@ -58,7 +57,7 @@ static int read_losses(cli_call *call, const char *text, sweep_work *w) {
         size_t length = strcspn(at, ",");
         char word[16];
         pv_loss loss;
-        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : 0), at); /* none is so long */
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : 0), at); /* no name is that long */
         bool found = pv_loss_find(word, &loss);
         for (size_t i = 0; found && i < w->n_losses; i++)
             found = w->losses[i] != loss;
@@ -87,7 +86,8 @@ static void cut(const char *text, const char *parting, sweep_work *w) {
     }
 }
 
-/* Commas part the numbers of two classes, semicolons distributions. Each is understood before any fit. */
+/* Commas separate the numbers of two classes, semicolons separate distributions. All are parsed before the first
+ * fit. */
 static int read_prevalences(cli_call *call, const char *text, sweep_work *w) {
     int classes = w->training.data->classes;
     cut(text, strchr(text, ';') || classes > 2 ? ";" : ",", w);
@@ -100,7 +100,7 @@ static int read_prevalences(cli_call *call, const char *text, sweep_work *w) {
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* With strata: factors. */
+/* With strata: factors for the odds. */
 static int read_odds(cli_call *call, const char *text, sweep_work *w) {
     cut(text, ",", w);
     w->odds = cli_alloc(w->prevalences, sizeof *w->odds);
@@ -117,7 +117,7 @@ static int read_odds(cli_call *call, const char *text, sweep_work *w) {
     return CLI_OK;
 }
 
-/* What is assumed, each once. */
+/* Reads the assumptions, each only once. */
 static int read_assumptions(cli_call *call, const sweep_options *options, sweep_work *w) {
     bool strata = options->roles.roles.strata != NULL;
     const char *name = strata ? "prevalence-odds" : "prevalence", *text = strata ? options->odds : options->prevalence;
@@ -162,14 +162,14 @@ static int check(cli_call *call, const sweep_options *options, sweep_work *w) {
                          "--prevalence-odds");
     if (!strata && (options->fit.prevalence_by || cli_given(call, "prevalence-odds")))
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--%s is of strata: name their columns with --strata, or leave it out",
+                         "--%s needs strata: name their columns with --strata, or leave it out",
                          options->fit.prevalence_by ? "prevalence-by" : "prevalence-odds");
     if (!strata && !options->prevalence)
         return cli_error(call, PV_ERR_USAGE, NULL, "--prevalence is missing: a list such as 0.1,0.01,0.001");
     if (options->mixture_prior && !options->mixture)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--mixture-prior goes with --mixture");
+        return cli_error(call, PV_ERR_USAGE, NULL, "--mixture-prior needs --mixture");
     if (options->holdout && (cli_given(call, "folds") || cli_given(call, "repeats") || options->roles.roles.group))
-        return cli_error(call, PV_ERR_USAGE, NULL, "--folds, --repeats and --group do not go with --holdout");
+        return cli_error(call, PV_ERR_USAGE, NULL, "--folds, --repeats and --group cannot be used with --holdout");
     if (options->output && strcmp(options->output, "-") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "-o -: the table goes to standard output; give the name of a file");
     bool usual = !cli_given(call, "losses");
@@ -197,7 +197,8 @@ static pv_status validate(cli_call *call, const sweep_work *w, pv_loss loss, siz
     fit.loss = (int)loss;
     fit.prevalence = w->odds ? NULL : w->prevalence[assumption];
     fit.prevalence_odds = w->odds ? w->odds[assumption] : 1;
-    fit = pv_fit_options_used(&fit, w->training.data->images != NULL); /* others would be refused */
+    fit =
+        pv_fit_options_used(&fit, w->training.data->images != NULL); /* settings that do not apply would be rejected */
     pv_validation_options how = {.folds = options->folds,
                                  .repeats = options->repeats,
                                  .population = options->population,
@@ -221,7 +222,7 @@ static pv_status mix(cli_call *call, const sweep_work *w, size_t first, pv_valid
     return status;
 }
 
-/* What the members are; each says of itself what it is. */
+/* The facts for the checkpoint; each member has its own as well. */
 static pv_status facts(cli_call *call, const sweep_options *options) {
     bool strata = options->roles.roles.strata != NULL;
     const char *assumed = strata ? options->odds : options->prevalence;
@@ -258,7 +259,7 @@ static int sweep(cli_call *call, sweep_work *w, bool *trouble) {
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* Differences to the first row that is stated for the same population, paired by the rows judged. */
+/* Differences from the first row with the same population, paired by evaluated row. */
 static int compare(cli_call *call, sweep_work *w) {
     for (size_t i = 0; i < w->n_rows; i++) {
         bool comparable = false;
@@ -358,42 +359,41 @@ static const cli_common common[] = {
     {NULL, "positive", "Which of two labels the prevalence and the rates refer to."},
     {NULL, "weights", "A column of counts or weights."},
     {NULL, "exclude", "Columns that are not features, comma-separated."},
-    {NULL, "missing", "Rows with missing cells."},
+    {NULL, "missing", "What to do with missing cells."},
     {"Population", "prevalence", "The prevalences to assume: 0.1,0.01,0.001."},
-    {NULL, "stated-for", "The population whose metrics are shown."},
-    {NULL, "mixture", "Also judge the mixture of the models."},
-    {"Model", "losses", "Which losses, separated by commas."},
-    {NULL, "model", "linear: logistic regression. ordinal: labels in order. mlp: a network. auto: a mixture."},
-    {"Validation", "folds", "Parts the rows are split into."},
+    {NULL, "stated-for", "The population that the metrics are for."},
+    {NULL, "mixture", "Also evaluate the mixture of the models."},
+    {"Model", "losses", "The losses to compare, comma-separated."},
+    {NULL, "model", "additive: curves. ordinal: labels in order. mlp: a network. auto: a mixture."},
+    {"Validation", "folds", "Number of folds."},
     {NULL, "group", "Rows with the same value in this column (a patient) stay in one fold."},
-    {NULL, "holdout", "Judge on the rows of this CSV file instead."},
+    {NULL, "holdout", "Evaluate on the rows of this CSV file instead."},
     {"Output", "output", NULL},
-    {NULL, "report", "A page with the results, to look at in a browser."},
+    {NULL, "report", "Write the results as an HTML page."},
     {NULL, "json", NULL},
     {NULL, NULL, NULL}};
 
 static const cli_example examples[] = {
     {"prevail sweep study.csv --outcome cancer --prevalence 0.1,0.01,0.001",
-     "Three assumed prevalences, three losses, judged by cross-validation."},
+     "Three assumed prevalences and three losses, evaluated by cross-validation."},
     {"prevail sweep study.csv --outcome cancer --prevalence 0.1,0.01,0.001 --losses ig --mixture --mixture-prior 1,2,1",
-     "And the mixture of the three models, the middle one the most likely."},
+     "Also the mixture of the three models, with the middle one the most likely."},
     {"prevail sweep study.csv --outcome cancer --prevalence 0.02,0.01 --holdout cohort.csv --population known:0.012",
-     "Judged on a cohort in which 1.2 % are cases."},
+     "Evaluated on a cohort with 1.2 % cases."},
     {"prevail sweep sites.csv --outcome cancer --strata site --prevalence-by known.csv --prevalence-odds 0.5,1,2",
-     "Strata, each with its own prevalence: as the file has them, and with half and twice the odds in all."},
+     "Strata, each with its own prevalence: as in the file, and with half and twice the odds."},
     {NULL, NULL}};
 
 const cli_command cli_sweep = {
     .name = "sweep",
-    .summary = "what depends on the assumed prevalence and on the loss",
+    .summary = "how results depend on the assumed prevalence and the loss",
     .usage = "DATA --outcome COL (--prevalence LIST | --strata COLS --prevalence-by FILE) [--losses LIST] [options]",
-    .text = "Fits a model for each assumed prevalence and loss and judges each by cross-validation, on the same folds, "
-            "or on a hold-out file. A case-control sample says nothing about the prevalence, so metrics cannot choose "
-            "between the assumptions; the sweep shows how much depends on them.\n"
-            "--mixture averages the models of a loss over a prior on the prevalences. The prior is not updated: the "
-            "label counts of the sample were chosen.\n"
-            "There is no --population-sample as in prevail fit, no --phase-one and no --subcohort: they determine the "
-            "prevalence that is assumed here.",
+    .text = "Fits a model for each assumed prevalence and loss, and evaluates each by cross-validation on the same "
+            "folds, or on a hold-out file. A case-control sample carries no information about the prevalence, so "
+            "metrics cannot choose between the assumptions; the sweep shows how much depends on them.\n--mixture "
+            "averages the models of a loss over a prior on the prevalences. The prior is not updated, because the "
+            "label counts of the sample were chosen.\n--population-sample, --phase-one and --subcohort of prevail fit "
+            "are not available here, because they determine the prevalence.",
     .arguments = cli_training_arguments,
     .groups = groups,
     .common = common,
@@ -403,13 +403,10 @@ const cli_command cli_sweep = {
     .output =
         "A table: a row for each loss and prevalence. With --json one object: results (a list of {loss, assumed, "
         "prevalence (label: p), population_prevalence (label: p, in the population of the predictions), stated_for "
-        "(label: p), metrics (as in prevail cv, without intervals)}), rows (how many are judged), dropped, "
-        "holdout_dropped, observed (label: share of the rows), by (cv or holdout), folds, repeats, group, population, "
-        "data, holdout, seed, seconds (of all fits), output, version, warnings. Undefined is null.\n"
-        "-o CSV has loss, prevalence (with --strata odds x FACTOR), every metric, pooled, by its name, and sd__NAME, "
-        "its "
-        "standard deviation over "
-        "folds. Undefined is empty.\n"
-        "The exit code is 3 where a fit diverged or did not converge.",
+        "(label: p), metrics (as in prevail cv, without intervals)}), rows (how many were evaluated), dropped, "
+        "holdout_dropped, observed (label: proportion of the rows), by (cv or holdout), folds, repeats, group, "
+        "population, data, holdout, seed, seconds (of all fits), output, version, warnings. Undefined is null.\n-o CSV "
+        "has loss, prevalence (with --strata odds x FACTOR), every metric, pooled, by its name, and sd__NAME, its "
+        "standard deviation over folds. Undefined is empty.\nThe exit code is 3 if a fit diverged or did not converge.",
     .examples = examples,
     .run = run};

@@ -1,4 +1,4 @@
-/* cli/sweep.h: what a sweep is asked for, and what it finds, for the files of that command. */
+/* cli/sweep.h: the options and results of a sweep, for the files of that command. */
 #ifndef PREVAIL_CLI_SWEEP_H
 #define PREVAIL_CLI_SWEEP_H
 
@@ -16,7 +16,7 @@ typedef struct sweep_options {
     int64_t folds, repeats;
     const char *holdout;
     const char *population, *stated_for;
-    pv_unknown_options unknown; /* --population unknown: how */
+    pv_unknown_options unknown; /* options for --population unknown */
     bool mixture;
     const char *mixture_prior;
     const char *output;
@@ -30,24 +30,24 @@ typedef struct sweep_row {
     pv_loss loss;
     const char *prevalence; /* as given; "mixture" */
     pv_validation *v;
-    size_t first;             /* the row that it is compared with: the first stated for the same population */
-    pv_assessment difference; /* what its metrics have more than that row's; none of the first itself */
+    size_t first;             /* the row it is compared with: the first with the same population */
+    pv_assessment difference; /* its metrics minus those of that row; not set for the first row itself */
 } sweep_row;
 
 typedef struct sweep_work {
     const sweep_options *options;
     cli_training training;
     pv_table *holdout;
-    pv_dataset *judged; /* of the hold-out file */
-    char *list;         /* the prevalences, cut into pieces */
+    pv_dataset *judged; /* from the hold-out file */
+    char *list;         /* the list of prevalences, split in place */
     const char **prevalence;
     size_t prevalences;
-    double *odds;     /* [prevalences], with strata: their factors; else NULL */
-    char (*name)[40]; /* [prevalences], what these are called */
+    double *odds;     /* [prevalences], factors if there are strata; else NULL */
+    char (*name)[40]; /* [prevalences], their names */
     pv_loss losses[PV_LOSSES];
     size_t n_losses;
     double *weight;  /* [prevalences] */
-    sweep_row *rows; /* [n_losses][prevalences, and one for the mixture] */
+    sweep_row *rows; /* [n_losses][prevalences, plus one for the mixture] */
     size_t n_rows;
 } sweep_work;
 

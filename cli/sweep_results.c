@@ -1,4 +1,4 @@
-/* What a sweep found, as a table, CSV, JSON and a page. */
+/* The results of a sweep as a table, CSV, JSON and a report. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,46 +9,49 @@
 #include "cli/validation.h"
 #include "tool/json.h"
 
-/* ---- what is printed --------------------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------------------ */
 
 void sweep_print_json(cli_call *call, const sweep_work *w) {
     const sweep_options *options = w->options;
-    json_t *object = cli_json_object(), *results = cli_json_array();
+    pv_result *object = pv__value_object(), *results = pv__value_list();
     char *const *labels = w->training.schema->labels;
     int classes = w->training.data->classes;
     const double *observed = w->rows[0].v->observed;
     double seconds = 0;
     for (size_t i = 0; i < w->n_rows; i++) {
         const sweep_row *r = &w->rows[i];
-        json_t *entry = cli_json_object();
-        cli_json_set(entry, "loss", cli_json_text(pv_loss_name(r->loss)));
-        cli_json_set(entry, "assumed", cli_json_text(r->prevalence));
-        cli_json_set(entry, "prevalence", cli_json_by_label(labels, classes, r->v->prevalence));
-        cli_json_set(entry, "population_prevalence", cli_json_by_label(labels, classes, r->v->population));
-        cli_json_set(entry, "stated_for", cli_json_by_label(labels, classes, r->v->stated ? r->v->stated : observed));
-        cli_json_set(entry, "metrics", cli_json_validation(r->v));
-        cli_json_set(entry, "compared_with", r->first < i ? json_integer((json_int_t)r->first) : json_null());
-        cli_json_set(entry, "differences", r->first < i ? cli_json_assessment(&r->difference) : json_null());
-        cli_json_append(results, entry);
+        pv_result *entry = pv__value_object();
+        pv__value_set(entry, "loss", pv__value_text(pv_loss_name(r->loss)));
+        pv__value_set(entry, "assumed", pv__value_text(r->prevalence));
+        pv__value_set(entry, "prevalence", cli_json_by_label(labels, classes, r->v->prevalence));
+        pv__value_set(entry, "population_prevalence", cli_json_by_label(labels, classes, r->v->population));
+        pv__value_set(entry, "stated_for", cli_json_by_label(labels, classes, r->v->stated ? r->v->stated : observed));
+        pv__value_set(entry, "metrics", cli_json_validation(r->v));
+        pv__value_set(entry, "compared_with", r->first < i ? pv__value_integer((int64_t)r->first) : pv__value_null());
+        pv__value_set(entry, "differences",
+                      r->first < i ? cli_json_assessment(call->ctx, &r->difference) : pv__value_null());
+        pv__value_append(results, entry);
         seconds += r->v->seconds;
     }
-    cli_json_set(object, "results", results);
-    cli_json_set(object, "rows", json_integer((json_int_t)w->rows[0].v->data->rows));
-    cli_json_set(object, "dropped", json_integer((json_int_t)w->training.data->dropped));
-    cli_json_set(object, "holdout_dropped", w->judged ? json_integer((json_int_t)w->judged->dropped) : json_null());
-    cli_json_set(object, "observed", cli_json_by_label(labels, classes, observed));
-    cli_json_set(object, "by", cli_json_text(options->holdout ? "holdout" : "cv"));
-    cli_json_set(object, "folds", options->holdout ? json_null() : json_integer(options->folds));
-    cli_json_set(object, "repeats", options->holdout ? json_null() : json_integer(options->repeats));
-    cli_json_set(object, "group", options->roles.roles.group ? cli_json_text(options->roles.roles.group) : json_null());
-    cli_json_set(object, "population", cli_json_text(options->population));
-    cli_json_set(object, "data", cli_json_text(call->argument[0]));
-    cli_json_set(object, "holdout", options->holdout ? cli_json_text(options->holdout) : json_null());
-    cli_json_set(object, "seed", json_integer(options->fit.seed));
-    cli_json_set(object, "seconds", cli_json_real(seconds));
-    cli_json_set(object, "output", options->output ? cli_json_text(options->output) : json_null());
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
-    cli_json_set(object, "warnings", cli_json_warnings(call));
+    pv__value_set(object, "results", results);
+    pv__value_set(object, "rows", pv__value_integer((int64_t)w->rows[0].v->data->rows));
+    pv__value_set(object, "dropped", pv__value_integer((int64_t)w->training.data->dropped));
+    pv__value_set(object, "holdout_dropped",
+                  w->judged ? pv__value_integer((int64_t)w->judged->dropped) : pv__value_null());
+    pv__value_set(object, "observed", cli_json_by_label(labels, classes, observed));
+    pv__value_set(object, "by", pv__value_text(options->holdout ? "holdout" : "cv"));
+    pv__value_set(object, "folds", options->holdout ? pv__value_null() : pv__value_integer(options->folds));
+    pv__value_set(object, "repeats", options->holdout ? pv__value_null() : pv__value_integer(options->repeats));
+    pv__value_set(object, "group",
+                  options->roles.roles.group ? pv__value_text(options->roles.roles.group) : pv__value_null());
+    pv__value_set(object, "population", pv__value_text(options->population));
+    pv__value_set(object, "data", pv__value_text(call->argument[0]));
+    pv__value_set(object, "holdout", options->holdout ? pv__value_text(options->holdout) : pv__value_null());
+    pv__value_set(object, "seed", pv__value_integer(options->fit.seed));
+    pv__value_set(object, "seconds", pv__value_real(seconds));
+    pv__value_set(object, "output", options->output ? pv__value_text(options->output) : pv__value_null());
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
+    pv__value_set(object, "warnings", cli_json_warnings(call));
     cli_json_print(call, object);
 }
 
@@ -78,14 +81,12 @@ static void print_footer(const sweep_work *w) {
     const pv_validation **each = cli_alloc(w->n_rows, sizeof *each);
     for (size_t i = 0; i < w->n_rows; i++)
         each[i] = w->rows[i].v;
-    printf("\n\n  nell: log-loss; gain: information_gain; E/O: calibration_ratio; precision: average_precision\n"
+    printf("\n\n  log_loss: log-loss; gain: information_gain; E/O: calibration_ratio; precision: average_precision\n"
            "  %spositive: label %s; -: undefined\n",
            has_plain(w) ? "plain is prior-corrected; " : "", w->training.schema->labels[w->training.data->classes - 1]);
     cli_print_stated(w->n_rows, each);
     if (each[0]->stated && w->prevalences > 1 && strcmp(w->options->population, "true") == 0)
-        printf(
-            "  Compare losses at one prevalence: those at another are of other people. --population design compares\n"
-            "  all, where the data were drawn.\n");
+        printf("  Compare losses at the same prevalence only. --population design allows comparing all of them.\n");
     free(each);
 }
 
@@ -102,7 +103,7 @@ static void print_difference(const pv_assessment *difference, const char *name) 
 }
 
 static void print_differences(const sweep_work *w, int width) {
-    static const char *const shown[] = {"nell", "brier", "auc"};
+    static const char *const shown[] = {"log_loss", "brier", "auc"};
     enum { SHOWN = sizeof shown / sizeof *shown };
     bool any = false;
     for (size_t i = 0; i < w->n_rows; i++)
@@ -126,12 +127,13 @@ static void print_differences(const sweep_work *w, int width) {
 }
 
 void sweep_print_table(cli_call *call, const sweep_work *w) {
-    static const char *const shown[] = {"nell", "information_gain", "brier", "calibration_ratio", "average_precision",
-                                        "auc"};
-    static const char *const titles[] = {"nell", "gain", "brier", "E/O", "precision", "auc"};
+    static const char *const shown[] = {"log_loss",          "information_gain",  "brier",
+                                        "calibration_ratio", "average_precision", "auc"};
+    static const char *const titles[] = {"log_loss", "gain", "brier", "E/O", "precision", "auc"};
     enum { SHOWN = sizeof shown / sizeof *shown };
     const sweep_options *options = w->options;
-    printf("%zu rows of %s, ", w->rows[0].v->data->rows, options->holdout ? options->holdout : call->argument[0]);
+    printf("%s rows of %s, ", pv_group_digits((double)w->rows[0].v->data->rows).text,
+           options->holdout ? options->holdout : call->argument[0]);
     if (options->holdout)
         printf("models of %s", call->argument[0]);
     else
@@ -202,18 +204,17 @@ int sweep_write_csv(cli_call *call, const sweep_work *w) {
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* ---- the report -------------------------------------------------------------------------------------------------- */
+/* ---- report ------------------------------------------------------------------------------------------------------ */
 
 static int fill_report(cli_call *call, const sweep_work *w, pv_report *report, const report_sweep_row *rows) {
     const sweep_options *options = w->options;
     int classes = w->training.data->classes;
     const report_sweep_row *best = &rows[report_best(rows, w->n_rows)];
-    pv_report_section(report, "fit", "What was judged");
-    report_say(
-        report,
-        "A %.60s model was fitted with each loss at each assumed prevalence, and judged %s. Probabilities are for "
-        "the population %.60s.",
-        options->fit.model, options->holdout ? "on held-out rows" : "by cross-validation", options->population);
+    pv_report_section(report, "fit", "What was evaluated");
+    report_say(report,
+               "A %.60s model was fitted with each loss at each assumed prevalence, and evaluated %s. Probabilities "
+               "are for the population %.60s.",
+               options->fit.model, options->holdout ? "on held-out rows" : "by cross-validation", options->population);
     report_put_warnings(call, report);
     int code = report_put_sweep(call, report, rows, w->n_rows, classes);
     report_validated validated = {
@@ -230,7 +231,8 @@ int sweep_write_report(cli_call *call, const sweep_work *w) {
     char data[200], title[300], lead[300];
     pv_text_short(call->argument[0], 60, data, sizeof data);
     snprintf(title, sizeof title, "Assumed prevalences and losses on %s", data);
-    snprintf(lead, sizeof lead, "%zu rows judged. prevail " PV_VERSION, w->rows[0].v->data->rows);
+    snprintf(lead, sizeof lead, "%s rows evaluated. prevail " PV_VERSION,
+             pv_group_digits((double)w->rows[0].v->data->rows).text);
     report_sweep_row *rows = cli_alloc(w->n_rows, sizeof *rows);
     for (size_t i = 0; i < w->n_rows; i++)
         rows[i] = (report_sweep_row){.loss = w->rows[i].loss,

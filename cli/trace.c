@@ -1,4 +1,4 @@
-/* fit --trace: how minibatch training went, as CSV. */
+/* fit --trace: the course of minibatch training, as CSV. */
 #include "cli/classifier.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A field of a number; empty where there is none. */
+/* Writes a number as a field; empty if it is NaN. */
 static void put_number(FILE *stream, double value) {
     char text[32];
     fputc(',', stream);

@@ -1,4 +1,4 @@
-/* Metrics of validations, as cv and sweep print them. */
+/* Metrics of validations, as printed by cv and sweep. */
 #include "cli/target.h"
 #include "cli/validation.h"
 #include "prevail/prevail.h"
@@ -17,27 +17,43 @@ const char *cli_metric_text(double value, char *text, size_t size) {
     return text;
 }
 
-json_t *cli_json_validation(const pv_validation *validation) {
+bool cli_metric_matters(const pv_metric_row *row, int classes) {
+    static const char *const two[] = {"log_loss", "auc", "calibration_ratio", "calibration_slope", "information_gain"};
+    static const char *const more[] = {"log_loss", "auc", "accuracy", "ece", "information_gain"};
+    for (size_t i = 0; i < sizeof two / sizeof *two; i++)
+        if (strcmp(row->name, classes == 2 ? two[i] : more[i]) == 0)
+            return true;
+    return false;
+}
+
+void cli_print_verdict(const cli_call *call, const char *verdict) {
+    char *typed = cli_syntax(call->command, verdict);
+    if (*typed)
+        printf("\n  %s\n", typed);
+    free(typed);
+}
+
+pv_result *cli_json_validation(const pv_validation *validation) {
     pv_metrics mean, sd, defined, pooled, lo, hi;
     pv_validation_summary(validation, &mean, &sd, &defined, &pooled);
     pv_validation_interval(validation, &lo, &hi);
-    json_t *metrics = cli_json_object();
+    pv_result *metrics = pv__value_object();
     for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
-        json_t *entry = cli_json_object();
-        cli_json_set(entry, "value", cli_json_real(pv_metric_get(&pooled, row)));
-        cli_json_set(entry, "mean", cli_json_real(pv_metric_get(&mean, row)));
-        cli_json_set(entry, "sd", cli_json_real(pv_metric_get(&sd, row)));
-        cli_json_set(entry, "folds", json_integer((json_int_t)pv_metric_get(&defined, row)));
+        pv_result *entry = pv__value_object();
+        pv__value_set(entry, "value", pv__value_real(pv_metric_get(&pooled, row)));
+        pv__value_set(entry, "mean", pv__value_real(pv_metric_get(&mean, row)));
+        pv__value_set(entry, "sd", pv__value_real(pv_metric_get(&sd, row)));
+        pv__value_set(entry, "folds", pv__value_integer((int64_t)pv_metric_get(&defined, row)));
         if (validation->replicates > 0) {
-            cli_json_set(entry, "lo", cli_json_real(pv_metric_get(&lo, row)));
-            cli_json_set(entry, "hi", cli_json_real(pv_metric_get(&hi, row)));
+            pv__value_set(entry, "lo", pv__value_real(pv_metric_get(&lo, row)));
+            pv__value_set(entry, "hi", pv__value_real(pv_metric_get(&hi, row)));
         }
-        cli_json_set(metrics, row->name, entry);
+        pv__value_set(metrics, row->name, entry);
     }
     return metrics;
 }
 
-/* ---- the populations --------------------------------------------------------------------------------------------- */
+/* ---- populations ------------------------------------------------------------------------------------------------- */
 
 int cli_validation_unknown(cli_call *call, const char *population, pv_unknown_options *unknown, double level,
                            int64_t seed) {
@@ -48,7 +64,7 @@ int cli_validation_unknown(cli_call *call, const char *population, pv_unknown_op
     if (unknown->method == PV_UNKNOWN_BBSE)
         return cli_error(
             call, PV_ERR_USAGE, NULL,
-            "--method bbse learns from other labelled rows, which %s has none of: use predict --labelled-sample",
+            "--method bbse needs other labelled rows, which %s does not read: use predict --labelled-sample",
             call->command->name);
     return cli_check_method(call, unknown);
 }
@@ -61,13 +77,13 @@ void cli_print_stated(size_t count, const pv_validation *const *validation) {
     for (size_t i = 0; i < count; i++)
         several = several || (first->stated && validation[i]->stated[positive] != first->stated[positive]);
     if (several)
-        printf("  *: changes with the prevalence; stated for that of each row's population (in the data %.4g)\n",
+        printf("  *: depends on the prevalence; for that of each row's population (%.4g in the data)\n",
                observed[positive]);
     else if (first->stated)
-        printf("  *: changes with the prevalence; stated for one of %.4g (in the rows %.4g)\n", first->stated[positive],
+        printf("  *: depends on the prevalence; for a prevalence of %.4g (%.4g in the rows)\n", first->stated[positive],
                observed[positive]);
     else
-        printf("  *: changes with the prevalence; stated for that of the rows, %.4g\n", observed[positive]);
+        printf("  *: depends on the prevalence; for that of the rows, %.4g\n", observed[positive]);
 }
 
 void cli_print_misleading(size_t count, const pv_validation *const *validation, char *const *labels) {
@@ -84,14 +100,14 @@ void cli_print_misleading(size_t count, const pv_validation *const *validation, 
 }
 
 void cli_print_elsewhere(const char *label, double observed, double prevalence) {
-    char population[40] = "other shares";
+    char population[40] = "another proportion";
     if (!isnan(prevalence))
-        snprintf(population, sizeof population, "a share of %.4g", prevalence);
-    printf("  Metrics with * are of these rows, a share of %.4g of which are ", observed);
+        snprintf(population, sizeof population, "the proportion %.4g", prevalence);
+    printf("  Metrics with * are for these rows: a proportion of %.4g has label ", observed);
     cli_put_name(label, 0);
-    printf(". The probabilities are for\n"
-           "  people of whom %s are: --stated-for population states the metrics for them.\n\n",
-           population);
+    printf(
+        ". The predictions are for a\n  population where %s has: evaluate them there with --stated-for population.\n\n",
+        population);
 }
 
 /* ---- warnings ---------------------------------------------------------------------------------------------------- */
@@ -137,14 +153,9 @@ bool cli_validation_warn(cli_call *call, const pv_validation *validation, const 
     return trouble;
 }
 
-json_t *cli_json_assessment(const pv_assessment *found) {
-    json_t *metrics = cli_json_object();
-    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
-        json_t *entry = cli_json_object();
-        cli_json_set(entry, "value", cli_json_real(pv_metric_get(&found->value, row)));
-        cli_json_set(entry, "lo", cli_json_real(pv_metric_get(&found->lo, row)));
-        cli_json_set(entry, "hi", cli_json_real(pv_metric_get(&found->hi, row)));
-        cli_json_set(metrics, row->name, entry);
-    }
+pv_result *cli_json_assessment(pv_ctx *ctx, const pv_assessment *found) {
+    pv_result *metrics;
+    if (pv_assessment_result(ctx, found, &metrics) != PV_OK)
+        cli_no_memory("for JSON");
     return metrics;
 }

@@ -1,4 +1,4 @@
-# Text files as C strings. usage: cmake -DOUT=FILE.h -DNAMES="a;b" -DFILES="a.css;b.js" -P embed.cmake
+# Embeds text files as C strings. usage: cmake -DOUT=FILE.h -DNAMES="a;b" -DFILES="a.css;b.js" -P embed.cmake
 set(text "")
 foreach(name file IN ZIP_LISTS NAMES FILES)
   file(READ ${file} bytes HEX)

@@ -1,12 +1,12 @@
-/* Made at build time, run at build time: outlines of a font as a C table, so that figures carry their text as paths.
- * usage: glyphs FONT.ttf > glyphs.h. Coordinates are font units; a quadratic curve is all that TrueType has. */
+/* Compiled and run at build time: writes outlines of a font as a C table, so that figures contain text as paths. usage:
+ * glyphs FONT.ttf > glyphs.h. Coordinates are font units; TrueType has only quadratic curves. */
 #include <ft2build.h>
 #include <stdint.h>
 #include <stdio.h>
 #include FT_FREETYPE_H
 #include FT_OUTLINE_H
 
-static int written; /* numbers so far */
+static int written; /* numbers written so far */
 
 static void put(long value) {
     printf("%ld,%s", value, ++written % 24 ? "" : "\n");
@@ -32,10 +32,10 @@ static int conic_to(const FT_Vector *control, const FT_Vector *to, void *state) 
 
 static int cubic_to(const FT_Vector *a, const FT_Vector *b, const FT_Vector *to, void *state) {
     (void)a, (void)b, (void)to, (void)state;
-    return 1; /* not in a TrueType font */
+    return 1; /* does not occur in TrueType fonts */
 }
 
-/* ASCII, Latin-1, Greek, and the few signs that captions use. */
+/* ASCII, Latin-1, Greek, and the few symbols used in captions. */
 static const struct {
     uint32_t first, last;
 } ranges[] = {{0x20, 0x7E},     {0xA0, 0xFF},     {0x391, 0x3A9},   {0x3B1, 0x3C9},
@@ -70,7 +70,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "glyphs: cannot read the font %s\n", argc == 2 ? argv[1] : "");
         return 1;
     }
-    printf("enum { PV_GLYPH_EM = %d };\nstatic const int16_t pv_glyph_outline[] = {\n", (int)face->units_per_EM);
+    printf("enum { PV_GLYPH_OUTLINES = 1, PV_GLYPH_EM = %d };\nstatic const int16_t pv_glyph_outline[] = {\n",
+           (int)face->units_per_EM);
     each(face, put_outline);
     printf("};\nstatic const struct pv_glyph {\n    uint32_t code;\n    int16_t advance;\n    int32_t start;\n} "
            "pv_glyphs[] = {\n");

@@ -5,7 +5,7 @@
 #include <prevail/prevail.h>
 
 int main(void) {
-    /* log p(y|x_n) of four people from a model of yours, two cases and two controls. */
+    /* log p(y|x_n) of four people from your model, two cases and two controls. */
     double p[4] = {0.02, 0.005, 0.04, 0.01}, loglik[4][2], gradient[4][2], value;
     int32_t label[4] = {0, 0, 1, 1};
     double prevalence[2] = {0.99, 0.01};
@@ -25,7 +25,7 @@ int main(void) {
         status = pv_full_loss_eval(ctx, loss, &loglik[0][0], &value, &gradient[0][0]);
     if (status == PV_OK) {
         printf("loss %.6f, p(y=1|w) %.6f\n", value, exp(pv_full_loss_log_marginal(loss)[1]));
-        for (int n = 0; n < 4; n++) /* hand these to your backward pass */
+        for (int n = 0; n < 4; n++) /* pass these to your backward pass */
             printf("d loss / d log-likelihood of row %d: %9.6f %9.6f\n", n, gradient[n][0], gradient[n][1]);
     } else {
         fprintf(stderr, "%s\n", pv_ctx_error(ctx)->message);

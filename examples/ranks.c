@@ -1,4 +1,4 @@
-// A fit that several ranks share by a callback of one's own: threads here, where others have processes or machines.
+// A fit shared by several ranks through a callback: here threads, elsewhere processes or machines.
 // cc ranks.c $(pkg-config --cflags --libs prevail) -lpthread && ./a.out 2 study.csv outcome malignant prevalence 0.01
 #include <prevail/prevail.h>
 #include <pthread.h>
@@ -15,19 +15,19 @@ typedef struct team {
     const char *data;
     pthread_barrier_t meet;
     const void *sent[RANKS_MAX];
-    size_t calls, bytes; // of one rank: exchanges, and what it sent
+    size_t calls, bytes; // of one rank: number of exchanges, bytes sent
 } team;
 
 typedef struct member {
     team *all;
     int rank;
-    double seconds; // of the processor
+    double seconds; // processor time
     unsigned char *model;
     size_t size;
     char message[512];
 } member;
 
-// All that the library asks for: what each passes, to all, in the order of ranks.
+// The only function that the library needs: passes each rank's data to all, in the order of ranks.
 static bool gather(void *state, const void *mine, size_t bytes, void *all) {
     const member *m = state;
     m->all->sent[m->rank] = mine;
@@ -54,7 +54,7 @@ static pv_status learn(pv_ctx *ctx, member *m, pv_settings **settings, pv_classi
         status = pv_learn(ctx, all->data, *settings, model);
     if (status == PV_OK)
         status = pv_classifier_to_bytes(ctx, *model, &m->model, &m->size);
-    return pv_ranks_end(ctx, status); // also after a failure: the others wait for it
+    return pv_ranks_end(ctx, status); // also after a failure, because the others wait
 }
 
 static void *run(void *state) {
@@ -69,7 +69,7 @@ static void *run(void *state) {
     pv_status status = learn(ctx, m, &settings, &model);
     if (status != PV_OK)
         snprintf(m->message, sizeof m->message, "%s", pv_ctx_message(ctx));
-    unsigned char *copy = m->model ? malloc(m->size) : NULL; // that outlives the context
+    unsigned char *copy = m->model ? malloc(m->size) : NULL; // outlives the context
     if (copy)
         memcpy(copy, m->model, m->size);
     pv_bytes_free(ctx, m->model);

@@ -1,6 +1,6 @@
-/* All that the commands fit, summary, diagnose, predict, eval, adjust and cv do, through the public interface: learns
- * from a study, looks at the model, predicts other people, judges the predictions and the method. Prints one number a
- * line, SECTION NAME VALUE, under the names that the commands' --json has; tests/workflow.sh compares the two.
+/* Does what the commands fit, summary, diagnose, predict, eval, adjust and cv do, through the public interface: learns
+ * from a study, inspects the model, predicts other people, and evaluates the predictions and the method. Prints one
+ * number per line, SECTION NAME VALUE, named as in the commands' --json; tests/workflow.sh compares the two.
  *
  * cc workflow.c $(pkg-config --cflags --libs prevail) -lm && ./a.out study.csv outcome 0.01 people.csv probs.csv */
 #include <math.h>

@@ -1,4 +1,4 @@
-/* NPY, NPZ and gzip files whose own sizes and checksums are right, so that what lies behind these checks is reached. */
+/* Builds NPY, NPZ and gzip files with valid sizes and checksums, so that the code after these checks is reached. */
 #include <zlib.h>
 
 #include "fuzz.h"
@@ -15,7 +15,7 @@ void fuzz_append(fuzz_bytes *bytes, const void *data, size_t size) {
     bytes->size += size;
 }
 
-/* The low byte first; zeros beyond the value's own. */
+/* Little-endian, padded with zeros. */
 static void append_number(fuzz_bytes *bytes, uint64_t value, size_t width) {
     for (size_t i = 0; i < width; i++, value >>= 8) {
         uint8_t low = (uint8_t)(value & 0xFF);
@@ -31,7 +31,7 @@ void fuzz_npy(fuzz_bytes *to, const char *type, bool fortran, int dims, const si
     for (int i = 0; i < dims; i++)
         used += snprintf(dict + used, sizeof dict - (size_t)used, "%zu,", shape[i]);
     used += snprintf(dict + used, sizeof dict - (size_t)used, "), }\n");
-    fuzz_append(to, "\x93NUMPY\1", 8); /* and a zero, the minor version */
+    fuzz_append(to, "\x93NUMPY\1", 8); /* followed by a zero, the minor version */
     append_number(to, (uint64_t)used, 2);
     fuzz_append(to, dict, (size_t)used);
     fuzz_append(to, data, size);
@@ -42,7 +42,7 @@ static void deflate_to(const void *data, size_t size, int window, fuzz_bytes *to
     FUZZ_CHECK(deflateInit2(&z, 1, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY) == Z_OK, "no deflate");
     size_t room = deflateBound(&z, size);
     uint8_t *packed = malloc(room ? room : 1);
-    memcpy(&z.next_in, &data, sizeof z.next_in); /* zlib reads only */
+    memcpy(&z.next_in, &data, sizeof z.next_in); /* zlib only reads the input */
     z.avail_in = (uInt)size;
     z.next_out = packed;
     z.avail_out = (uInt)room;
@@ -56,14 +56,14 @@ void fuzz_gzip(const void *data, size_t size, fuzz_bytes *to) {
     deflate_to(data, size, 16 + MAX_WBITS, to);
 }
 
-/* A member, and its entry in the directory. */
+/* Appends a member, and its entry in the directory. */
 static void zip_add(fuzz_bytes *zip, fuzz_bytes *directory, const char *name, bool packed, const fuzz_bytes *content) {
     size_t length = strlen(name), offset = zip->size;
     fuzz_bytes small = {0};
     if (packed)
         deflate_to(content->data, content->size, -MAX_WBITS, &small);
     const fuzz_bytes *body = packed ? &small : content;
-    fuzz_bytes common = {0}; /* what both headers say */
+    fuzz_bytes common = {0}; /* fields common to both headers */
     append_number(&common, packed ? 8 : 0, 4);
     append_number(&common, 0, 2);
     append_number(&common, crc32_z(0, content->data, content->size), 4);
@@ -99,7 +99,7 @@ static void zip_end(fuzz_bytes *zip, const fuzz_bytes *directory, size_t members
     append_number(zip, 0, 2);
 }
 
-/* The input's next elements; zeros where it ends. */
+/* The next elements of the input; zeros after its end. */
 static void elements(fuzz_input *in, size_t size, fuzz_bytes *to) {
     size_t some = size < in->size ? size : in->size;
     fuzz_append(to, in->data, some);

@@ -1,4 +1,4 @@
-/* The targets' context, input and files. */
+/* Context, input and files of the targets. */
 #include "fuzz.h"
 
 #include <ftw.h>
@@ -46,7 +46,7 @@ static void counted_release(void *state, void *block) {
     free(block);
 }
 
-/* ---- memory until fuzz_end --------------------------------------------------------------------------------------- */
+/* ---- memory freed by fuzz_end ------------------------------------------------------------------------------------ */
 
 static void **kept;
 static size_t n_kept;
@@ -91,7 +91,7 @@ void fuzz_refused(const pv_ctx *ctx, pv_status status) {
     FUZZ_CHECK(error->message[0] && memchr(error->message, '\0', sizeof error->message), "no message");
 }
 
-/* ---- the input --------------------------------------------------------------------------------------------------- */
+/* ---- input ------------------------------------------------------------------------------------------------------- */
 
 static void take(fuzz_input *in, void *to, size_t n) {
     size_t some = n < in->size ? n : in->size;
@@ -264,7 +264,7 @@ static pv_classifier *fit_esoph(bool posterior) {
 }
 
 const pv_classifier *fuzz_classifier(bool posterior) {
-    static pv_classifier *made[2]; /* reachable at exit, so no leak */
+    static pv_classifier *made[2]; /* reachable at exit, so not a leak */
     if (!made[posterior])
         made[posterior] = fit_esoph(posterior);
     return made[posterior];

@@ -1,11 +1,11 @@
-/* fuzz/fuzz.h: what the targets share.
+/* fuzz/fuzz.h: declarations shared by the targets.
  *
  * A target is one file, fuzz/target_NAME.c, with LLVMFuzzerTestOneInput. It is linked with libFuzzer, with AFL++'s
- * driver, or with replay.c, which runs the files it is given. Outside bytes reach the library as they do in use:
- * through a path, here that of a file in memory.
+ * driver, or with replay.c, which runs given files. Untrusted bytes reach the library as they do in use: through a
+ * path, here of a file in memory.
  *
- * The context counts what it holds. A target states how much memory its input justifies; more is a finding, as is a
- * block that is not released.
+ * The context counts allocated memory. A target states how much its input justifies; using more is a finding, and so is
+ * a block that is not freed.
  */
 #ifndef PV_FUZZ_H
 #define PV_FUZZ_H
@@ -20,7 +20,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A statement that must hold; the message has printf's form. */
+/* Aborts unless the condition holds; the message is in printf format. */
 #define FUZZ_CHECK(holds, ...)                                                                                         \
     do {                                                                                                               \
         if (!(holds)) {                                                                                                \
@@ -31,45 +31,45 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         }                                                                                                              \
     } while (0)
 
-/* ---- the context ------------------------------------------------------------------------------------------------- */
+/* ---- context ----------------------------------------------------------------------------------------------------- */
 
 enum { FUZZ_FIXED = 8 << 20, FUZZ_PER_BYTE = 4096 };
 
-/* A context of one thread that may hold FUZZ_FIXED bytes and FUZZ_PER_BYTE for each of the input's. */
+/* A single-threaded context limited to FUZZ_FIXED bytes plus FUZZ_PER_BYTE for each input byte. */
 pv_ctx *fuzz_begin(size_t size);
 /* The same with other limits. */
 pv_ctx *fuzz_begin_within(size_t fixed, size_t per_byte, size_t size);
-/* Frees the context, which must hold nothing else, and the texts below. */
+/* Frees the context, in which nothing else may be allocated, and the texts below. */
 void fuzz_end(pv_ctx *ctx);
-/* A refusal has a message of one line, and blames neither the library nor the memory. */
+/* Checks that an error has a one-line message and is neither PV_ERR_INTERNAL nor PV_ERR_MEMORY. */
 void fuzz_refused(const pv_ctx *ctx, pv_status status);
 
-/* ---- the input --------------------------------------------------------------------------------------------------- */
+/* ---- input ------------------------------------------------------------------------------------------------------- */
 
 typedef struct fuzz_input {
     const uint8_t *data;
     size_t size;
 } fuzz_input;
 
-/* The next byte, 0 where there is none. */
+/* The next byte; 0 at the end. */
 uint8_t fuzz_byte(fuzz_input *in);
-/* A double from the next eight bytes, whatever it is. */
+/* A double with the bits of the next eight bytes. */
 double fuzz_bits(fuzz_input *in);
-/* From the next two bytes, evenly spread over [low, high]. */
+/* A number evenly distributed over [low, high], from the next two bytes. */
 double fuzz_between(fuzz_input *in, double low, double high);
-/* The text up to the next line feed, which is taken too, or up to the end; NULL where it is empty. Ends at a NUL. Valid
- * until fuzz_end. */
+/* The text up to the next line feed, which is skipped, or to the end; NULL if it is empty. Ends at a NUL. Valid until
+ * fuzz_end. */
 const char *fuzz_line(fuzz_input *in);
-/* Memory until fuzz_end; zeroed. */
+/* Zeroed memory that is valid until fuzz_end. */
 void *fuzz_room(size_t count, size_t size);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 enum { FUZZ_FILES = 4 };
 
-/* The path of a file in memory that holds these bytes until the next call with this index. */
+/* The path of a file in memory with these bytes, valid until the next call with this index. */
 const char *fuzz_file(int index, const void *data, size_t size);
-/* A path in a folder of this process, for files that are written. Removed at exit. */
+/* A path in a folder of this process for output files. Deleted at exit. */
 const char *fuzz_output(void);
 /* The bytes of a file; valid until fuzz_end. */
 fuzz_input fuzz_slurp(const char *path);
@@ -77,34 +77,34 @@ fuzz_input fuzz_slurp(const char *path);
 /* ---- comparisons ------------------------------------------------------------------------------------------------- */
 
 bool fuzz_same_bits(double a, double b);
-/* Cells, types, names and levels; not source, lines and hash. */
+/* Compares cells, types, names and levels, but not source, line numbers and hash. */
 void fuzz_same_table(const pv_table *a, const pv_table *b);
-/* Codes and levels in their range, names there. */
+/* Checks that codes and levels are within range and names exist. */
 void fuzz_sound_table(const pv_table *table);
-/* n rows of probabilities that add up to 1. */
+/* Checks n rows of probabilities with sum 1. */
 void fuzz_sound_probabilities(size_t n, size_t classes, const double *p);
 
 /* ---- a model ----------------------------------------------------------------------------------------------------- */
 
-/* A linear classifier of builtin:esoph with a posterior where asked for, made once and kept. */
+/* A linear classifier of builtin:esoph, with a posterior if requested; created once and kept. */
 const pv_classifier *fuzz_classifier(bool posterior);
 
 /* ---- arrays (arrays.c) ------------------------------------------------------------------------------------------- */
 
-/* Bytes that grow; from malloc. */
+/* A growing buffer; allocated with malloc. */
 typedef struct fuzz_bytes {
     uint8_t *data;
     size_t size, room;
 } fuzz_bytes;
 
 void fuzz_append(fuzz_bytes *bytes, const void *data, size_t size);
-/* An NPY file of version 1. data [size] are the elements. */
+/* Appends an NPY file of version 1 with elements data [size]. */
 void fuzz_npy(fuzz_bytes *to, const char *type, bool fortran, int dims, const size_t *shape, const void *data,
               size_t size);
-/* An NPZ file of arrays that the input describes: for each a name out of names, a type, a shape, elements. Its own
- * sizes and checksums are right. */
+/* Appends an NPZ file of arrays described by the input: for each a name from `names`, a type, a shape, elements. Sizes
+ * and checksums are valid. */
 void fuzz_npz(fuzz_input *in, const char *const *names, size_t n, fuzz_bytes *to);
-/* As zlib's, in the form of gzip. */
+/* gzip as zlib writes it. */
 void fuzz_gzip(const void *data, size_t size, fuzz_bytes *to);
 
 #endif

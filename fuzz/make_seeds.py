@@ -75,7 +75,7 @@ for path in sorted(arrays.iterdir()):
 for i in range(13):
     put("npy_roundtrip", str(i), bytes([i, i, 2, 3, 4]) + bytes(range(1, 200)))
 
-# fuzz_npz's form: name, type, dims | 0x10 Fortran | 0x20 packed, lengths, elements.
+# Input format of fuzz_npz: name, type, dims | 0x10 Fortran | 0x20 compressed, lengths, elements.
 pixels = bytes(range(96))
 put("images", "labels", bytes([2, 0x08, 0, 0, 3, 6, 4, 4]) + pixels + bytes([1, 0, 1, 6, 0, 1, 0, 1, 1, 0]))
 put("images", "text", bytes([0, 0, 0, 0, 0x23, 4, 4, 4]) + pixels[:64] + bytes([1, 6, 1, 4]) + b"ab\0cd\0ab\0cd\0")
@@ -96,7 +96,7 @@ for name, base in {"torchvision": 0, "caffe": 4}.items():
         content += bytes([base + 2 + i, 3, 1, 2]) + struct.pack("<2d", 0.5, -0.5)
     put("pretrained", name, content)
 
-# Columns and batches, then formats, then what the producer of target_arrow.c makes of bytes.
+# Numbers of columns and batches, then formats, then the data used by the producer in target_arrow.c.
 for i in range(25):
     put("arrow", str(i), bytes([2, 2, i, 0, (i + 3) % 25, i % 2, i, (i + 7) % 25, 0]) + bytes((j * (i + 5)) % 13 + 11 * (j % 7 == 0) for j in range(300)))
     put("arrow", f"codes{i}", bytes([0, 1, 5, 1, i, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0]) + bytes((j * j + i) % 3 for j in range(200)))
@@ -123,6 +123,8 @@ models["terms"] = [str(study), "--outcome", "malignant", "--prevalence", "0.1", 
 models["offset"] = [str(study), "--outcome", "malignant", "--prevalence", "0.1", "--features", "diameter,smoker", "--offset", "age"]
 models["stack"] = [str(study), "--outcome", "malignant", "--prevalence", "0.1", "--features", "diameter", "--model", "auto",
                    "--candidates", "prevalence,iw"]
+models["trees"] = [str(study), "--outcome", "malignant", "--prevalence", "0.1", "--features", "diameter,smoker", "--model",
+                   "trees:2,3"]
 work = folder / "work.pvm"
 for name, arguments in models.items():
     run("fit", *arguments, "-o", str(work))
@@ -169,6 +171,12 @@ counts = "site,sex,y,count\na,f,0,90\na,f,1,9\na,m,0,50\na,m,1,20\nb,f,0,1000\nb
 put("strata", "counts", "1" + counts)
 put("strata", "few", "1" + counts.replace("9\n", "0\n"))
 put("strata", "people", "1site,sex,y\n" + 3 * "a,f,0\na,f,1\na,m,0\na,m,1\nb,f,0\nb,f,1\n")
+rates = "v,w,y,s,c,n\n0,0,,a,1,70\n1,1,,a,2,20\n0,1,,b,3,60\n1,0,,b,3,10\n0,0,0,a,4,9\n1,1,0,a,5,2\n0,0,1,a,6,1\n1,0,1,a,7,9\n" \
+    "0,0,0,b,8,9\n1,1,0,b,8,1\n0,1,1,b,9,2\n1,1,1,b,9,8\n"
+for i, head in enumerate([b"\0\0\0\n", b"\1\x50\0\n", b"\2\x5c\0\n", b"\0\x5c\0\n", b"\0\x12\0\n", b"\0\x11\0\n", b"\2\x11\0\x30.5\n",
+                          b"\0\x10\7\n", b"\2\x3c\0\n", b"\0\x7c\0\n"]):
+    put("rate", str(i), head + rates.encode())
+put("rate", "labels", b"\0\x50\0\n" + rates.replace("1,1,1,b", "1,1,2,b").replace("0,0,,a", "2,0,,a").encode())
 put("costs", "wrong", "action,0,1\na,0,x\nb,,1\n")
 for i, text in enumerate(["<script>alert(1)</script>", '" onload="x', "a & b &amp; &lt;", "\u00e9\u4e2d\U0001f600", b"\xff\xc0\x80\x01\x7f",
                           "]]>", "-->"]):
@@ -180,12 +188,12 @@ put("adjust", "named", "b=p__b\ny\n\na=v1,b=v2\na\n" + probs)
 put("adjust", "alone", "yes=q\n\n\n\n\nq\n0.1\n0.9\n0.5\n")
 put("adjust", "three", "\n\n\n\n\np__0,p__1,p__2\n0.2,0.3,0.5\n0.6,0.2,0.2\n0,0,1\n0.1,0.8,0.1\n")
 
-# ---- comparisons: any bytes do ---------------------------------------------------------------------------------------
+# ---- comparisons: any bytes are valid --------------------------------------------------------------------------------
 for target, size in {"adjust_back": 64, "known_true": 240, "permuted": 330, "scaled": 160}.items():
     for i in range(4):
         put(target, str(i), bytes([i]) + bytes((j * (j + i) * 7 + 13 * i) % 256 for j in range(size)))
 
-# ---- axes: a byte of kinds, a range where that asks for one, then pairs of doubles --------------------------------------
+# ---- axes: a byte for the kind, a range if the kind needs one, then pairs of doubles ------------------------------------
 axes = {"decades": [10.0**i for i in range(-8, 8)], "thousands": [1000.1, 1000.2, 1000.3, 1.7e9 + 1, 1000.15, 1.7e9 + 3],
         "near": [1.0, 0.1, 2.0, 0.1 + 1e-9], "missing": [float("nan"), float("inf"), float("-inf"), 1.0]}
 for name, numbers in axes.items():

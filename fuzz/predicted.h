@@ -4,7 +4,7 @@
 
 #include "fuzz.h"
 
-/* A matrix [rows][features] that the input fills with standardised values, some of them far out. */
+/* A matrix [rows][features] of standardised values from the input, including a few extreme ones. */
 static inline pv_dataset fuzz_rows(fuzz_input *in, size_t rows, int features) {
     double *x = fuzz_room(rows, (size_t)features * sizeof *x);
     for (size_t i = 0; i < rows * (size_t)features; i++) {

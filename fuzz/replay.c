@@ -1,5 +1,5 @@
-/* Runs a target over files, without a fuzzing engine. usage: fuzz_NAME FILE|FOLDER...
- * Each input is copied into a block of its own size, so that a sanitiser sees a read past its end.
+/* Runs a target over files without a fuzzing engine. usage: fuzz_NAME FILE|FOLDER... Each input is copied to a block of
+ * exactly its size, so that sanitisers detect reads past its end.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -41,7 +41,7 @@ static int not_hidden(const struct dirent *entry) {
 static size_t run_path(const char *path) {
     struct stat about;
     if (stat(path, &about) != 0)
-        return 0; /* a target without regressions has no folder for them */
+        return 0; /* targets without regressions have no folder for them */
     if (!S_ISDIR(about.st_mode))
         return run_file(path, (size_t)about.st_size);
     struct dirent **entry;

@@ -1,5 +1,6 @@
-/* Five lines of options (columns, target, weights, further columns, positive), then a file of probabilities, moved to a
- * population of unknown prevalence by every method, as `prevail adjust` does. Votes and labels of the same table.
+/* Five lines of options (columns, target, weights, further columns, positive), then a file of probabilities, which are
+ * converted to a population of unknown prevalence by every method, as in `prevail adjust`. Also votes and labels of the
+ * same table.
  */
 #include "fuzz.h"
 

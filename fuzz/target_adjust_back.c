@@ -1,10 +1,11 @@
-/* Probabilities moved from one population to another and back are what they were; moved to where they are, they stay.
+/* Converting probabilities from one population to another and back restores them; converting to the same population
+ * leaves them unchanged.
  */
 #include "fuzz.h"
 
 enum { CLASSES_MAX = 5, ROWS = 4 };
 
-/* A distribution with no share below 1e-4 of the largest. */
+/* A distribution whose smallest entry is at least 1e-4 of the largest. */
 static void draw_shares(fuzz_input *in, int k, double *p) {
     double sum = 0;
     for (int y = 0; y < k; y++)
@@ -38,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (int i = 0; i < ROWS * k; i++)
         FUZZ_CHECK(fabs(there[i] - start[i]) <= 1e-12 * (1 + fabs(start[i])), "%.17g did not stay: %.17g", start[i],
                    there[i]);
-    /* pv_unknown_predict, which also takes a prevalence that is known, must agree with pv_adapt. */
+    /* pv_unknown_predict also accepts a known prevalence, and must then agree with pv_adapt. */
     pv_ctx *ctx = fuzz_begin(size);
     pv_unknown_sample sample = {.n = ROWS, .classes = k, .loglik = start, .log_marginal = log_from};
     pv_unknown_prevalence known = {.classes = k, .plugin = to};

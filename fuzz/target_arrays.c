@@ -1,10 +1,10 @@
-/* A file of arrays as it is, whatever it is: NPY, IDX, gzip, NPZ. Every element is looked at, and the file is read as a
- * table. What is no archive is packed by gzip first.
+/* The input as a file of arrays: NPY, IDX, gzip, NPZ. Reads every element, and reads the file as a table. Input that is
+ * not an archive is first compressed by gzip.
  */
 #include "data/archive.h"
 #include "fuzz.h"
 
-/* Deflate makes at most 1032 bytes of one, and a table has 8 for each of those, twice. */
+/* Deflate expands one byte to at most 1032, and a table has 8 bytes for each of those, twice. */
 enum { PER_BYTE = 1032 * 24 };
 
 static void look(pv_ctx *ctx, const char *path) {

@@ -1,5 +1,5 @@
-/* Arrow streams of any shape, whose claims are false in every way that the interface lets be found out: refused, or a
- * table that keeps its promises; nothing is read beyond a buffer, and all is released. */
+/* Arrow streams of any shape that violate every claim which the interface lets a reader check. Each is rejected or
+ * gives a valid table; nothing is read beyond a buffer, and everything is released. */
 #include "fuzz.h"
 #include "prevail/arrow.h"
 
@@ -20,7 +20,7 @@ static const char *choose(fuzz_input *in) {
     return formats[fuzz_byte(in) % (sizeof formats / sizeof *formats)];
 }
 
-/* Bytes of an element in the second buffer; the buffer of texts has one more. */
+/* Bytes per element in the second buffer; a buffer of text offsets has one more element. */
 static size_t element(const char *format) {
     static const char *const wide[] = {"g", "l", "L", "U", "tsn:", "tdm", "d:9,2,64"};
     static const char *const narrow[] = {"c", "C"}, *const two[] = {"e", "s", "S"};
@@ -36,7 +36,7 @@ static size_t element(const char *format) {
     return strcmp(format, "vu") == 0 || strcmp(format, "d:9,2") == 0 ? 16 : 4;
 }
 
-/* A block of just this size, so that a step beyond it is seen. */
+/* A block of exactly this size, so that accesses beyond it are detected. */
 static void *block(fuzz_input *in, size_t size) {
     uint8_t *made = malloc(size ? size : 1);
     FUZZ_CHECK(made, "out of memory");
@@ -45,7 +45,7 @@ static void *block(fuzz_input *in, size_t size) {
     return made;
 }
 
-/* ---- releasing --------------------------------------------------------------------------------------------------- */
+/* ---- release ----------------------------------------------------------------------------------------------------- */
 
 static void drop_array(struct ArrowArray *array) {
     for (int64_t b = 0; array->private_data && b < (int64_t)(size_t)array->private_data; b++)
@@ -87,9 +87,9 @@ static void stream_released(struct ArrowArrayStream *stream) {
     stream->release = NULL;
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------ */
+/* ---- construction ------------------------------------------------------------------------------------------------ */
 
-/* Offsets that may go back or below 0, but not beyond size: that nobody could see. */
+/* Offsets that may decrease or be negative, but do not exceed size, which no reader could check. */
 static void *offsets(fuzz_input *in, size_t n, size_t width, size_t size) {
     uint8_t *made = malloc((n + 1) * width);
     FUZZ_CHECK(made, "out of memory");
@@ -146,7 +146,7 @@ static void make_array(fuzz_input *in, const char *format, size_t n, struct Arro
         array->offset = -1;
     else if (lie == 4)
         array->offset = INT64_MAX;
-    else if (lie == 5 && !view) /* of views it would move the sizes to where nobody wrote any */
+    else if (lie == 5 && !view) /* for views that would move the sizes to uninitialised memory */
         array->n_buffers += 1;
     else if (lie == 6)
         array->n_buffers = 0;

@@ -1,5 +1,5 @@
-/* Axes of any numbers: the range holds them, a few ticks lie in it, in order, and their labels tell them apart; the
- * chart is small and holds no number that SVG does not know.
+/* Axes for arbitrary numbers: the range includes them, there are a few ticks within it, in order, with distinct labels;
+ * the chart is small and contains only numbers that SVG allows.
  */
 #include "fuzz.h"
 #include "report/svg.h"
@@ -38,7 +38,7 @@ static void check_axis(const pv_panel *panel, int which, const double *values, s
         bool shown = isfinite(values[i]) && !(axis->log && values[i] <= 0);
         double at = pv__scale_at(&s, values[i]);
         FUZZ_CHECK(shown == isfinite(at), "%.17g is at %g", values[i], at);
-        bool extreme = fabs(values[i]) > 4e307 || fabs(values[i]) < 1e-304; /* may lie beyond the end */
+        bool extreme = fabs(values[i]) > 4e307 || fabs(values[i]) < 1e-304; /* may be beyond the end */
         FUZZ_CHECK(!shown || extreme || axis->lo != axis->hi || (at >= -1e-9 && at <= 1 + 1e-9), "%.17g is at %g",
                    values[i], at);
     }

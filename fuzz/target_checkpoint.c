@@ -1,6 +1,6 @@
-/* A checkpoint, and work that continues from it. Input that begins like one is the file as it is. Other input changes
- * the checkpoint of a fit that was interrupted: three bytes each, where (two) and what is xored there, sizes and
- * checksum put right, so that the states themselves are reached. Whatever they hold, the fit ends or is refused.
+/* A checkpoint, and work that continues from it. Input that begins like a checkpoint is used as the file. Other input
+ * modifies the checkpoint of an interrupted fit: three bytes each, position (two) and the value to xor; sizes and
+ * checksum are then corrected, so that the states themselves are reached. The fit must complete or be rejected.
  */
 #include <xxhash.h>
 
@@ -42,9 +42,9 @@ static pv_status fit(pv_ctx *ctx, const char *path, int64_t interrupt) {
     return status;
 }
 
-/* The file of a fit interrupted after some steps; made once, and kept. */
+/* The file of a fit interrupted after some steps; created once and kept. */
 static const fuzz_bytes *interrupted(void) {
-    static fuzz_bytes kept; /* reachable at exit, so no leak */
+    static fuzz_bytes kept; /* reachable at exit, so not a leak */
     if (!kept.size) {
         pv_ctx *ctx;
         FUZZ_CHECK(pv_ctx_new(NULL, &ctx) == PV_OK, "no context");

@@ -1,4 +1,4 @@
-/* A file of costs. Decisions are those of least expected cost, and thresholds are where they change. */
+/* A file of costs. Decisions must have minimal expected cost, and thresholds must be where they change. */
 #include "fuzz.h"
 
 static double expected(const pv_costs *costs, size_t action, const double *p) {

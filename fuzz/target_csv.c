@@ -1,5 +1,5 @@
-/* A CSV file, perhaps compressed, read in several ways: as it is, all text, with other marks, without a header, and
- * with columns left out. */
+/* A CSV file, possibly compressed, read in several ways: with defaults, as text, with other delimiters and marks,
+ * without a header, and with columns left out. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,6 +1,6 @@
-/* CSV that two ranks read together, each the lines that begin in its half of the bytes: both must have the table of a
- * process that is alone, or its refusal. The input's first line is the header; the others come again and again, up to
- * the bytes that are worth two ranks, so that the halves part wherever they fall.
+/* CSV read by two ranks together, each parsing the lines that begin in its half: both must get the table, or the error,
+ * of a single process. The first line of the input is the header; the others are repeated up to the size from which
+ * files are divided, so that the boundary can be anywhere.
  */
 #include <pthread.h>
 
@@ -14,7 +14,7 @@ typedef struct meeting {
 } meeting;
 
 typedef struct reader {
-    meeting *all; /* NULL: alone */
+    meeting *all; /* NULL: a single process */
     int rank;
     const char *path;
     pv_ctx *ctx;
@@ -61,7 +61,7 @@ static void compare(const reader *alone, const reader *other) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const uint8_t *end = size > 1 && size <= 4096 ? memchr(data, '\n', size - 1) : NULL;
-    if (!end || data[0] == 'P') /* without a second line, or perhaps a Parquet file */
+    if (!end || data[0] == 'P') /* no second line, or possibly a Parquet file */
         return 0;
     size_t head = (size_t)(end - data) + 1, body = size - head;
     fuzz_bytes file = {0};

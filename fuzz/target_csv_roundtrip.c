@@ -1,11 +1,11 @@
-/* A table that was read, written and read again is the same table. */
+/* A table that is read, written and read again must be the same table. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pv_ctx *ctx = fuzz_begin(size);
     pv_table *table, *again = NULL;
     pv_status status = pv_table_read(ctx, fuzz_file(0, data, size), NULL, &table);
-    if (status == PV_OK && !table->arrays) { /* an array alone has no name */
+    if (status == PV_OK && !table->arrays) { /* a single array has no name */
         char *written = NULL;
         size_t length = 0;
         pv_output output = {.stream = open_memstream(&written, &length)};

@@ -1,5 +1,5 @@
-/* CSV is read through a window of 256 KiB. A blank line before the header moves the input across the window's end: the
- * table, or the refusal and its place, must be the same wherever the end falls.
+/* CSV is read through a window of 256 KiB. A blank line before the header shifts the input across the window's end: the
+ * table, or the error and its position, must not depend on the shift.
  */
 #include "fuzz.h"
 
@@ -19,7 +19,7 @@ static pv_status read_at(pv_ctx *ctx, const uint8_t *data, size_t size, size_t b
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2 || size > 4096 || data[0] == 'P' || data[0] < ' ' || data[0] > 0x7E || memchr(data, '\0', size))
-        return 0; /* what is told by a file's first bytes, or by a NUL, is no table */
+        return 0; /* decided by a file's first bytes or by a NUL, so not a table */
     pv_ctx *ctx = fuzz_begin(size + 2 * WINDOW);
     pv_table *here = NULL, *there = NULL;
     pv_status status = read_at(ctx, data, size, 0, &here);

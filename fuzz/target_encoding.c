@@ -1,5 +1,5 @@
-/* Seven lines of roles (target, weights, id, exclude, features, categorical, positive), one of references, or of terms
- * after a tilde, then a CSV file. What was learned, applied to the same table, gives the same matrix.
+/* Seven lines of roles (target, weights, id, exclude, features, categorical, positive), one line of references, or of
+ * terms after a tilde, then a CSV file. Applying the learned schema to the same table must give the same matrix.
  */
 #include "fuzz.h"
 
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                       .collinear = (int)(size / 4 % 3),
                       .unseen = (int)(size / 12 % 4)};
     if (roles.reference && roles.reference[0] == '~') {
-        /* An interaction may have 200 features of two bytes' cells: a few terms are enough. */
+        /* An interaction of two-byte cells can have 200 features, so few terms are allowed. */
         roles.terms = strlen(roles.reference) <= TERMS_LENGTH ? roles.reference + 1 : NULL;
         roles.reference = NULL;
     }

@@ -1,5 +1,5 @@
-/* Arrays that the input describes, as images with labels, votes, frequencies, groups and spacing; and as a dataset
- * whose views are cut.
+/* Arrays described by the input, as images with labels, votes, frequencies, groups and spacing; and as a data set whose
+ * views are cut.
  */
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
-/* In the population whose prevalence is the model's own marginal p(y|w), `known:P` gives the true population's
- * probabilities, with and without a posterior.
+/* In the population whose prevalence is the model's own marginal p(y|w), `known:P` must give the probabilities of the
+ * true population, with and without a posterior.
  */
 #include "predicted.h"
 
@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (size_t i = 0; i < ROWS * k; i++) {
         FUZZ_CHECK(fuzz_same_bits(known->loglik[i], truth->log_p[i]),
                    "asked for beside another population: %.17g, %.17g", known->loglik[i], truth->log_p[i]);
-        if (posterior) /* each draw has a marginal of its own */
+        if (posterior) /* each draw has its own marginal */
             continue;
         FUZZ_CHECK(fabs(known->log_p[i] - truth->log_p[i]) <= 1e-9 * (1 + fabs(truth->log_p[i])), "%.17g is not %.17g",
                    known->log_p[i], truth->log_p[i]);

@@ -1,6 +1,6 @@
-/* A model file. Where the input does not begin like one it is a header, a line feed and a payload, and gets the frame
- * with sizes and checksum, so that what lies behind these is reached. A model that loads must also predict, and save to
- * a file that loads and saves as the same bytes.
+/* A model file. Input that does not begin like one is a header, a line feed and a payload, and is framed with sizes and
+ * checksum, so that the code after these checks is reached. A model that loads must also predict, and save to a file
+ * that loads and saves as the same bytes.
  */
 #include <xxhash.h>
 
@@ -33,7 +33,7 @@ static fuzz_bytes frame(const uint8_t *data, size_t size) {
     return file;
 }
 
-/* In memory as from a file: the same verdict in the same words, and the same bytes out. */
+/* From memory as from a file: the same result, the same message, the same bytes. */
 static void check_memory(pv_ctx *ctx, const fuzz_bytes *file, const char *path, const pv_classifier *loaded,
                          pv_status status) {
     char message[sizeof pv_ctx_error(ctx)->message];
@@ -71,7 +71,7 @@ static void check_predictions(pv_ctx *ctx, const pv_classifier *c) {
     pv_dataset data = {.rows = ROWS, .features = (int)d, .x = x};
     const pv_predict_options wanted = {.level = c->posterior ? 0.9 : 0, .likelihood = true};
     pv_status status;
-    for (int unknown = 0; unknown <= (c->reference != NULL); unknown++) { /* which reads the reference rows */
+    for (int unknown = 0; unknown <= (c->reference != NULL); unknown++) { /* uses the reference rows */
         pv_population *population;
         pv_prediction *said = NULL;
         status = pv_population_new(ctx, c, unknown ? "unknown" : "design", NULL, &population);

@@ -1,9 +1,9 @@
-/* A classifier fitted to a table that the input fills, saved and loaded, predicts bit for bit what it did before. */
+/* A classifier fitted to a table from the input, saved and loaded, must predict bit-identically. */
 #include "fuzz.h"
 
 enum { ROWS = 24 };
 
-/* y, x, group: the last level of group appears in the last row, so that all are there. */
+/* y, x, group: the last row has the last level of group, so that all levels exist. */
 static const char *write_table(fuzz_input *in) {
     static char text[ROWS * 64];
     size_t used = (size_t)snprintf(text, sizeof text, "y,x,group\n");

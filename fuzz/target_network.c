@@ -1,4 +1,4 @@
-/* A network's spec as --model, or a model file, gives it. Small ones run, forward and backward. */
+/* A network specification as given by --model or a model file. Small ones are run forward and backward. */
 #include "fuzz.h"
 
 static void run(pv_ctx *ctx, const pv_model *model, size_t inputs) {

@@ -1,4 +1,4 @@
-/* An NPY file written here from known numbers reads back as them, whatever type, order of bytes and of indices. */
+/* An NPY file written from known numbers must read back, for any type and any order of bytes and indices. */
 #include "fuzz.h"
 
 static const struct {
@@ -11,7 +11,7 @@ static const struct {
              {"<f4", 4, false, 'f'}, {">f4", 4, true, 'f'},  {"<f8", 8, false, 'f'}, {">f8", 8, true, 'f'},
              {"|b1", 1, false, 'b'}};
 
-/* The number that the low bytes of bits are in this type. */
+/* The number represented by the low bytes of bits in this type. */
 static double value_of(size_t type, uint64_t bits) {
     size_t width = 8 * types[type].element;
     if (types[type].kind == 'f' && width == 32) {
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint64_t *bits = calloc(n, sizeof *bits);
     uint8_t *body = calloc(n, element);
     FUZZ_CHECK(bits && body, "out of memory");
-    for (size_t i = 0; i < n; i++) { /* i: in the order of C */
+    for (size_t i = 0; i < n; i++) { /* i: index in C order */
         size_t a = i / (shape[1] * shape[2]), b = i / shape[2] % shape[1], c = i % shape[2];
         size_t place = fortran ? a + shape[0] * (b + shape[1] * c) : i;
         for (size_t k = 0; k < 8; k++)

@@ -1,8 +1,8 @@
-/* Numbers as text against strtod, and back; texts in messages, names and fields. */
+/* Numbers as text, compared with strtod, and back; texts in messages, names and fields. */
 #include "base/number.h"
 #include "fuzz.h"
 
-/* What strtod would read beyond our grammar. */
+/* What strtod accepts beyond our grammar. */
 static bool foreign(const char *text) {
     return strpbrk(text, "xXnNiI") || *text == ' ' || (*text >= '\t' && *text <= '\r');
 }

@@ -1,4 +1,4 @@
-/* Lines "name=value" for each option table. A value that is taken, written as text and taken again is the same. */
+/* Lines "name=value" for each option table. A value that is accepted, printed and parsed again must be the same. */
 #include "fuzz.h"
 
 static void set_one(pv_ctx *ctx, const pv_option *table, void *options, const char *line) {

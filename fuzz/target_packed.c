@@ -1,5 +1,5 @@
-/* A packed table. Input that begins like one is the file as it is. Other input is a header up to the first NUL, whose
- * sizes and checksum are put right, and behind it the columns: so that what the header claims is reached. */
+/* A packed table. Input that begins like one is used as the file. Other input is a header up to the first NUL, whose
+ * sizes and checksum are corrected, followed by the columns, so that the header's claims are reached. */
 #include <xxhash.h>
 
 #include "base/base.h"
@@ -7,7 +7,7 @@
 
 static const char MAGIC[] = "prevail packed table 1\n";
 
-/* Columns of numbers that keep their spelling are read with it, without it, and as texts. */
+/* Reads columns of numbers that keep their spelling with it, without it, and as text. */
 static void read_one(const void *bytes, size_t size) {
     static const char *const text[] = {"a"};
     static const pv_roles roles = {.target = "g"};

@@ -1,5 +1,5 @@
-/* Permuting rows permutes predictions: bit for bit for known populations, to rounding where the rows' own prevalence is
- * inferred from them.
+/* Permuting rows must permute predictions: bit-identically for known populations, up to rounding if the prevalence is
+ * inferred from the rows.
  */
 #include "predicted.h"
 

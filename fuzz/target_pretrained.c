@@ -1,4 +1,4 @@
-/* Arrays that the input describes, as weights of a network's low-level module. */
+/* Arrays described by the input, as weights of a network's low-level module. */
 #include "fuzz.h"
 #include "infer/infer.h"
 

@@ -1,4 +1,5 @@
-/* Four lines: labels, separated by bars; a prevalence; a population; a prior, of slopes and of an unknown prevalence.
+/* Four lines: labels separated by bars; a prevalence; a population; a prior, used for slopes and for an unknown
+ * prevalence.
  */
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
-/* Text of any kind in a report is shown, never run: the page has the same markup as with a harmless text, and JSON in
- * it reads back as what it was.
+/* Any text in a report must be displayed and never executed: the page has the same markup as with a harmless text, and
+ * JSON in it reads back unchanged.
  */
 #include <jansson.h>
 
@@ -21,7 +21,7 @@ static fuzz_input write_page(pv_ctx *ctx, const char *text) {
     return fuzz_slurp(options.page);
 }
 
-/* As JSON in a page: without markup, and read back as it was where it is UTF-8. */
+/* As JSON in a page: without markup, and unchanged after parsing if it is UTF-8. */
 static void check_json(const char *text) {
     char *written = NULL;
     size_t length = 0;
@@ -51,7 +51,7 @@ static size_t count(fuzz_input page, char what) {
     return n;
 }
 
-/* As many characters, each an x: a long text is shortened, with the whole of it in an attribute. */
+/* A text of the same number of characters, each an x: long texts are shortened, with the full text in an attribute. */
 static char *harmless_like(const char *text) {
     char *made = fuzz_room(strlen(text) + 2, 1);
     size_t n = 0;

@@ -1,5 +1,5 @@
-/* A column in other units gives the same predictions: multiplied by a power of two, bit for bit the same matrix and
- * model; by any number and shifted, the same probabilities up to the optimiser's tolerance.
+/* Changing a column's unit must not change predictions: multiplying by a power of two gives a bit-identical matrix and
+ * model; any scale and shift give the same probabilities up to the optimiser's tolerance.
  */
 #include "fuzz.h"
 

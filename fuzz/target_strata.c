@@ -1,5 +1,5 @@
-/* A byte that says which, then a file of what is known of strata: prevalences and shares, or a cohort's counts. What is
- * accepted adds up, a small model is fitted with it, and the model file says the same.
+/* A byte that selects the kind, then a file of what is known about strata: prevalences and proportions, or a cohort's
+ * counts. Accepted values must be consistent; a small model is fitted with them and its file must agree.
  */
 #include "fuzz.h"
 

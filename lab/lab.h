@@ -4,7 +4,8 @@
 
 #include "tool/command.h"
 
-/* In the order of the overview. lab/main.c and the list of man pages (CMakeLists.txt) are made from this: one a line.
+/* In the order of the overview, one per line: lab/main.c and the list of man pages (CMakeLists.txt) are generated from
+ * it.
  */
 #define LAB_COMMAND_LIST(X)                                                                                            \
     X(contingency)                                                                                                     \
@@ -16,11 +17,12 @@
     X(robust)                                                                                                          \
     X(unknown)                                                                                                         \
     X(designs)                                                                                                         \
+    X(rate)                                                                                                            \
     X(bench)
 
 #define LAB_COMMAND_DECLARE(name) extern const cli_command lab_##name;
 LAB_COMMAND_LIST(LAB_COMMAND_DECLARE)
 #undef LAB_COMMAND_DECLARE
-extern const cli_command *const lab_commands[]; /* up to a NULL */
+extern const cli_command *const lab_commands[]; /* ends with NULL */
 
 #endif

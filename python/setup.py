@@ -1,9 +1,11 @@
 """Builds the C library by CMake and puts it into the package, with the libraries that it needs and their licences.
 
-A source distribution carries the C sources (libprevail/) and is built without networks of images, which need oneDNN.
+A source distribution carries the C sources (libprevail/), for tables alone: they take a C17 compiler and nothing else
+(scripts/compile, whose variables CC, CFLAGS, LDFLAGS, OPENMP and JOBS hold here).
 
 Environment: PREVAIL_BUILD_DIR, a CMake build folder to use and keep; PREVAIL_CMAKE_FLAGS, further flags for it;
 PREVAIL_LICENCES, a folder with a file for each library that is bundled, where the system does not have them.
+PREVAIL_SYSTEM_LIBRARY=yes: nothing is built, and the package loads the system's libprevail.so.0 (Debian's package).
 """
 
 import glob
@@ -26,12 +28,10 @@ except ImportError:
 HERE = Path(__file__).resolve().parent
 CARRIED = HERE / "libprevail"
 SOURCE = CARRIED if CARRIED.exists() else HERE.parent
-# What every Linux has, and must be the only one of its kind in a process.
+# Libraries present on every Linux system, of which a process must not load a second copy.
 SYSTEM = re.compile(r"^(linux-vdso|ld-linux.*|libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)\.so")
-WANTED = """It needs a C17 compiler with OpenMP, CMake 3.22, pkg-config, and jansson, xxHash, zlib, SLEEF, libLBFGS and Random123:
-  Debian: apt-get install gcc cmake pkg-config libjansson-dev libxxhash-dev zlib1g-dev libzstd-dev libsleef-dev liblbfgs-dev librandom123-dev
-  Fedora: dnf install gcc cmake pkgconf jansson-devel xxhash-devel zlib-devel libzstd-devel sleef-devel liblbfgs-devel random123-devel
-  conda:  conda install -c conda-forge c-compiler cmake pkg-config jansson xxhash zlib zstd sleef liblbfgs random123"""
+SYSTEM_LIBRARY = os.environ.get("PREVAIL_SYSTEM_LIBRARY") == "yes"
+WANTED = "It needs what scripts/setup build installs"
 
 
 def configured(folder):
@@ -40,8 +40,6 @@ def configured(folder):
         raise SystemExit(f"the C library's sources are not in {SOURCE}; build from the whole repository, or from a source distribution")
     if not (folder / "CMakeCache.txt").exists():
         flags = ["-DPV_TESTS=OFF"]
-        if SOURCE == CARRIED:
-            flags += ["-DPV_IMAGES=OFF", "-DPV_MPI=OFF", f"-DPV_GLYPHS={CARRIED / 'glyphs.h'}"]
         flags += shlex.split(os.environ.get("PREVAIL_CMAKE_FLAGS", ""))
         try:
             subprocess.run(["cmake", "-S", SOURCE, "-B", folder, *flags], check=True)
@@ -57,6 +55,10 @@ def made(folder, target):
 
 def build_library(folder):
     """The path of the library, built in folder."""
+    if SOURCE == CARRIED:
+        if subprocess.run(["sh", CARRIED / "scripts" / "compile", folder, "shared"]).returncode != 0:
+            raise SystemExit("the C library could not be compiled: it needs a C17 compiler (CC), and nothing else")
+        return folder / "libprevail.so"
     made(folder, "prevail_bundled")
     return folder / "python" / "libprevail.so"
 
@@ -123,8 +125,8 @@ class SourceWithLibrary(sdist):
         made(built, "pv_generated")
         for name in ("include", "src"):
             shutil.copytree(SOURCE / name, carried / name, ignore=shutil.ignore_patterns("onednn_*"))
-        (carried / "cmake").mkdir()
-        for name in ("CMakeLists.txt", "prevail.pc.in", "exports.map", "cmake/embed.cmake", "LICENSE"):
+        (carried / "scripts").mkdir()
+        for name in ("scripts/compile", "exports.map", "LICENSE"):
             shutil.copy(SOURCE / name, carried / name)
         shutil.copy(built / "generated" / "report" / "glyphs.h", carried)
 
@@ -132,6 +134,8 @@ class SourceWithLibrary(sdist):
 class BuildWithLibrary(build_py):
     def run(self):
         super().run()
+        if SYSTEM_LIBRARY:
+            return
         built = folder_of(self)
         editable = getattr(self, "editable_mode", False)
         place = HERE / "prevail" if editable else Path(self.build_lib) / "prevail"
@@ -140,7 +144,7 @@ class BuildWithLibrary(build_py):
 
 class WithBinaries(Distribution):
     def has_ext_modules(self):
-        return True
+        return not SYSTEM_LIBRARY
 
 
 class PlatformWheel(bdist_wheel):
@@ -155,5 +159,5 @@ if not (HERE / "LICENSE").exists():
 setup(
     distclass=WithBinaries,
     cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel, "sdist": SourceWithLibrary},
-    setup_requires=[] if shutil.which("cmake") else ["cmake>=3.22"],
+    setup_requires=[] if SYSTEM_LIBRARY or SOURCE == CARRIED or shutil.which("cmake") else ["cmake>=3.22"],
 )

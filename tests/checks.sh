@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by test scripts: named checks that are counted, and what they come to. The output of a check is seen if it fails.
+# Sourced by test scripts: named checks, which are counted. The output of a check is shown if it fails.
 passed=0 failed=0
 
 check() { # what, then a command that must succeed
@@ -16,7 +16,7 @@ check() { # what, then a command that must succeed
     rm -f "$said"
 }
 
-# The script's last command: no check that failed, and some that passed.
+# The last command of a script: succeeds if no check failed and at least one passed.
 checks_end() {
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,5 +1,5 @@
-/* Linked into every program of `make coverage`: at the end a limit on the size of files (tests/kill/full.sh) is lifted,
- * so that the counts of lines can be written. They are after all other destructors.
+/* Linked into every program of `make coverage`: lifts a limit on the file size (tests/kill/full.sh) at exit, so that
+ * coverage counts can be written, which happens after all other destructors.
  */
 #include <sys/resource.h>
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The examples run, their results are the command's, and prevail.h shows examples/fit.c as it is.
+# The examples run, their results agree with the command's, and prevail.h contains examples/fit.c.
 # usage: example.sh SOURCE_DIR PREVAIL FIT LOSS RANKS
 set -eu
 source=$1 prevail=$2 fit=$3 loss=$4 ranks=$5
@@ -18,7 +18,7 @@ grep -q nothing "$work/error"
 "$loss" >"$work/loss"
 grep -q '^loss ' "$work/loss"
 
-# Threads that share a fit have the model of the command; what one of them cannot do is told.
+# Threads that share a fit get the command's model; an operation that a thread does not support is reported.
 "$prevail" fit "$work/study.csv" --outcome malignant --prevalence 0.01 --batch 50 --epochs 2 -o "$work/batches" --quiet >/dev/null
 "$prevail" predict "$work/batches" "$work/study.csv" >"$work/alone"
 for size in 1 3; do
@@ -30,7 +30,7 @@ done
 if (cd "$work" && "$ranks" 2 study.csv target nothing prevalence 0.01) 2>"$work/error"; then echo "a wrong column passed"; exit 1; fi
 grep -q nothing "$work/error"
 
-# The program in prevail.h is examples/fit.c, to the letter.
-awk '/^ \*     \/\/ cc / { inside = 1 } /^ \* The way is/ { exit } inside' "$source/include/prevail/prevail.h" |
+# The program in prevail.h is exactly examples/fit.c.
+awk '/^ \*     \/\/ cc / { inside = 1 } /^ \* The steps are/ { exit } inside' "$source/include/prevail/prevail.h" |
     sed 's/^ \*     //; s/^ \*$//; $d' >"$work/program"
 diff "$work/program" "$source/examples/fit.c" || { echo "prevail.h does not show examples/fit.c"; exit 1; }

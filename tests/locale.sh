@@ -1,6 +1,6 @@
 #!/bin/bash
-# Text of the library is the same in every locale: src/ calls no function that knows locales, but from base/format.c.
-# The command may, as it never sets one: a program that does not is in the C locale. usage: tests/locale.sh
+# The library's output is the same in every locale: src/ calls no locale-dependent function outside base/format.c. The
+# command may, since a program that never calls setlocale is in the C locale. usage: tests/locale.sh
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -26,7 +26,7 @@ complain() { # advice; the lines on stdin
     failed=1
 }
 
-# The search finds what it is for.
+# The search finds such calls.
 for call in 'fprintf(out,' ' snprintf (to,' '=strtod(text' 'x = tolower(c)' 'strcasecmp(a, b)' 'setlocale(LC_ALL' 'json_dumps(o, 0)' 'sscanf(t' 'vsnprintf(t'; do
     echo "$call" | unfit "$all|$json" >/dev/null || { echo "'$call' is not found" >&2; exit 1; }
 done

@@ -1,16 +1,16 @@
 #!/bin/bash
-# The library's texts refer to options as `name` or `name=value`; each front end prints that in its own syntax. Every
-# reference names an option, and no text has the command's dashes. usage: tests/options.sh PREVAIL
+# Messages of the library refer to options as `name` or `name=value`; each front end prints its own syntax. Every
+# reference must name an option, and no text may have the command's dashes. usage: tests/options.sh PREVAIL
 set -u
 prevail=$(realpath "$1") || exit 1
 cd "$(dirname "$0")/.." || exit 1
 
-# String literals with an option as it is typed; commands that a page quotes whole, "eval --from P", are left alone.
+# String literals with an option in the command's syntax; whole commands quoted in a page, "eval --from P", are exempt.
 dashed() {
     grep -noE '"([^"\\]|\\.)*"' "$@" | grep -E -e '--([a-z]|%s)' | grep -vE '(eval|predict) --|var\(--|"--%s:%s;"'
 }
 
-# String literals, FILE:LINE and text, adjacent ones joined, comments left out.
+# String literals as FILE:LINE and text, with adjacent ones joined and comments removed.
 literals() {
     awk '
     FNR == 1 { flush(); comment = 0 }
@@ -40,8 +40,8 @@ literals() {
     END { flush() }' "$@"
 }
 
-# References that are no name of an option, or no reference at all; names are the first file. A name that is a format
-# of its own is checked where it is given.
+# References that name no option, or are malformed; option names are the first file. Names inserted by a format are
+# checked where they are passed.
 unknown() {
     awk -v names="$1" '
     BEGIN { while ((getline name < names) > 0) known[name] = 1 }

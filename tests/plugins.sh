@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Where plug-ins are loaded from, and that a privileged program loads none. usage: tests/plugins.sh PREVAIL
+# Where plug-ins are loaded from; a privileged program loads none. usage: tests/plugins.sh PREVAIL
 set -u
 [ $# -eq 1 ] || { echo "usage: tests/plugins.sh PREVAIL" >&2; exit 2; }
 prevail=$(realpath "$1")
@@ -7,7 +7,7 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 chmod 755 "$scratch"
 failed=0 passed=0 skipped=0
-# A plug-in that tells when it is loaded.
+# A plug-in that reports when it is loaded.
 mkdir "$scratch/elsewhere" "$scratch/own"
 printf '#include <stdio.h>\n__attribute__((constructor)) static void loaded(void) { fputs("LOADED\\n", stderr); }\n' >"$scratch/told.c"
 ${CC:-cc} -shared -fPIC "$scratch/told.c" -o "$scratch/elsewhere/libprevail-cuda.so" || exit 1

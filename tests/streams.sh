@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The purposes of the random streams: the table in docs/architecture.md is what include/prevail/streams.h and the sources
-# say, every purpose is in use, and no stream is drawn from by a bare number.
+# Purposes of the random streams: the table in docs/architecture.md agrees with include/prevail/streams.h and the
+# sources, every purpose is used, and no stream is opened with a literal number.
 #
 #   tests/streams.sh [--update] ROOT
 set -u

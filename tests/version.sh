@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The version is PV_VERSION in include/prevail/base.h, and the same wherever another tool must find it as text.
+# The version is PV_VERSION in include/prevail/base.h; all copies that other tools need must agree with it.
 # usage: tests/version.sh SOURCE PREVAIL
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
@@ -16,6 +16,7 @@ check "the command" test "$("$prevail" --version | head -n 1)" = "prevail $versi
 check "Python's package" has python/prevail/_version.py '__version__ = "VERSION"'
 check "R's package" has r/DESCRIPTION 'Version: VERSION'
 check "no text of it where R's package is made" eval '! grep -nF "$version" scripts/r-package r/configure'
+check "the package for JavaScript has" has js/package.json '  "version": "VERSION",'
 check "CITATION.cff" has CITATION.cff 'version: VERSION'
 check "the changelog's first section" test "$(sed -n 's/^## \[\([^]]*\)\].*/\1/p' CHANGELOG.md | head -n 1)" = "$version"
 check "another version is seen" eval 'version=9.9.9; ! has CITATION.cff "version: VERSION" >/dev/null'

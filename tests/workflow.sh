@@ -1,5 +1,5 @@
 #!/bin/bash
-# examples/workflow.c, which has the public interface alone, finds the numbers that the commands print on the same data.
+# examples/workflow.c, which uses the public interface only, gets the numbers that the commands print for the same data.
 # usage: workflow.sh PREVAIL WORKFLOW
 set -eu
 prevail=$1 workflow=$2
@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# Numbers of a pretty-printed JSON object as SECTION PATH VALUE. An object in an array goes by its "name".
+# Numbers of a pretty-printed JSON object as SECTION PATH VALUE. An object in an array is identified by its "name".
 numbers() {
     awk -v section="$1" '
     function path(   i, text) { text = ""; for (i = 1; i <= depth; i++) if (step[i] != "") text = text (text == "" ? "" : ".") step[i]; return text }
@@ -48,7 +48,7 @@ rows() {
 } >command
 "$workflow" study.csv malignant 0.01 people.csv probs.csv >program
 
-# Every number of the program is the command's, to 12 digits; every section has some.
+# Every number of the program agrees with the command's to 12 digits; every section has some.
 awk '
 function same(a, b) { return a == b || (a != "null" && b != "null" && (a - b <= 1e-12 * (a < 0 ? -a : a) && b - a <= 1e-12 * (a < 0 ? -a : a))) }
 NR == FNR { wanted[$1 " " $2] = $3; next }
@@ -62,6 +62,6 @@ END {
     exit bad > 0
 }' command program
 
-# What would do nothing, and what is not there, ends with the exit code of the command.
+# Options without an effect, and missing files, give the command's exit codes.
 if "$workflow" study.csv nothing 0.01 people.csv probs.csv 2>error; then echo "a wrong column passed"; exit 1; else [ $? -eq 2 ]; fi
 grep -q nothing error

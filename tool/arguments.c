@@ -1,7 +1,7 @@
-/* From argv to a command's options and arguments.
+/* Parses argv into a command's options and arguments.
  *
- * --name value, --name=value, --flag, -o FILE; options stand anywhere; after -- all is positional. An option given
- * twice is an error: nobody means both. All errors are reported, and where each has one remedy the corrected command.
+ * --name value, --name=value, --flag, -o FILE; options can be anywhere; after -- everything is positional. An option
+ * given twice is an error. All errors are reported, followed by the corrected command if each has a single remedy.
  */
 #include "tool/console.h"
 
@@ -10,11 +10,11 @@
 
 enum { NAMES_MAX = 256 };
 
-/* A row of one of the command's tables, with its struct. */
+/* A row of one of the command's tables, with the struct it refers to. */
 typedef struct found {
     const cli_group *group;
     const pv_option *row;
-    size_t index; /* over all groups */
+    size_t index; /* index over all groups */
 } found;
 
 bool cli_has(const cli_command *command, const cli_group *group, const pv_option *row) {
@@ -41,7 +41,7 @@ static size_t option_count(const cli_command *command) {
     return count;
 }
 
-/* name: its first length bytes. */
+/* name: its first `length` bytes are used. */
 static found find_option(const cli_command *command, const char *name, size_t length) {
     char whole[80];
     size_t index = 0;
@@ -115,7 +115,7 @@ static size_t argument_count(const cli_command *command) {
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* An option of another command of the family is a misunderstanding, not a slip of the pen. */
+/* An option of a related command is a misunderstanding rather than a typing error. */
 static bool is_a_relatives(const cli_command *command, const char *name) {
     for (const cli_command *const *other = command->family; other && *other; other++)
         if (find_option(*other, name, strlen(name)).row)
@@ -128,9 +128,9 @@ static int relatives_option(cli_call *call, const char *name) {
         for (const pv_option *row = group->table; row->name; row++)
             if (strncmp(row->name, name, strlen(name)) == 0 && row->name[strlen(name)] == 's' &&
                 cli_has(call->command, group, row))
-                return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with %s; it has --%s", name,
+                return cli_error(call, PV_ERR_USAGE, NULL, "--%s is not an option of %s; it has --%s", name,
                                  call->command->name, row->name);
-    return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with %s", name, call->command->name);
+    return cli_error(call, PV_ERR_USAGE, NULL, "--%s is not an option of %s", name, call->command->name);
 }
 
 static const cli_hint *hinted(const cli_command *command, const char *name) {
@@ -140,7 +140,7 @@ static const cli_hint *hinted(const cli_command *command, const char *name) {
     return NULL;
 }
 
-/* *meant: the option that was, most likely; NULL: nobody knows. */
+/* *meant: the option that was probably meant; NULL: unknown. */
 static int unknown_option(cli_call *call, const char *name, const char **meant) {
     const char *words[NAMES_MAX];
     size_t count = 0;
@@ -156,7 +156,7 @@ static int unknown_option(cli_call *call, const char *name, const char **meant) 
     if (hint && hint->text)
         return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%s; %s", name, hint->text);
     const char *near = hint ? hint->option : pv_nearest(name, words, count);
-    *meant = !hint && near && cli_option(call->command, near) ? near : NULL; /* a hint may want another value */
+    *meant = !hint && near && cli_option(call->command, near) ? near : NULL; /* a hint may require another value */
     if (near)
         return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%s; did you mean --%s?", name, near);
     return cli_error(call, PV_ERR_USAGE, NULL, "unknown option --%.60s%s; %s %s --help%s lists the options", name,
@@ -164,7 +164,7 @@ static int unknown_option(cli_call *call, const char *name, const char **meant) 
                      call->command->common ? " all" : "");
 }
 
-/* "[DATA]" may be left out; such arguments are the last. */
+/* "[DATA]" is optional; optional arguments come last. */
 static bool is_optional(const cli_argument *argument) {
     return argument->name[0] == '[';
 }
@@ -213,7 +213,7 @@ static void add_word(char **line, const char *word) {
     *line = grown;
 }
 
-/* ---- the corrected command --------------------------------------------------------------------------------------- */
+/* ---- corrected command ------------------------------------------------------------------------------------------- */
 
 static void keep_word(cli_call *call, const char *option, const char *text) {
     call->word = cli_resize(call->word, call->words + 1, sizeof *call->word);
@@ -228,7 +228,7 @@ static void keep_option(cli_call *call, const char *option, const char *value) {
         keep_word(call, option, value);
 }
 
-/* Whether an option has this value already. */
+/* Whether the option was already given this value. */
 static bool has_value(const cli_call *call, const char *option, const char *value) {
     for (size_t i = 0; i + 1 < call->words; i++)
         if (call->word[i].option == option && call->word[i + 1].option == option && value &&
@@ -259,7 +259,8 @@ void cli_print_corrected(const cli_call *call) {
     free(line);
 }
 
-/* Options that change nothing in the result stay out of the record, so that runs that must give the same bytes do. */
+/* Options that do not affect the result are left out of the record, so that equal results have bit-identical
+ * records. */
 bool cli_recorded(const char *name) {
     static const char *const idle[] = {"output",     "threads",          "json",   "quiet", "trace",
                                        "checkpoint", "checkpoint-every", "resume", "ranks", "memory"};
@@ -275,7 +276,7 @@ static bool looks_like_option(const cli_command *command, const char *text) {
     return strncmp(text, "--", 2) == 0 && find_option(command, text + 2, strcspn(text + 2, "=")).row;
 }
 
-/* One option at argv[*at]; *at moves past its value. */
+/* Handles one option at argv[*at]; *at moves past its value. */
 static int take_option(cli_call *call, int argc, char **argv, int *at) {
     char *text = argv[*at];
     const char *name = strcmp(text, "-o") == 0 ? "output" : text + 2;
@@ -308,7 +309,7 @@ static int take_option(cli_call *call, int argc, char **argv, int *at) {
     keep_option(call, option.row->name, value);
     void *options = (char *)call->options + option.group->offset;
     pv_status status = pv_option_set(call->ctx, option.group->table, options, option.row->name, value);
-    if (status != PV_OK && code != CLI_OK) { /* a guess, which the value speaks against */
+    if (status != PV_OK && code != CLI_OK) { /* the option was a guess, and the value contradicts it */
         call->remedied--;
         return code;
     }
@@ -340,7 +341,7 @@ int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv,
     *help = cli_wants_help(argc, argv);
     call->options = cli_alloc(command->options_size, 1);
     call->given = cli_alloc(option_count(command), sizeof *call->given);
-    /* One place each, given or not; and for all that is too much, to be told so. */
+    /* One entry per argument, given or not, plus entries for excess arguments, which are reported. */
     call->argument = cli_alloc(argument_count(command) + (size_t)argc + 1, sizeof *call->argument);
     size_t size = strlen(cli_program_here.name) + strlen(command->name) + 2;
     call->line = cli_alloc(size, 1);
@@ -354,11 +355,11 @@ int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv,
         return CLI_OK;
     size_t count = 0;
     int code = CLI_OK;
-    bool only_arguments = false, lost = false; /* an argument may be the value of an option that nobody knows */
+    bool only_arguments = false, lost = false; /* lost: the next argument might be the value of an unknown option */
     for (int at = 0; at < argc; at++) {
         if (!only_arguments && strcmp(argv[at], "--") == 0) {
             only_arguments = true;
-        } else if (!only_arguments && argv[at][0] == '-' && argv[at][1]) { /* "-" alone is standard input */
+        } else if (!only_arguments && argv[at][0] == '-' && argv[at][1]) { /* "-" alone means standard input */
             size_t remedied = call->remedied;
             int taken = take_option(call, argc, argv, &at);
             code = code == CLI_OK ? taken : code;

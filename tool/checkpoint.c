@@ -1,4 +1,4 @@
-/* --checkpoint and --resume: long work that can be continued. */
+/* --checkpoint and --resume: long-running work that can be continued. */
 #include "tool/checkpoint.h"
 #include "tool/console.h"
 
@@ -19,7 +19,8 @@ int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options) {
     if (status != PV_OK)
         return cli_fail(call, status);
     if (options->resume &&
-        !pv_checkpoint_resumed(call->ctx)) /* else the work says so, when it knows that it is its own */
+        !pv_checkpoint_resumed(
+            call->ctx)) /* otherwise the work reports it, once it has verified that the file is its own */
         cli_note(call, "%s: nothing there yet; starting from the beginning", options->path);
     return CLI_OK;
 }
@@ -29,7 +30,7 @@ int cli_checkpoint_end(cli_call *call, const cli_checkpoint *options, int code) 
         return code;
     if (code == CLI_OK || code == CLI_PROBLEMS) {
         call->collect =
-            false; /* what is printed of warnings is printed: one of a failed write goes to standard error */
+            false; /* warnings have been printed already; one about a failed write then goes to standard error */
         pv_status status = pv_checkpoint_finish(call->ctx);
         return status == PV_OK ? code : cli_fail(call, status);
     }

@@ -10,7 +10,7 @@ typedef struct cli_checkpoint {
     bool resume;
 } cli_checkpoint;
 
-/* at: where in the command's options the struct lies. */
+/* at: offset of the struct in the command's options. */
 #define CLI_OPTIONS_CHECKPOINT(at)                                                                                     \
     {"checkpoint",                                                                                                     \
      PV_OPTION_TEXT,                                                                                                   \
@@ -20,7 +20,8 @@ typedef struct cli_checkpoint {
      0,                                                                                                                \
      NULL,                                                                                                             \
      "FILE",                                                                                                           \
-     "Save the state of the work in this file, at intervals and when interrupted; it is removed when the work is "     \
+     "Save the state of the work in this file, at intervals and when interrupted; the file is removed when the work "  \
+     "is "                                                                                                             \
      "done."},                                                                                                         \
         {"checkpoint-every",                                                                                           \
          PV_OPTION_REAL,                                                                                               \
@@ -33,17 +34,17 @@ typedef struct cli_checkpoint {
          "Shortest time between two saves."},                                                                          \
     {                                                                                                                  \
         "resume", PV_OPTION_FLAG, (at) + offsetof(cli_checkpoint, resume), NULL, 0, 0, NULL, NULL,                     \
-            "Continue from --checkpoint, to exactly the result of a run that was never interrupted. The other "        \
+            "Continue from --checkpoint; the result is identical to that of an uninterrupted run. The other "          \
             "options "                                                                                                 \
             "and the data must be the same. If the file does not exist, the work starts from the beginning."           \
     }
 
 extern const pv_option cli_checkpoint_table[];
 
-/* Opens it where one is asked for. */
+/* Opens the checkpoint if the options ask for one. */
 int cli_checkpoint_start(cli_call *call, const cli_checkpoint *options);
-/* code is that of the work: done (CLI_OK, CLI_PROBLEMS), the file is removed; else it stays, and where it was written
- * because of an interruption, how to continue is said. Returns the exit code. */
+/* code: exit code of the work. If the work is done (CLI_OK, CLI_PROBLEMS), removes the file. Otherwise keeps it and, if
+ * it was written because of an interruption, prints how to continue. Returns the exit code. */
 int cli_checkpoint_end(cli_call *call, const cli_checkpoint *options, int code);
 
 #endif

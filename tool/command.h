@@ -1,5 +1,5 @@
-/* tool/command.h: a command is one const struct; parsing, --help and the man page are made from it and from the
- * option tables it names.
+/* tool/command.h: a command is one const struct, from which parsing, --help and the man page are generated, together
+ * with the option tables that it lists.
  */
 #ifndef PREVAIL_TOOL_COMMAND_H
 #define PREVAIL_TOOL_COMMAND_H
@@ -11,11 +11,11 @@
 typedef struct cli_call cli_call;
 
 typedef struct cli_argument {
-    const char *name; /* "DATA"; "[DATA]": may be left out */
+    const char *name; /* "DATA"; "[DATA]": optional */
     const char *help;
 } cli_argument; /* a list ends with a NULL name */
 
-/* An option table, and where in the command's options its struct lies. */
+/* An option table, and the offset of its struct in the command's options. */
 typedef struct cli_group {
     const char *title;
     const pv_option *table;
@@ -27,76 +27,78 @@ typedef struct cli_example {
     const char *text;
 } cli_example; /* a list ends with a NULL command */
 
-/* A word that people may try for an option whose name is another. */
+/* A word that people may try instead of an option's name. */
 typedef struct cli_hint {
     const char *word, *option;
-    const char *text; /* what to do, where a name does not say it; NULL: the option does what they want */
+    const char *text; /* what to do, if a name is not enough; NULL: the option does what they want */
 } cli_hint;           /* a list ends with a NULL word */
 
-/* One of the options that most people use, in groups as people think of them. */
+/* One of the most used options, grouped by purpose. */
 typedef struct cli_common {
-    const char *title;  /* of the group that begins here; NULL: it goes on */
+    const char *title;  /* title of the group that begins here; NULL: same group as before */
     const char *option; /* its name */
-    const char *help;   /* a line; NULL: the first sentence of the option's own help */
+    const char *help;   /* one line; NULL: the first sentence of the option's help */
 } cli_common;           /* a list ends with a NULL option */
 
 typedef struct cli_command cli_command;
 struct cli_command {
     const char *name;    /* "fit" */
     const char *summary; /* one line, no full stop */
-    const char *usage;   /* what follows the program and the command */
-    const char *more;    /* what takes more arguments than there are, for a message; NULL: nothing */
-    const char *text;    /* paragraphs, parted by \n; NAME\tTEXT is an entry of a list */
+    const char *usage;   /* what follows the names of program and command */
+    const char *more;    /* the command that takes more arguments, for a message; NULL: none */
+    const char *text;    /* paragraphs, separated by \n; NAME\tTEXT is a list entry */
     const cli_argument *arguments;
-    const cli_group *groups;    /* an option that two groups have is the first one's */
-    const char *const *without; /* options of the groups that the command has not, up to a NULL; NULL: it has all */
-    const cli_common *common;   /* what --help shows and the manual begins with; NULL: all options are */
-    const cli_hint *hints;      /* NULL: none */
-    const cli_hint *renamed;    /* options that the library's messages know by another, longer word; NULL: none */
+    const cli_group *groups; /* if two groups have an option, the first counts */
+    const char *const
+        *without;             /* options of the groups that the command does not have, up to a NULL; NULL: it has all */
+    const cli_common *common; /* shown by --help and at the start of the manual; NULL: all options */
+    const cli_hint *hints;    /* NULL: none */
+    const cli_hint *renamed;  /* options whose name differs from the one in the library's messages; NULL: none */
     size_t options_size;
-    const char *output; /* what is written, and the columns; paragraphs as in text */
+    const char *output; /* what the command writes, including columns; paragraphs as in text */
     const cli_example *examples;
-    int (*run)(cli_call *call);       /* returns the exit code */
-    const cli_command *const *family; /* commands whose options people may take for this one's, up to a NULL; or NULL */
+    int (*run)(cli_call *call); /* returns the exit code */
+    const cli_command *const
+        *family; /* related commands, whose options people may confuse with this one's, up to a NULL; or NULL */
 };
 
-/* A program: cli/main.c and lab/main.c each define one. */
+/* A program. cli/main.c and lab/main.c each define one. */
 typedef struct cli_program {
     const char *name;                   /* "prevail" */
-    const char *summary;                /* of its man page: one line, no full stop */
-    const char *text;                   /* what it does */
-    const char *start;                  /* the command to begin with */
+    const char *summary;                /* for its man page: one line, no full stop */
+    const char *text;                   /* what the program does */
+    const char *start;                  /* the command to start with */
     const cli_command *const *commands; /* in the order of the overview, up to a NULL */
 } cli_program;
 extern const cli_program cli_program_here;
-extern const cli_command cli_version; /* version.c; every program has it */
+extern const cli_command cli_version; /* version.c; part of every program */
 int cli_main(int argc, char **argv);  /* program.c; returns the exit code */
 
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_BAD_INPUT = 2, CLI_PROBLEMS = 3 };
 
-/* A word of the command line, as it would be without what was refused. */
+/* A word of the command line, for printing a corrected command. */
 typedef struct cli_word {
     char *text;
-    const char *option; /* that it is, or is the value of; NULL: neither */
+    const char *option; /* the option that it is, or is the value of; NULL: neither */
 } cli_word;
 
 struct cli_call {
     const cli_command *command;
     pv_ctx *ctx;
     void *options;   /* the command's struct */
-    bool *given;     /* for each option in the order of the groups */
-    char **argument; /* positional, one for each cli_argument; NULL: left out */
-    char *line;      /* the command line, for the record: without what changes no result */
-    cli_word *word;  /* all of it, corrected where that can be done */
+    bool *given;     /* for each option, in the order of the groups */
+    char **argument; /* positional, one per cli_argument; NULL: not given */
+    char *line;      /* the command line for the record, without options that do not affect results */
+    cli_word *word;  /* the whole command line, corrected where possible */
     size_t words;
-    size_t refused, remedied; /* errors, and those that word is corrected for */
-    char **warning;           /* what the library warned of */
+    size_t refused, remedied; /* number of errors, and of those corrected in `word` */
+    char **warning;           /* warnings of the library */
     size_t warnings;
-    bool collect; /* warnings are kept for the command to report instead of being printed */
+    bool collect; /* collect warnings for the command to report, instead of printing them */
     bool quiet;
-    bool terminal;  /* standard error is one */
-    bool drawn;     /* a progress line is on it */
-    double redrawn; /* when, in seconds */
+    bool terminal;  /* standard error is a terminal */
+    bool drawn;     /* a progress line is displayed */
+    double redrawn; /* time of the last redraw, in seconds */
 };
 
 /* Options that several commands have under the same name. */
@@ -114,7 +116,7 @@ typedef struct cli_running {
 #define CLI_OPTION_THREADS(type, field)                                                                                \
     {                                                                                                                  \
         "threads", PV_OPTION_INT, offsetof(type, field), "0", 0, 1024, NULL, "T",                                      \
-            "Threads to use; 0: as many as the machine has. Results do not depend on it."                              \
+            "Number of threads; 0: as many as the machine has. Results do not depend on it."                           \
     }
 #define CLI_OPTIONS_DEVICE(type, field)                                                                                \
     {"device",                                                                                                         \
@@ -125,27 +127,27 @@ typedef struct cli_running {
      0,                                                                                                                \
      "auto|cpu|cuda",                                                                                                  \
      NULL,                                                                                                             \
-     "What networks of images and full batches of tables run on; auto: a GPU, where the plug-in and a driver for it "  \
-     "are there (for tables: of a million numbers or more, by mlp or for posteriors; of many draws to predict with), " \
-     "else the processor."},                                                                                           \
+     "Where networks of images and full batches of tables run. auto: a GPU if the plug-in and a driver are installed " \
+     "(tables: with a million numbers or more, for mlp and posteriors, or predictions with many draws), else the "     \
+     "processor."},                                                                                                    \
     {                                                                                                                  \
         "precision", PV_OPTION_CHOICE, offsetof(type, field.precision), "tf32", 0, 0, "tf32|bf16|fp32", NULL,          \
-            "How a GPU computes: tf32, products of 10 bits and sums in single precision; bf16, numbers of 8 bits but " \
-            "for the parameters, and faster; fp32, single precision throughout, and slow."                             \
+            "Arithmetic of a GPU. tf32: products with 10 bits, sums in single precision. bf16: numbers with 8 bits "   \
+            "except for the parameters; faster. fp32: single precision throughout; slow."                              \
     }
 #define CLI_OPTION_MEMORY(type, field)                                                                                 \
     {                                                                                                                  \
         "memory", PV_OPTION_TEXT, offsetof(type, field), NULL, 0, 0, NULL, "SIZE",                                     \
-            "Memory to use, about: 2G, 500M. Rows that do not fit lie in files without a name, in the folder that "    \
-            "TMPDIR names, else in /var/tmp. Results do not depend on it."                                             \
+            "Approximate memory to use: 2G, 500M. Rows that do not fit are spilled to temporary files in TMPDIR, or "  \
+            "/var/tmp. Results do not depend on it."                                                                   \
     }
 typedef enum cli_ranks { CLI_RANKS_AUTO, CLI_RANKS_MPI, CLI_RANKS_NONE } cli_ranks;
 #define CLI_OPTION_RANKS(type, field)                                                                                  \
     {                                                                                                                  \
         "ranks", PV_OPTION_CHOICE, offsetof(type, field), "auto", 0, 0, "auto|mpi|none", NULL,                         \
-            "Processes that share the work: rows of a fit, folds, a study's fits, replicates of intervals; auto: "     \
-            "those that mpirun or srun started, mpi: the same or an error, none: each for itself. Results do not "     \
-            "depend on it."                                                                                            \
+            "Processes that share the work (rows of a fit, folds, fits of a study, bootstrap replicates). auto: "      \
+            "those that mpirun or srun started. mpi: the same, or an error. none: each alone. Results do not depend "  \
+            "on it."                                                                                                   \
     }
 #define CLI_OPTION_JSON(type, field, what)                                                                             \
     { "json", PV_OPTION_FLAG, offsetof(type, field), NULL, 0, 0, NULL, NULL, what }
@@ -159,40 +161,40 @@ typedef enum cli_ranks { CLI_RANKS_AUTO, CLI_RANKS_MPI, CLI_RANKS_NONE } cli_ran
 
 /* ---- arguments.c ------------------------------------------------------------------------------------------------- */
 
-/* What of a command's help is asked for. */
+/* The part of a command's help to print. */
 typedef enum cli_help { CLI_HELP_NONE, CLI_HELP_COMMON, CLI_HELP_ALL } cli_help;
 
 /* Fills options, given, argument and line from argv (what follows the command's name). Returns CLI_OK, or an exit code
- * after printing why; *help is set where --help was asked for. The caller ends with cli_call_clear. */
+ * after printing the error; *help is set if --help was given. The caller ends with cli_call_clear. */
 int cli_parse(cli_call *call, const cli_command *command, int argc, char **argv, cli_help *help);
-/* Whether there is --help, or --help all, in argv. */
+/* Whether argv contains --help, or --help all. */
 cli_help cli_wants_help(int argc, char **argv);
 void cli_call_clear(cli_call *call);
 bool cli_has(const cli_command *command, const cli_group *group, const pv_option *row);
-const pv_option *cli_option(const cli_command *command, const char *name); /* NULL: the command has none such */
+const pv_option *cli_option(const cli_command *command, const char *name); /* NULL: the command has no such option */
 bool cli_given(const cli_call *call, const char *option);
-const void *cli_value(const cli_call *call, const char *option); /* its field; NULL where the command has none such */
-bool cli_recorded(const char *option);                           /* it may change the result; so it is in line */
-/* Refuses options of one of the command's tables that would do nothing: they are for something else (when), and
- * may be left out, or what else to do (remedy). */
+const void *cli_value(const cli_call *call, const char *option); /* its field; NULL if the command has no such option */
+bool cli_recorded(const char *option); /* it may affect the result, so it is recorded in line */
+/* Rejects given options of a table that have no effect because they apply to something else (when). remedy: what to do
+ * instead of leaving them out. */
 int cli_check_idle(cli_call *call, const pv_option *table, const char *when, const char *remedy);
-/* The same, but for one that has a use. */
+/* The same, except for one option that has an effect. */
 int cli_check_idle_but(cli_call *call, const pv_option *table, const char *but, const char *when, const char *remedy);
-/* Refuses a given option that is for something else; what NULL: it has its part. */
+/* Rejects the option if it was given; what: what it applies to; NULL: it is in use. */
 int cli_check_use(cli_call *call, const char *option, const char *what);
-/* Takes an option that was refused out of the corrected command. */
+/* Removes a rejected option from the corrected command. */
 void cli_leave_out(cli_call *call, const char *option);
-/* Prints the corrected command, where all that was refused can be corrected. */
+/* Prints the corrected command, if all errors could be corrected. */
 void cli_print_corrected(const cli_call *call);
-/* The names of a table's options that were given, *n of them; the caller frees the array. */
+/* The names of a table's options that were given; *n: their number. The caller frees the array. */
 const char **cli_given_of(const cli_call *call, const pv_option *table, size_t *n);
 
 /* ---- help.c ------------------------------------------------------------------------------------------------------ */
 
-/* The options that most people use on one screen, or all there is to know. */
+/* The most used options on one screen, or the complete help. */
 void cli_print_help(FILE *out, const cli_command *command, cli_help what);
 void cli_print_overview(FILE *out);         /* what the program does, and its commands */
-void cli_wrap(FILE *out, const char *text); /* in lines of at most 80 characters */
+void cli_wrap(FILE *out, const char *text); /* wraps to lines of at most 80 characters */
 void cli_print_man(FILE *out, const cli_command *command);
 void cli_print_man_overview(FILE *out); /* the program's own page */
 

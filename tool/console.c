@@ -1,4 +1,4 @@
-/* Errors, memory, the context, progress and signals of the command. */
+/* Errors, memory, the context, progress and signals of a command. */
 #include "prevail/prevail.h"
 #include "tool/console.h"
 
@@ -36,7 +36,7 @@ int cli_exit_code(pv_status status) {
     return CLI_FAILED;
 }
 
-/* Text without line ends and without what a terminal would take for a command. */
+/* Prints text without line breaks and without anything that a terminal would interpret. */
 /* "prevail: " */
 static void print_program(void) {
     fprintf(stderr, "%s: ", cli_program_here.name);
@@ -58,13 +58,13 @@ static void print_text(const char *text) {
     }
 }
 
-/* Errors are one line, whatever text from outside they quote. */
+/* Errors are printed on one line, whatever untrusted text they quote. */
 static void print_line(const char *text) {
     print_text(text);
     fputc('\n', stderr);
 }
 
-/* The same within its room. */
+/* The same within a fixed buffer. */
 static void use_syntax(const cli_call *call, char *text, size_t size) {
     char *typed = cli_syntax(call->command, text);
     snprintf(text, size, "%s", typed);
@@ -113,7 +113,7 @@ int cli_done(cli_call *call, pv_status status) {
 
 enum { MESSAGE_SIZE = 1024 };
 
-/* A value of any length is shortened, and what is said of it is not. */
+/* Shortens long values rather than the message. */
 static void PV_PRINTF(2, 0) format_message(char message[MESSAGE_SIZE], const char *format, va_list values) {
     va_list again;
     va_copy(again, values);
@@ -200,10 +200,10 @@ static void on_log(void *state, pv_log_level level, const char *message) {
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* What ends the program at once has to know the context: signals, and a lack of memory far from the call. */
+/* Needed where the program ends at once: in signal handlers, and when memory runs out far from the call. */
 static pv_ctx *volatile running_ctx;
 
-/* Several threads may come here at once: the first ends the program, on the spot, since the others are at work. */
+/* Several threads may get here at once. The first ends the program immediately, while the others are still running. */
 void cli_no_memory(const char *what) {
     static atomic_flag ending = ATOMIC_FLAG_INIT;
     while (atomic_flag_test_and_set(&ending))
@@ -255,7 +255,7 @@ void cli_progress_clear(cli_call *call) {
     call->drawn = false;
 }
 
-/* One line, redrawn at most five times a second: what, step, loss, rate, time left. */
+/* One line, redrawn at most five times a second: task, step, loss, rate, time left. */
 static void on_progress(void *state, const pv_progress *progress) {
     cli_call *call = state;
     double now = now_seconds();
@@ -287,34 +287,35 @@ static void on_progress(void *state, const pv_progress *progress) {
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
-/* The first signal asks the work to stop and save what there is. Terminals and `timeout` often send one twice: what
- * follows within REPEAT seconds counts as the same one. One after that ends the program at once. */
+/* The first signal asks the work to stop and save its state. Terminals and `timeout` often send a signal twice: repeats
+ * within REPEAT seconds count as one. A later signal ends the program at once. */
 #define REPEAT 1.0
 
-static _Atomic double interrupted_at; /* 0: not yet */
+static _Atomic double interrupted_at; /* 0: not interrupted */
 
 static void catch_signals(void (*handler)(int), int flags) {
     struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
-    const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU}; /* the last two: a lost connection, a batch queue */
+    const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU}; /* the last two: lost connection, batch queue */
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
         struct sigaction before;
-        if (sigaction(caught[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* ignored on purpose stays so */
+        if (sigaction(caught[i], NULL, &before) == 0 &&
+            before.sa_handler != SIG_IGN) /* a signal that the parent ignored stays ignored */
             sigaction(caught[i], &action, NULL);
     }
 }
 
-/* Seconds after which work that waits for another program is given up: it holds nothing that is worth keeping. */
+/* Seconds until work that waits for another program is abandoned, which loses nothing. */
 enum { PATIENCE = 1 };
 
 static volatile sig_atomic_t stopped_by;
 
-/* Calls only what a handler may. */
+/* Calls only functions that are safe in a signal handler. */
 static void end_at_once(int number) {
     if (running_ctx)
         pv_outputs_abandon(running_ctx);
     signal(number, SIG_DFL);
-    raise(number); /* comes when the handler is left */
+    raise(number); /* delivered when the handler returns */
 }
 
 static void on_alarm(int number) {
@@ -328,7 +329,7 @@ static void on_alarm(int number) {
 static void on_signal(int number) {
     double now = now_seconds(), first = 0;
     if (atomic_compare_exchange_strong(&interrupted_at, &first, now)) {
-        catch_signals(on_signal, SA_RESTART); /* no write of what is saved is cut short by a repeat */
+        catch_signals(on_signal, SA_RESTART); /* a repeated signal must not interrupt a write of saved state */
         if (running_ctx)
             pv_ctx_interrupt(running_ctx);
         stopped_by = number;
@@ -338,7 +339,8 @@ static void on_signal(int number) {
     }
 }
 
-/* A page of a mapped file that is there no more. What is read of tables tells it by itself; pixels are mapped. */
+/* Handles access to a page of a mapped file that no longer exists. Reads of tables report this themselves, but pixels
+ * are mapped. */
 static void on_lost_page(int number) {
     static const char text[] = ": a file that was being read became shorter, or its disk failed; run the command "
                                "again when nothing writes to it\n";
@@ -351,7 +353,7 @@ static void on_lost_page(int number) {
     _exit(CLI_BAD_INPUT);
 }
 
-/* --memory 2G */
+/* Parses --memory 2G. */
 static int limit_memory(cli_call *call) {
     const char *const *text = cli_value(call, "memory");
     if (!text || !*text)
@@ -369,7 +371,7 @@ static int limit_memory(cli_call *call) {
     return cli_done(call, pv_ctx_set_memory(call->ctx, (size_t)size, NULL));
 }
 
-/* The number of this process among those that a launcher started (pv_mpi_processes); 0 where it is alone. */
+/* This process's number among those that a launcher started (pv_mpi_processes); 0 if there is only one. */
 static long launched_rank(void) {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
     for (size_t i = 0; pv_mpi_processes() > 1 && i < sizeof names / sizeof *names; i++) {
@@ -385,7 +387,7 @@ static bool silence(void) {
     return nowhere >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0 && dup2(nowhere, STDERR_FILENO) >= 0;
 }
 
-/* Who gives --ranks may want processes that do not share the work: each of them prints. */
+/* With --ranks none, processes do not share the work, so each of them prints. */
 bool cli_silence_ranks(const cli_command *command, int argc, char **argv) {
     bool shares = false;
     for (const cli_group *group = command->groups; group->table; group++)
@@ -401,7 +403,7 @@ void cli_wait_for_rank_0(void) {
     nanosleep(&while_it_prints, NULL);
 }
 
-/* Ranks above 0 say nothing: what goes wrong there is told by rank 0. */
+/* Ranks above 0 print nothing: rank 0 reports their errors. */
 static int start_ranks(cli_call *call) {
     const int *wanted = cli_value(call, "ranks");
     const int64_t *threads = cli_value(call, "threads");
@@ -456,7 +458,7 @@ int cli_start(cli_call *call) {
         code = start_ranks(call);
     if (code != CLI_OK)
         return code;
-    call->redrawn = now_seconds(); /* short work shows no line */
+    call->redrawn = now_seconds(); /* short work shows no progress line */
     running_ctx = call->ctx;
     interrupted_at = 0;
     catch_signals(on_signal, 0);
@@ -464,7 +466,7 @@ int cli_start(cli_call *call) {
     sigaction(SIGBUS, &lost, NULL);
     const struct sigaction patience = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     sigaction(SIGALRM, &patience, NULL);
-    signal(SIGXFSZ, SIG_IGN); /* a file over the user's limit is a failed write like any other */
+    signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit then becomes an ordinary write error */
     return CLI_OK;
 }
 
@@ -475,8 +477,8 @@ void cli_stop(cli_call *call) {
     call->ctx = NULL;
 }
 
-/* Nobody may be reading: exit, which would flush again, would wait for ever. A file, or a pipe that has room, takes
- * what an interrupted command still had to say. */
+/* If nobody reads the output, exit would flush and wait for ever. A file, or a pipe with space, still gets the
+ * remaining output of an interrupted command. */
 void cli_drop_unwritten(int code) {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     bool stalled = code == CLI_FAILED && interrupted_at > 0 && poll(&out, 1, 0) != 1;

@@ -1,4 +1,4 @@
-/* Tables and models as fit, predict and eval take them. */
+/* Tables and models as inputs of fit, predict and eval. */
 #include "prevail/prevail.h"
 #include "tool/console.h"
 #include "tool/data.h"

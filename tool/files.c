@@ -1,7 +1,7 @@
-/* The files that a command reads and writes, named to the library before any work (pv_files_*).
+/* Tells the library which files a command reads and writes, before any work (pv_files_*).
  *
- * One table says of every option whether it names an input or an output. An option that takes a file and is not in it
- * is a defect, told at once.
+ * One table says for every option whether it names an input or an output. An option that takes a file and is not listed
+ * is a defect, and reported at once.
  */
 #include "tool/files.h"
 
@@ -14,7 +14,7 @@
 #include "prevail/report.h"
 #include "tool/console.h"
 
-typedef enum role { INPUT, INPUTS, OUTPUT, FIGURES, CURVES, OWN } role; /* OWN: the command names it itself */
+typedef enum role { INPUT, INPUTS, OUTPUT, FIGURES, CURVES, OWN } role; /* OWN: the command registers it itself */
 
 typedef struct file_option {
     const char *name, *metavar;
@@ -26,11 +26,12 @@ static const file_option options_with_files[] = {{"checkpoint", "FILE", OUTPUT},
                                                  {"csv", "FILE", INPUT},
                                                  {"curves", "DIR", CURVES},
                                                  {"data", "FILE", INPUT},
+                                                 {"engine", "FILE", INPUT},
                                                  {"ensemble", "MODEL,...", INPUTS},
                                                  {"compare", "FILE,...", INPUTS},
                                                  {"figures", "DIR", FIGURES},
                                                  {"holdout", "FILE", INPUT},
-                                                 {"output", "DIR", OWN}, /* study_folder_take */
+                                                 {"output", "DIR", OWN}, /* registered by study_folder_take */
                                                  {"output", "FILE", OUTPUT},
                                                  {"phase-one", "FILE", INPUT},
                                                  {"population-sample", "FILE", INPUT},
@@ -39,6 +40,7 @@ static const file_option options_with_files[] = {{"checkpoint", "FILE", OUTPUT},
                                                  {"probs", "FILE", INPUT},
                                                  {"report", "FILE", OUTPUT},
                                                  {"labelled-sample", "FILE", INPUT},
+                                                 {"gold", "FILE", INPUT},
                                                  {"trace", "FILE.csv", OUTPUT},
                                                  {"training", "FILE", INPUT},
                                                  {"truth", "FILE", OUTPUT},
@@ -143,7 +145,7 @@ int cli_name_files(cli_call *call) {
     return code;
 }
 
-/* ---- folders that are made ----------------------------------------------------------------------------------------
+/* ---- creating folders ----------------------------------------------------------------------------------------------
  */
 
 int cli_make_folder(cli_call *call, const char *folder) {

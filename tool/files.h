@@ -1,13 +1,13 @@
-/* tool/files.h: the files that a command reads and writes; looked at before any work. */
+/* tool/files.h: the files that a command reads and writes, checked before any work. */
 #ifndef PREVAIL_TOOL_FILES_H
 #define PREVAIL_TOOL_FILES_H
 
 #include "tool/command.h"
 
-/* Tells the library which files the arguments and options of the command name; refuses those that would be replaced and
- * those that could not be written. */
+/* Registers the files named by the command's arguments and options. Rejects outputs that would replace inputs or cannot
+ * be written. */
 int cli_name_files(cli_call *call);
-/* Makes the folder of --output where there is none. */
+/* Creates the folder of --output if it does not exist. */
 int cli_make_folder(cli_call *call, const char *folder);
 
 #endif

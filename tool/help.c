@@ -1,4 +1,4 @@
-/* --help and the man pages, made from the commands' structs and their option tables. */
+/* --help and the man pages, generated from the commands' structs and their option tables. */
 #include "tool/console.h"
 
 #include <ctype.h>
@@ -7,11 +7,12 @@
 
 enum { WIDTH = 80, COLUMN = 26, PIECE = 160, PARAGRAPH = 2048 };
 
-static const char manual_date[] = "2026-11-15"; /* of the manual, not of the build: the same source, the same pages */
+static const char manual_date[] =
+    "2026-11-15"; /* of the manual, not of the build, so that the same source gives the same pages */
 
-/* ---- pieces both share ------------------------------------------------------------------------------------------- */
+/* ---- used by both ------------------------------------------------------------------------------------------------ */
 
-/* What stands after the option's name: "P", "ig|iw|plain", nothing for a flag. */
+/* What follows the option's name: "P", "ig|iw|plain", nothing for a flag. */
 static const char *metavar(const pv_option *row) {
     if (row->metavar)
         return row->metavar;
@@ -46,7 +47,7 @@ static bool lists_choices(const pv_option *row) {
 
 /* ---- help -------------------------------------------------------------------------------------------------------- */
 
-/* Writes text in lines of at most WIDTH; the first begins at column at, the others at indent. */
+/* Writes text in lines of at most WIDTH; the first line begins at column `at`, the others at `indent`. */
 static void wrap(FILE *out, const char *text, int at, int indent) {
     bool fresh = true; /* no word on this line yet */
     for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
@@ -77,7 +78,7 @@ static void print_entry(FILE *out, const char *name, const char *text) {
     wrap(out, text, COLUMN, COLUMN);
 }
 
-/* The next paragraph of text, or NULL; *name is what stands before a tab in it, or NULL. Both are written to room. */
+/* The next paragraph of text, or NULL. *name is what precedes a tab in it, or NULL. Both are written to room. */
 static const char *next_paragraph(const char *text, char *room, size_t size, const char **name, const char **body) {
     if (!*text)
         return NULL;
@@ -121,7 +122,7 @@ static void print_option(FILE *out, const pv_option *row) {
     free(typed);
 }
 
-/* The bytes of the first sentence. */
+/* Length in bytes of the first sentence. */
 static int sentence(const char *text) {
     const char *end = strstr(text, ". "), *line = strchr(text, '\n');
     end = end ? end + 1 : text + strlen(text);
@@ -135,7 +136,7 @@ static bool is_common(const cli_command *command, const char *option) {
     return false;
 }
 
-/* The title of what a group has beside the common options; NULL where that is nothing. */
+/* The title for the options of a group that are not common ones; NULL if there are none. */
 static const char *rest_title(const cli_command *command, const cli_group *group, char *room, size_t size) {
     bool shared = false, any = false;
     for (const cli_common *common = command->common; common && common->option; common++)
@@ -157,7 +158,7 @@ static void print_example(FILE *out, const cli_example *example) {
     wrap(out, example->text, 6, 6);
 }
 
-/* One screen: what the command does, the options that most people use in a line each, an example. */
+/* One screen: what the command does, the most used options on one line each, an example. */
 static void print_common(FILE *out, const cli_command *command) {
     char name[PIECE], line[512], entry[1024];
     print_usage(out, command);
@@ -199,7 +200,7 @@ static void print_all_options(FILE *out, const cli_command *command) {
                 print_option(out, row);
     }
     if (command->common)
-        print_entry(out, "--help [all]", "Show the options that most people use, or this text.");
+        print_entry(out, "--help [all]", "Show the most common options, or this text.");
     else if (command->groups->table)
         print_entry(out, "--help", "Show this text.");
 }
@@ -224,9 +225,8 @@ void cli_print_help(FILE *out, const cli_command *command, cli_help what) {
         print_example(out, example);
 }
 
-static const char exit_codes[] =
-    "0: done. 1: failed (memory, writing, numbers out of their domain, interrupted). 2: wrong usage or bad input. "
-    "3: done, but problems were found.";
+static const char exit_codes[] = "0: done. 1: failed (memory, writing, numerical failure, interrupted). 2: wrong usage "
+                                 "or bad input. 3: done, but problems were found.";
 
 void cli_print_overview(FILE *out) {
     const cli_program *program = &cli_program_here;
@@ -243,7 +243,7 @@ void cli_print_overview(FILE *out) {
 
 /* ---- man pages (man(7)) ------------------------------------------------------------------------------------------ */
 
-/* Text for roff within a line: backslashes and hyphens escaped. Returns the bytes written. */
+/* Writes text inside a line of roff, with backslashes and hyphens escaped. Returns the number of bytes written. */
 static int roff(FILE *out, const char *text, int length) {
     int written = 0;
     for (int i = 0; i < length; i++) {
@@ -259,7 +259,7 @@ static void roff_word(FILE *out, const char *text) {
     roff(out, text, (int)strlen(text));
 }
 
-/* Running text: a sentence to a line, long ones broken, a control character never first on a line. */
+/* Running text: one sentence per line, long ones broken, never starting with a control character. */
 static void roff_text(FILE *out, const char *text) {
     int at = 0;
     for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
@@ -298,7 +298,7 @@ static void roff_paragraphs(FILE *out, const char *text) {
     }
 }
 
-/* "fit" is on the page prevail-fit, "" on prevail. */
+/* "fit" gives the page prevail-fit, "" gives prevail. */
 static void man_header(FILE *out, const char *name) {
     fputs(".TH ", out);
     for (const char *letter = cli_program_here.name; *letter; letter++)
@@ -335,7 +335,7 @@ static void man_option(FILE *out, const pv_option *row) {
     }
 }
 
-/* In the order of --help all: the options that most people use come first. */
+/* In the order of --help all: the most used options first. */
 static void man_options(FILE *out, const cli_command *command) {
     char title[PIECE];
     if (command->groups->table)

@@ -83,7 +83,6 @@ static int run_command(const cli_command *command, int argc, char **argv) {
 
 int cli_main(int argc, char **argv) {
     cli_guard_streams();
-    cli_json_prepare();
     cli_guard_terminal();
     if (argc < 2) {
         cli_print_overview(stderr);

@@ -1,4 +1,4 @@
-/* What reports of all commands share: options, tables, text. */
+/* Shared by the reports of all commands: options, tables, text. */
 #include "prevail/prevail.h"
 #include "tool/console.h"
 #include "tool/report.h"
@@ -17,7 +17,12 @@ int report_check(cli_call *call, const report_options *options) {
 
 int report_begin(cli_call *call, const report_options *options, const char *title, const char *lead,
                  pv_report **report) {
-    pv_report_options how = {.page = options->page, .figures = options->figures, .title = title, .lead = lead};
+    pv_report_options how = {.page = options->page,
+                             .figures = options->figures,
+                             .title = title,
+                             .lead = lead,
+                             .engine = options->engine,
+                             .model = options->model};
     pv_status status = pv_report_new(call->ctx, &how, report);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }

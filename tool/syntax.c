@@ -1,4 +1,4 @@
-/* Options in texts of the library, as they are typed here: --name value. */
+/* Converts options in the library's messages to the command's syntax: --name value. */
 #include "prevail/prevail.h"
 #include "tool/console.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A shell takes it as one word as it is. */
+/* Whether a shell takes it as one word without quotes. */
 static bool is_word(const char *value) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.:/@%,=";
     bool number = *value == '-' && value[1] >= '0' && value[1] <= '9';
@@ -24,8 +24,8 @@ static void put_value(FILE *out, const char *value) {
     fputc('\'', out);
 }
 
-/* The command's own name of an option. */
-static const char *own_name(const cli_command *command, const char *name) {
+/* The command's name for an option. */
+static const char *option_name(const cli_command *command, const char *name) {
     for (const cli_hint *hint = command ? command->renamed : NULL; hint && hint->word; hint++)
         if (strcmp(hint->word, name) == 0)
             return hint->option;
@@ -41,7 +41,7 @@ char *cli_syntax(const cli_command *command, const char *text) {
     pv_text_reference option;
     for (; pv_text_option(text, &option); text = option.end) {
         fwrite(text, 1, (size_t)(option.begin - text), out);
-        fprintf(out, "--%s", own_name(command, option.name));
+        fprintf(out, "--%s", option_name(command, option.name));
         if (option.value) {
             char *value = cli_alloc(option.length + 1, 1);
             pv_text_option_value(&option, value, option.length + 1);

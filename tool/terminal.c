@@ -1,7 +1,6 @@
-/* Standard streams: there, whatever the command was started with; and what a terminal is shown. Control characters and
- * marks that turn the order of text, which names and labels out of files may hold, are shown as \\x1B and \\u202E
- * instead of being obeyed. Pipes and files get the bytes as they are, but for names in tables, which stay in their
- * line.
+/* Standard streams: makes sure they are open, and escapes what a terminal would interpret. Names and labels from files
+ * may contain control characters and marks that reverse text; on a terminal they appear as \\x1B and \\u202E. Pipes and
+ * files get the original bytes, except that names in tables are escaped so that they stay on their line.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +11,13 @@
 
 #include "tool/console.h"
 
-/* A closed one would be the number of the next file that is opened, and messages would be written into that. What takes
- * its place cannot be read or written, so that its use fails as before; standard error has nowhere to say so. */
+/* If a standard stream is closed, the next file opened would get its number and messages would be written to that file.
+ * The stream is therefore replaced by a descriptor that can be neither read nor written, so that using it fails as
+ * before. Errors cannot be reported if standard error is closed. */
 void cli_guard_streams(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest free number: fd */
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* opens as the lowest free number, fd */
 }
 
 bool cli_unprintable(uint32_t code) {
@@ -61,7 +61,7 @@ char *cli_shown(const char *text) {
 static int characters(const char *text) {
     int count = 0;
     for (; *text; text++)
-        count += ((unsigned char)*text & 0xC0) != 0x80; /* not those that continue a character */
+        count += ((unsigned char)*text & 0xC0) != 0x80; /* counts bytes that start a character */
     return count;
 }
 
@@ -81,9 +81,10 @@ void cli_put_name(const char *name, int width) {
 
 /* ---- the terminal ------------------------------------------------------------------------------------------------ */
 
-/* A character whose end has not come yet. */
+#ifdef __GLIBC__
+/* An incomplete character. */
 typedef struct begun {
-    char bytes[5]; /* a NUL behind the last */
+    char bytes[5]; /* followed by a NUL */
     size_t count;
 } begun;
 
@@ -91,7 +92,7 @@ static size_t length_from(unsigned char lead) {
     return lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;
 }
 
-/* Writes the character, or the bytes that are none, to shown (room for 24 bytes); returns how many. */
+/* Writes the character, or its bytes if they are invalid, to shown (at least 24 bytes); returns how many. */
 static size_t show(begun *now, char *shown) {
     uint32_t code = 0;
     size_t used = 0;
@@ -104,7 +105,8 @@ static size_t show(begun *now, char *shown) {
             used = (size_t)snprintf(shown, 24, code > 0xFF ? "\\u%04X" : "\\x%02X", (unsigned)code);
         }
     } else {
-        for (size_t i = 0; i < now->count; i++) { /* a terminal of another encoding knows controls from 0x80 on */
+        for (size_t i = 0; i < now->count;
+             i++) { /* terminals with other encodings treat bytes from 0x80 as control characters */
             unsigned char c = (unsigned char)now->bytes[i];
             if (c >= 0x80 && c < 0xA0)
                 used += (size_t)snprintf(shown + used, 24 - used, "\\x%02X", c);
@@ -142,7 +144,11 @@ void cli_guard_terminal(void) {
         return;
     FILE *stream = fopencookie(&now, "w", (cookie_io_functions_t){.write = guarded});
     if (!stream)
-        return; /* no memory: what comes next will say so */
+        return; /* out of memory: the next allocation will report it */
     setvbuf(stream, NULL, _IOLBF, BUFSIZ);
     stdout = stream;
 }
+#else
+void cli_guard_terminal(void) { /* stdout cannot be assigned */
+}
+#endif

@@ -1,4 +1,4 @@
-/* The table that a command learns from: its options and how it is read, as fit, cv and sweep have them. */
+/* The training table of fit, cv and sweep: its options, and reading it. */
 #include "prevail/prevail.h"
 #include "tool/console.h"
 #include "tool/data.h"
@@ -11,11 +11,10 @@
 #include <unistd.h>
 
 const cli_argument cli_training_arguments[] = {
-    {"DATA",
-     "A CSV file with a header row; - reads standard input; builtin:esoph, builtin:infert and builtin:contingency are "
-     "embedded. A Parquet file, a query (\"SELECT ... FROM 'visits/*.parquet'\"), sqlite:FILE?TABLE or "
-     "postgresql://...#TABLE, where DuckDB, SQLite or libpq is installed. For images an NPZ, NPY or IDX file, whose "
-     "arrays of one number or text a row are the columns."},
+    {"DATA", "A CSV file with a header row; - reads standard input; builtin:esoph, builtin:infert and "
+             "builtin:contingency are built in. A Parquet file, a query (\"SELECT ... FROM 'visits/*.parquet'\"), "
+             "sqlite:FILE?TABLE or postgresql://...#TABLE, where DuckDB, SQLite or libpq is installed. For images an "
+             "NPZ, NPY or IDX file, whose arrays with one number or text per row are the columns."},
     {NULL, NULL}};
 
 const cli_hint cli_training_hints[] = {
@@ -27,8 +26,8 @@ const cli_hint cli_training_hints[] = {
     {"y", "outcome", NULL},
     {"formula", "terms", NULL},
     {"clogit", "matched", NULL},
-    {"phase-one", NULL, "it determines the prevalences, of which nothing is assumed then: prevail fit and cv have it"},
-    {"subcohort", NULL, "it determines the prevalence, of which nothing is assumed then: prevail fit and cv have it"},
+    {"phase-one", NULL, "it determines the prevalences, so that there is nothing to assume: use prevail fit or cv"},
+    {"subcohort", NULL, "it determines the prevalence, so that there is nothing to assume: use prevail fit or cv"},
     {"header", "no-header", NULL},
     {"sep", "separator", NULL},
     {"delimiter", "separator", NULL},
@@ -44,32 +43,29 @@ const cli_hint cli_training_hints[] = {
 
 const pv_option cli_sample_table[] = {
     {"population-sample", PV_OPTION_TEXT, offsetof(cli_sample, path), NULL, 0, 0, NULL, "FILE",
-     "A CSV file with rows of the target population, their labels unknown: for ig, instead "
-     "of --prevalence or in addition to it. The model's p(y|w) is then its mean "
-     "prediction for them, weighted where the file has the column of --weights. With --prevalence the "
-     "weighted estimate of a linear model has them as control variates, and is more precise."},
+     "A CSV file with unlabelled rows of the target population, for ig, instead of --prevalence or in addition to it. "
+     "p(y|w) is then the model's mean prediction for them, weighted if the file has the column of --weights. With "
+     "--prevalence the weighted estimate of a linear model uses them as control variates, which makes it more "
+     "precise."},
     CLI_OPTION_END};
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* Options that say nothing to a network for images, or to one that learns votes. */
+/* Rejects options that have no effect for an image network, or for one that learns votes. */
 static int check_idle_for_images(cli_call *call, const cli_roles *options) {
     static const char *const tables[] = {"features",  "exclude", "reference", "categorical",
                                          "collinear", "id",      "terms",     "offset"};
     static const char *const labels[] = {"weights", "positive"}, *const votes[] = {"votes-min", "binarise"};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (cli_given(call, tables[i]))
-            return cli_error(call, PV_ERR_USAGE, NULL,
-                             "--%s is for tables; the images are all that is learned from: "
-                             "leave it out",
-                             tables[i]);
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s is for tables, not for images: leave it out", tables[i]);
     for (size_t i = 0; i < 2; i++) {
         if (options->image.votes && cli_given(call, labels[i]))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s does not go with --votes%s", labels[i],
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s cannot be used with --votes%s", labels[i],
                              i ? ": state the prevalence by label, as in --prevalence below=0.9,above=0.1"
-                               : ", whose rows count alike: leave it out");
+                               : ", whose rows have equal weight: leave it out");
         if (!options->image.votes && cli_given(call, votes[i]))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s is of votes: name their array with --votes", votes[i]);
+            return cli_error(call, PV_ERR_USAGE, NULL, "--%s needs --votes: name the array of votes", votes[i]);
     }
     return CLI_OK;
 }
@@ -93,7 +89,7 @@ int cli_training_read(cli_call *call, const char *path, const cli_roles *options
     return code == CLI_OK ? cli_training_learn(call, options, training) : code;
 }
 
-/* In the checkpoint's folder. */
+/* Packs the table into the checkpoint's folder. */
 static int put_away(cli_call *call, const char *path, const char *checkpoint, pv_table **table) {
     char *folder = cli_copy(checkpoint), *slash = strrchr(folder, '/');
     if (slash)
@@ -102,7 +98,7 @@ static int put_away(cli_call *call, const char *path, const char *checkpoint, pv
     free(folder);
     if (status != PV_OK)
         return cli_fail(call, status);
-    cli_note(call, "%s does not fit --memory: it was packed beside the checkpoint, for this run", path);
+    cli_note(call, "%s does not fit --memory: it was packed into a file next to the checkpoint, for this run", path);
     return CLI_OK;
 }
 
@@ -112,7 +108,7 @@ int cli_training_read_beside(cli_call *call, const char *path, const cli_roles *
     int code = cli_read(call, NULL, path, &options->roles, &training->table);
     if (code == CLI_OK && file && strcmp(file, "-") != 0 && cli_given(call, "memory") &&
         pv_ctx_ranks(call->ctx, NULL) == 1 && !pv_table_fits(call->ctx, training->table) &&
-        (checkpoint->resume || access(file, F_OK) != 0)) /* what is refused is not packed */
+        (checkpoint->resume || access(file, F_OK) != 0)) /* a table that will be rejected is not packed */
         code = put_away(call, path, file, &training->table);
     return code == CLI_OK ? cli_training_learn(call, options, training) : code;
 }
@@ -134,11 +130,11 @@ int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *opt
         return cli_fail(call, status);
     cli_note_dropped(call, from->path, (*sample)->image, (*sample)->dropped);
     if ((*sample)->features_hash == training->data->features_hash)
-        cli_warn(call, "the population sample is the training table itself, whose people were chosen by their labels");
+        cli_warn(call, "the population sample is the training table itself, which was sampled by label");
     return CLI_OK;
 }
 
-/* Whether none of the losses has a use for the option. */
+/* Whether the option has no effect with any of the losses. */
 static bool is_idle(const pv_fit_options *fit, const pv_loss *losses, size_t n_losses, bool images, const char *name) {
     for (size_t l = 0; l < n_losses; l++) {
         pv_fit_options with = *fit;
@@ -162,7 +158,7 @@ int cli_check_fit(cli_call *call, const pv_fit_options *fit, const pv_loss *loss
         pv_fit_options with = *fit;
         with.loss = (int)losses[l];
         with = pv_fit_options_used(&with, views > 0);
-        for (size_t i = 0; i < idle; i++) { /* each is refused by itself, and can be left out */
+        for (size_t i = 0; i < idle; i++) { /* each is rejected separately, and can be left out */
             code = cli_fail(call, pv_fit_check(call->ctx, &with, sample, &given[i], 1));
             cli_leave_out(call, given[i]);
         }

@@ -1,10 +1,21 @@
-/* version: what this program is and what it found on this machine. */
+/* version: describes this program and what it found on this machine. */
 #include "tool/command.h"
 #include "tool/json.h"
 
-#include <gnu/libc-version.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
+
+static const char *libc_version(void) { /* NULL: unknown */
+#ifdef __GLIBC__
+    return gnu_get_libc_version();
+#else
+    return NULL;
+#endif
+}
 
 typedef struct version_options {
     cli_running running;
@@ -45,26 +56,31 @@ static int run(cli_call *call) {
     const char *device;
     bool found = pv_ctx_device(call->ctx, &device);
     size_t known = pv_libraries(libraries, ROOM), readers = pv_engines(engines, ROOM);
+    pv_library learner;
+    (void)pv_learners(&learner, 1);
     if (options->running.json) {
-        json_t *object = cli_json_object(), *cpu = cli_json_object(), *versions = cli_json_object();
+        pv_result *object = pv__value_object(), *cpu = pv__value_object(), *versions = pv__value_object();
         for (size_t i = 0; i < count; i++)
-            cli_json_set(cpu, features[i].name, json_boolean(features[i].present));
+            pv__value_set(cpu, features[i].name, pv__value_flag(features[i].present));
         for (size_t i = 0; i < known; i++)
-            cli_json_set(versions, libraries[i].name, cli_json_text(libraries[i].version));
-        cli_json_set(versions, "libc", cli_json_text(gnu_get_libc_version()));
-        cli_json_set(object, "version", cli_json_text(PV_VERSION));
-        cli_json_set(object, "compiler", cli_json_text(COMPILER));
-        cli_json_set(object, "cpu", cpu);
-        cli_json_set(object, "kernels", cli_json_text(pv_kernels()));
-        cli_json_set(object, "convolutions", cli_json_text(pv_convolution_isa()));
-        cli_json_set(object, "device", found ? cli_json_text(device) : json_null());
-        cli_json_set(object, "threads", json_integer(pv_ctx_threads(call->ctx)));
-        cli_json_set(object, "libraries", versions);
-        json_t *sources = cli_json_object();
+            pv__value_set(versions, libraries[i].name, pv__value_text(libraries[i].version));
+        pv__value_set(versions, "libc", libc_version() ? pv__value_text(libc_version()) : pv__value_null());
+        pv__value_set(object, "version", pv__value_text(PV_VERSION));
+        pv__value_set(object, "compiler", pv__value_text(COMPILER));
+        pv__value_set(object, "cpu", cpu);
+        pv__value_set(object, "kernels", pv__value_text(pv_kernels()));
+        pv__value_set(object, "convolutions", pv__value_text(pv_convolution_isa()));
+        pv__value_set(object, "device", found ? pv__value_text(device) : pv__value_null());
+        pv__value_set(object, "threads", pv__value_integer(pv_ctx_threads(call->ctx)));
+        pv__value_set(object, "libraries", versions);
+        pv_result *sources = pv__value_object();
         for (size_t i = 0; i < readers; i++)
-            cli_json_set(sources, engines[i].name,
-                         *engines[i].version ? cli_json_text(engines[i].version) : json_null());
-        cli_json_set(object, "sources", sources);
+            pv__value_set(sources, engines[i].name,
+                          *engines[i].version ? pv__value_text(engines[i].version) : pv__value_null());
+        pv__value_set(object, "sources", sources);
+        pv_result *learners = pv__value_object();
+        pv__value_set(learners, learner.name, *learner.version ? pv__value_text(learner.version) : pv__value_null());
+        pv__value_set(object, "learners", learners);
         cli_json_print(call, object);
         return CLI_OK;
     }
@@ -83,12 +99,17 @@ static int run(cli_call *call) {
     printf("libraries  ");
     for (size_t i = 0; i < known; i++)
         printf("%s %s, ", libraries[i].name, libraries[i].version);
-    printf("glibc %s\n", gnu_get_libc_version());
+    const char *libc = libc_version();
+    if (libc)
+        printf("glibc %s\n", libc);
+    else
+        printf("a libc of unknown version\n");
     printf("sources    CSV, NPZ, NPY, IDX, packed");
     for (size_t i = 0; i < readers; i++)
         printf(", %s%s%s%s", *engines[i].version ? "" : "no ", engines[i].name, *engines[i].version ? " " : "",
                engines[i].version);
-    printf("\n");
+    printf("\nlearners   %s%s%s%s\n", *learner.version ? "" : "no ", learner.name, *learner.version ? " " : "",
+           learner.version);
     return CLI_OK;
 }
 
@@ -102,8 +123,8 @@ const cli_command cli_version = {
     .usage = "[--json]",
     .text =
         "Shows the version, the compiler, the processor's vector instructions with the kernels chosen for them, the "
-        "instruction set that oneDNN uses for networks, the GPU that runs them or why there is none, the number of "
-        "threads used by default, the versions of libraries, and what reads Parquet files and databases here.",
+        "instruction set that oneDNN uses for networks, the GPU that runs them or why there is none, the default "
+        "number of threads, the versions of libraries, and the libraries found for Parquet files, databases and trees.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(version_options),

@@ -1,5 +1,5 @@
-# Peer: R's biglm over chunks of a packed table. usage: Rscript biglm_chunks.R FILE ROWS COLUMNS
-# Prints processor and wall seconds and the mean log-likelihood of all rows.
+# Peer: R's biglm on chunks of a packed table. usage: Rscript biglm_chunks.R FILE ROWS COLUMNS
+# Prints processor and wall-clock seconds and the mean log-likelihood over all rows.
 suppressMessages(library(biglm))
 argument <- commandArgs(TRUE)
 path <- argument[1]; rows <- as.numeric(argument[2]); columns <- as.integer(argument[3])

@@ -17,7 +17,7 @@ from packed_table import read
 CHUNK = 200_000
 path, rows, columns = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 passes = int(sys.argv[4])
-# Its default rate diverges with so small a penalty.
+# Its default learning rate diverges with such a small penalty.
 model = SGDClassifier(loss="log_loss", alpha=1e-7, learning_rate="invscaling", eta0=0.05, power_t=0.5, average=True,
                       random_state=0)
 begin, cpu = time.perf_counter(), time.process_time()

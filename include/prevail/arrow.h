@@ -1,6 +1,6 @@
-/* prevail/arrow.h: tables from Apache Arrow's C stream interface, by which data frames of other libraries (pandas,
- * polars, pyarrow, DuckDB) come without a file and mostly without a copy on their side.
- * https://arrow.apache.org/docs/format/CStreamInterface.html has the structs, which are the same everywhere. */
+/* prevail/arrow.h: reads tables from Apache Arrow's C stream interface. Data frames of other libraries (pandas, polars,
+ * pyarrow, DuckDB) are passed this way without a file, and mostly without a copy on their side. The structs below are
+ * those of https://arrow.apache.org/docs/format/CStreamInterface.html. */
 #ifndef PREVAIL_ARROW_H
 #define PREVAIL_ARROW_H
 
@@ -55,13 +55,13 @@ struct ArrowArrayStream {
 };
 #endif
 
-/* A table of all batches of a stream whose elements are structs, one child a column; used as one that was read from a
- * CSV file of the same content. Columns of numbers, of any size, and decimals are numbers; texts, views of texts and
- * dictionaries of anything are texts; booleans are the texts False and True; dates and timestamps are days since
- * 1970-01-01. Nulls, and NaN, are missing. Other types are refused with the column's name: times of day, durations,
- * binaries, lists, structs. What the interface lets be checked is: lengths, offsets, numbers of buffers and children,
- * codes; a buffer's own size it does not tell. All is copied. The stream is released in any case, and so are its
- * batches. The caller frees *table. */
+/* Makes a table of all batches of a stream whose elements are structs; each child is a column. The table is used like
+ * one read from a CSV file with the same content. Numeric columns of any size and decimals become numbers; strings,
+ * string views and dictionaries of any type become texts; booleans become the texts False and True; dates and
+ * timestamps become days since 1970-01-01. Nulls and NaN are missing. Other types (times of day, durations, binaries,
+ * lists, structs) are refused with the column's name. Checked: lengths, offsets, numbers of buffers and children, and
+ * codes. The size of a buffer cannot be checked, since the interface does not provide it. All data are copied. The
+ * stream and its batches are released in every case. The caller frees *table. */
 PV_MUST_USE pv_status pv_table_of_arrow(pv_ctx *ctx, const char *source, struct ArrowArrayStream *stream,
                                         pv_table **table);
 

@@ -1,11 +1,12 @@
 /* prevail/base.h: status codes, the context, option tables.
  *
- * Every function that can fail returns a pv_status. Its message, and the file, line and column of bad input, are in the
- * context until the next call that fails. The library never prints, exits or aborts on input, and has no globals.
+ * Every function that can fail returns a pv_status. The message, and the file, line and column of bad input, are stored
+ * in the context until the next call that fails. The library never prints, exits or aborts on input, and has no global
+ * state.
  *
- * fork: the child may use the library, contexts made before it included, with one thread whatever they were made with,
- * to the same results; OpenMP's threads do not survive a fork. Fork while no other thread is in a call of the library,
- * and not from one of its callbacks. A program begun by exec is none the less for it.
+ * fork: the child process may use the library, including contexts made before the fork. It always uses one thread,
+ * because OpenMP's threads do not survive a fork, and gets the same results. Do not fork while another thread is in a
+ * call of the library, or from one of its callbacks. A program started by exec is not restricted.
  */
 #ifndef PREVAIL_BASE_H
 #define PREVAIL_BASE_H
@@ -20,10 +21,10 @@ extern "C" {
 
 #define PV_VERSION "0.1.0"
 
-/* The kernels in use on this processor: "avx512", "avx2" or "baseline". */
+/* The kernels used on this processor: "avx512", "avx2" or "baseline". */
 const char *pv_kernels(void);
-/* The instruction set that oneDNN found for convolutions: "avx512_core", say; "none" where the library was built
- * without networks for images. */
+/* The instruction set that oneDNN chose for convolutions, for example "avx512_core"; "none" if the library was built
+ * without image networks. */
 const char *pv_convolution_isa(void);
 
 typedef struct pv_library {
@@ -31,7 +32,8 @@ typedef struct pv_library {
     char version[32];
 } pv_library;
 
-/* The libraries in use and their versions, found at run time, into list [room]; returns how many there are. */
+/* Writes the names and versions of the libraries in use, determined at run time, to list, which holds room entries.
+ * Returns the total number, which may be larger than room. */
 size_t pv_libraries(pv_library *list, size_t room);
 
 #if defined(__GNUC__)
@@ -62,13 +64,11 @@ typedef enum pv_status {
 #undef PV_STATUS_ENUM
 } pv_status;
 
-/* Every enum TYPE of the public headers has these two: pv_TYPE_name, its word, "unknown" for a number that is no value;
- * and pv_TYPE_find, the value of a word, false where there is none of that name. */
+/* Every enum TYPE of the public headers has pv_TYPE_name, its word, "unknown" for a number that is no value. */
 const char *pv_status_name(pv_status status); /* "input"; never NULL */
-bool pv_status_find(const char *name, pv_status *status);
 const char *pv_status_text(pv_status status); /* "bad input data"; never NULL */
 
-/* Why an optimiser stopped. Not an error. */
+/* Why an optimiser stopped. None of these is an error. */
 #define PV_STOP_LIST(X)                                                                                                \
     X(CONVERGED, "converged")                                                                                          \
     X(COMPLETED, "completed") /* a schedule of fixed length ran to its end */                                          \
@@ -76,8 +76,8 @@ const char *pv_status_text(pv_status status); /* "bad input data"; never NULL */
     X(DIVERGED, "diverged")                                                                                            \
     X(INTERRUPTED, "interrupted")                                                                                      \
     X(NO_PROGRESS, "no_progress")                                                                                      \
-    X(EARLY, "early") /* the validation score got no better for as long as was allowed */                              \
-    X(POOR, "poor")   /* it ran to its end, and what it found is known to be no good */
+    X(EARLY, "early") /* the validation score had not improved for the allowed number of steps */                      \
+    X(POOR, "poor")   /* ran to its end, but the result is known to be poor */
 
 typedef enum pv_stop {
 #define PV_STOP_ENUM(name, word) PV_STOP_##name,
@@ -90,245 +90,237 @@ bool pv_stop_find(const char *name, pv_stop *stop);
 
 /* ---- context ----------------------------------------------------------------------------------------------------- */
 
-/* The last error. Texts of the library refer to options as `prevalence` or `prevalence=0.01`, in backquotes
- * (pv_text_option); each front end prints them in its own syntax. line and column count from 1, 0 where unknown; texts
- * are empty where there is nothing to say. */
+/* The last error. Messages of the library refer to options as `prevalence` or `prevalence=0.01`, in backquotes
+ * (pv_text_option); each front end prints them in its own syntax. line and column count from 1, 0 if unknown; texts
+ * that do not apply are empty. */
 enum { PV_MESSAGE_SIZE = 512 };
 typedef struct pv_error {
     pv_status status;
-    char message[PV_MESSAGE_SIZE]; /* problem and remedy in one line */
+    char message[PV_MESSAGE_SIZE]; /* problem and remedy, in one line */
     char file[512];
     size_t line;
     size_t column;
-    char option[64];               /* the first option that the problem names: "infer" */
-    char value[128];               /* what it was given, if that is the problem */
+    char option[64];               /* the first option named in the problem, for example "infer" */
+    char value[128];               /* the value given for it, if that is the problem */
     char problem[PV_MESSAGE_SIZE]; /* what is wrong */
     char remedy[PV_MESSAGE_SIZE];  /* how to fix it */
 } pv_error;
 
 typedef enum pv_log_level {
-    PV_LOG_DEBUG = -1, /* what the library decided by itself: for whoever looks into it */
+    PV_LOG_DEBUG = -1, /* decisions the library made by itself, for debugging */
     PV_LOG_INFO,
-    PV_LOG_WARNING /* the result may not be what was wanted */
+    PV_LOG_WARNING /* the result may not be what the user wanted */
 } pv_log_level;
-#define PV_LOG_LEVEL_LIST(X)                                                                                           \
-    X(DEBUG, "debug")                                                                                                  \
-    X(INFO, "info")                                                                                                    \
-    X(WARNING, "warning")
-
-const char *pv_log_level_name(pv_log_level level);
-bool pv_log_level_find(const char *name, pv_log_level *level);
 
 typedef struct pv_progress {
     const char *what; /* "fit" */
     size_t step;
-    size_t steps;      /* 0 where unknown */
-    double value;      /* loss or bound; NaN where there is none */
-    double seconds;    /* since the work began */
-    size_t rows;       /* rows (or images) a step; 0: it does not count them */
-    double validation; /* latest score of the validation rows; 0: there is none */
-    double marginal;   /* p(y|w) of the last label, as the loss takes it; 0: there is none */
+    size_t steps;      /* 0 if unknown */
+    double value;      /* loss or bound; NaN if there is none */
+    double seconds;    /* since the work started */
+    size_t rows;       /* rows (or images) per step; 0: not counted */
+    double validation; /* latest score on the validation rows; 0: none */
+    double marginal;   /* p(y|w) of the last label as used in the loss; 0: none */
 } pv_progress;
 
-/* Need not bear several threads: calls from a context, and from those the library makes of it for threads of its own,
- * come one at a time. Contexts made apart know nothing of each other: one allocator for two of them, used by two
- * threads, must bear that itself. */
+/* Need not be thread-safe: calls from one context, including those for the library's own threads, are serialised.
+ * Contexts made separately are not coordinated: if two of them share an allocator and are used by two threads, the
+ * allocator must be thread-safe. */
 typedef struct pv_allocator {
-    void *(*alloc)(void *state, size_t size);               /* as malloc */
-    void *(*resize)(void *state, void *block, size_t size); /* as realloc */
-    void (*release)(void *state, void *block);              /* as free */
+    void *(*alloc)(void *state, size_t size);               /* like malloc */
+    void *(*resize)(void *state, void *block, size_t size); /* like realloc */
+    void (*release)(void *state, void *block);              /* like free */
     void *state;
 } pv_allocator;
 
-/* Callbacks. Each gets the state that it was given with.
- *   log       a message of one line, without the line feed
- *   progress  how far the work is
- *   poll      whether the work is to stop: true does what pv_ctx_interrupt does
- * All come from the thread that called the library, never from one of the library's own. poll comes only where that
- * thread is the one that made the context, at most about twenty times a second: an interpreter may look there for a
- * Ctrl-C. None may call the library with the same context, but for pv_ctx_interrupt. */
+/* Callbacks. Each gets the state it was registered with.
+ *   log       receives a message of one line, without the line feed
+ *   progress  receives the progress of the work
+ *   poll      returns whether the work should stop; true has the effect of pv_ctx_interrupt
+ * All are called from the thread that called the library, never from one of the library's own. poll is called only on
+ * the thread that made the context, at most about twenty times a second; an interpreter can check for Ctrl-C there. A
+ * callback must not call the library with the same context, except for pv_ctx_interrupt. */
 typedef void (*pv_log_call)(void *state, pv_log_level level, const char *message);
 typedef void (*pv_progress_call)(void *state, const pv_progress *progress);
 typedef bool (*pv_poll_call)(void *state);
 
 typedef struct pv_ctx_options {
     pv_allocator allocator;    /* all zero: malloc, realloc, free */
-    pv_log_call log;           /* NULL: nowhere */
-    pv_progress_call progress; /* NULL: nowhere */
-    void *state;               /* handed to log, progress and poll */
+    pv_log_call log;           /* NULL: messages are dropped */
+    pv_progress_call progress; /* NULL: progress is not reported */
+    void *state;               /* passed to log, progress and poll */
     int threads;               /* 0: as many as the machine has */
-    const char *engine;        /* what runs networks of images: "onednn", or "reference", slow and in double precision;
-                                  NULL: the first. Borrowed for the life of the context */
-    pv_poll_call poll;         /* NULL: none */
-    pv_log_level level;        /* the least that log is told; zero: PV_LOG_INFO */
+    const char *engine; /* engine for image networks: "onednn", or "reference", which is slow and uses double precision;
+                           NULL: "onednn". Borrowed for the life of the context */
+    pv_poll_call poll;  /* NULL: none */
+    pv_log_level level; /* lowest level passed to log; 0: PV_LOG_INFO */
 } pv_ctx_options;
 
 pv_ctx_options pv_ctx_options_default(void);
 
 typedef struct pv_ctx pv_ctx;
 
-/* The caller frees *ctx with pv_ctx_free. options may be NULL for the defaults. */
+/* options NULL: the defaults. The caller frees *ctx with pv_ctx_free. */
 PV_MUST_USE pv_status pv_ctx_new(const pv_ctx_options *options, pv_ctx **ctx);
-void pv_ctx_free(pv_ctx *ctx); /* NULL is fine */
+void pv_ctx_free(pv_ctx *ctx); /* NULL is allowed */
 
 const pv_error *pv_ctx_error(const pv_ctx *ctx); /* never NULL; borrowed */
-/* The same in one line, FILE:LINE:COLUMN: and the message. Borrowed, until the next call. */
+/* The last error as one line, FILE:LINE:COLUMN: MESSAGE. Borrowed until the next call. */
 const char *pv_ctx_message(pv_ctx *ctx);
-int pv_ctx_threads(const pv_ctx *ctx); /* as in its options; 1 in a forked child */
+int pv_ctx_threads(const pv_ctx *ctx); /* as in the options; 1 in a forked child */
 
-/* Of the threads wanted (1 at least), those that an OpenMP region begun now by this thread can have: the system gives
- * them, and there is no fork behind it. Nothing else may set the size of a region in a program that is to survive a
- * lack of threads; the library asks this for each of its own. */
+/* How many of the wanted threads (at least 1) an OpenMP region started now by this thread can have: as many as the
+ * system can create, and 1 after a fork. OpenMP aborts if it cannot create a thread, so every region of the library
+ * takes its size from here. */
 int pv_threads_ready(int wanted);
 
-/* What pv_ctx_options holds, for a context that is there, each callback with a state of its own; NULL: none. To be
- * called between the library's calls. */
+/* Change the callbacks of an existing context, each with its own state; NULL removes one. Call them only between calls
+ * of the library. */
 void pv_ctx_set_log(pv_ctx *ctx, pv_log_call log, void *state, pv_log_level level);
 void pv_ctx_set_progress(pv_ctx *ctx, pv_progress_call progress, void *state);
 void pv_ctx_set_poll(pv_ctx *ctx, pv_poll_call poll, void *state);
 void pv_ctx_set_threads(pv_ctx *ctx, int threads); /* 0: as many as the machine has */
 
-/* So many bytes of memory, about, for what the context holds: large blocks beyond three eighths of it lie in nameless
- * files in folder (NULL: what TMPDIR names, else /var/tmp), and their pages, with those of packed tables, are given
- * back where the process comes near to the limit. Results do not depend on it. To be called once, before work begins;
- * for contexts that allocate with malloc. */
+/* Limits the memory that the context uses to about this many bytes. Large blocks beyond three eighths of the limit are
+ * stored in unnamed files in folder (NULL: TMPDIR, else /var/tmp), and their pages and those of packed tables are
+ * released when the process approaches the limit. Results do not depend on it. Call it once, before work starts, and
+ * only for contexts that allocate with malloc. */
 PV_MUST_USE pv_status pv_ctx_set_memory(pv_ctx *ctx, size_t bytes, const char *folder);
 
-/* What networks of images run on. `auto`, the default: a GPU where the plug-in for it and a driver are there, else the
- * processor. `cuda` is refused (PV_ERR_USAGE) with the reason where it cannot be had; `cpu` looks for nothing. To be
- * called before work begins. */
+/* What image networks run on. `auto`, the default: a GPU if the plug-in for it and a driver are installed, else the
+ * processor. `cuda` fails with PV_ERR_USAGE and the reason if it is not available; `cpu` looks for no device. Call it
+ * before work starts. */
 typedef enum pv_device { PV_DEVICE_AUTO, PV_DEVICE_CPU, PV_DEVICE_CUDA } pv_device;
-#define PV_DEVICE_LIST(X)                                                                                              \
-    X(AUTO, "auto")                                                                                                    \
-    X(CPU, "cpu")                                                                                                      \
-    X(CUDA, "cuda")
-const char *pv_device_name(pv_device device);
-bool pv_device_find(const char *name, pv_device *device);
 
-/* How a device computes: `tf32` has products rounded to 10 bits and sums in single precision; `bf16` also keeps
- * activations and their slopes in 8 bits, parameters in single precision; `fp32` is single precision throughout. */
+/* Arithmetic on a device: `tf32` rounds the factors of products to 10 bits and sums in single precision; `bf16` also
+ * stores activations and their gradients with 8 bits, parameters in single precision; `fp32` is single precision
+ * throughout. */
 typedef enum pv_precision { PV_PRECISION_TF32, PV_PRECISION_BF16, PV_PRECISION_FP32 } pv_precision;
 #define PV_PRECISION_LIST(X)                                                                                           \
     X(TF32, "tf32")                                                                                                    \
     X(BF16, "bf16")                                                                                                    \
     X(FP32, "fp32")
 const char *pv_precision_name(pv_precision precision);
-bool pv_precision_find(const char *name, pv_precision *precision);
 
 PV_MUST_USE pv_status pv_ctx_set_device(pv_ctx *ctx, pv_device device, pv_precision precision);
-/* Whether there is a device beside the processor. *text: what it is, with its libraries, or why it cannot be had.
+/* Whether a device other than the processor is used. *text describes it and its libraries, or says why there is none.
  * Borrowed. */
 bool pv_ctx_device(pv_ctx *ctx, const char **text);
 
-/* Asks whatever runs in this context to stop at its next step, and what is started later as well, until it is cleared.
+/* Asks all work that runs in this context, or is started later, to stop at its next step, until the request is cleared.
  * Safe in a signal handler. */
 void pv_ctx_interrupt(pv_ctx *ctx);
 void pv_ctx_clear_interrupt(pv_ctx *ctx);
 bool pv_ctx_interrupted(const pv_ctx *ctx);
-/* Whether it waits for another program, which an interruption may not reach: an engine that plans a query, a silent
- * server, a pipe. Nothing was computed then that would be lost. A signal handler may ask. */
+/* Whether the context waits for another program that an interruption may not reach: a database engine planning a query,
+ * a silent server, a pipe. No computed result would be lost if the process ended then. Safe in a signal handler. */
 bool pv_ctx_waiting(const pv_ctx *ctx);
 
 /* ---- several processes ---------------------------------------------------------------------------------------------
- * Processes that share the rows of a fit: ranks of MPI, workers of Dask, threads with a context each. Every one has all
- * the rows (in memory, or mapped from one file), gives its context its rank and a way to exchange bytes, makes the same
- * calls with the same data and options, and gets the same result: that of one process, bit for bit. The passes over
- * the rows, of full batches and of minibatches, are divided among them, and so are the reading of a CSV file
- * (pv_table_read and what calls it), the learning of a schema (pv_schema_learn) and the replicates of intervals
- * (pv_assess_intervals, pv_judge): these are calls that all make, or none. Whatever is not divided, each does for
- * itself. What differs between processes (version, processor, options, data) is refused with the number of the rank.
- * Only rank 0 writes files: what the others write is discarded.
+ * Processes that share the rows of a fit: MPI ranks, Dask workers, or threads with one context each. Every process has
+ * all rows (in memory, or mapped from one file), gives its context its rank and a function to exchange bytes, and makes
+ * the same calls with the same data and options. All get the same result, identical bit for bit to that of one process.
+ * The passes over the rows, of full batches and minibatches, are divided among them, as are reading a CSV file
+ * (pv_table_read and its callers), learning a schema (pv_schema_learn) and the replicates of intervals
+ * (pv_assess_intervals, pv_judge): either all processes make these calls or none. Everything else each process computes
+ * itself. Differences between processes (version, processor, options, data) are refused with the number of the rank.
+ * Only rank 0 writes files; output of the others is discarded.
  */
 typedef struct pv_ranks {
     int rank, size; /* 0 <= rank < size */
-    void *state;    /* handed to gather */
+    void *state;    /* passed to gather */
     /* Fills all [size][bytes] with what each process passes as mine [bytes], in the order of ranks. All processes call
-     * it equally often and with the same bytes, from the thread that called the library. False: it failed, and so does
-     * the work. */
+     * it equally often, with the same number of bytes, from the thread that called the library. Returns false on
+     * failure; the work then fails too. */
     bool (*gather)(void *state, const void *mine, size_t bytes, void *all);
 } pv_ranks;
 
-/* Copies *ranks; NULL, or a size of 1: the context is alone. Exchanges who they are: all must call it. */
+/* Copies *ranks; NULL or size 1: a single process. It exchanges versions and settings, so all processes must call
+ * it. */
 PV_MUST_USE pv_status pv_ctx_set_ranks(pv_ctx *ctx, const pv_ranks *ranks);
-int pv_ctx_ranks(const pv_ctx *ctx, int *rank); /* how many; *rank (unless NULL) is the context's own, 0 where alone */
-/* Processes that mpirun or srun started, as their environment says; 1: none did. */
+int pv_ctx_ranks(
+    const pv_ctx *ctx,
+    int *rank); /* the number of processes; *rank (unless NULL) is that of the context, 0 for a single process */
+/* Number of processes that mpirun or srun started, according to the environment; 1 if neither did. */
 int pv_mpi_processes(void);
-/* The ranks of MPI, by the plug-in libprevail-mpi.so, which is loaded now; where it cannot be had, or one process is
- * all that MPI knows, PV_ERR_USAGE with the reason. *threads (unless NULL): the processor's share of this rank. Once in
- * the life of a process; pv_ranks_end ends MPI. */
+/* Uses MPI's ranks, through the plug-in libprevail-mpi.so, which is loaded now. Fails with PV_ERR_USAGE and the reason
+ * if it is not available or MPI has a single process. *threads (unless NULL) is this rank's share of the processor.
+ * Call it at most once in a process; pv_ranks_end finalises MPI. */
 PV_MUST_USE pv_status pv_ctx_set_mpi(pv_ctx *ctx, int *threads);
-/* The end of a process's work, with the status it came to; each calls it once. The others learn of a failure, with its
- * message and rank, wherever they are. Returns the status of all together, the message in the context. */
+/* Ends the work of a process; each calls it once, with its status. If one failed, the others get its message and rank
+ * at whatever point they are. Returns the common status, with the message in the context. */
 PV_MUST_USE pv_status pv_ranks_end(pv_ctx *ctx, pv_status status);
 
 /* ---- jobs ---------------------------------------------------------------------------------------------------------
- * Runs job(own, state, i) for i = 0 .. jobs-1, as many at a time as ctx has threads, each in a context of its own with
- * one thread (where only one runs at a time: with all). The first failure, or an interruption of ctx, lets no further
- * one start; of several failures that of the least index is returned, its message in ctx. interrupt_running: an
- * interruption also reaches the jobs that run, and PV_ERR_INTERRUPTED is returned; without, those that run are finished
- * and PV_OK is. *finished counts the jobs that succeeded. What jobs log is told at the end, in their order, each text
- * once. Jobs must write to places of their own.
+ * Runs job(own, state, i) for i = 0 .. jobs-1, as many at a time as ctx has threads, each in its own context with one
+ * thread (if only one job runs at a time, with all threads). After the first failure, or an interruption of ctx, no
+ * further job is started; of several failures the one of lowest index is returned, with its message in ctx. If
+ * interrupt_running is set, an interruption also reaches running jobs and PV_ERR_INTERRUPTED is returned; otherwise
+ * they are finished and PV_OK is returned. *finished counts the jobs that succeeded. Log messages of jobs are passed on
+ * at the end in the order of the jobs, each distinct text once. Jobs must write to separate memory.
  */
 typedef pv_status (*pv_job)(pv_ctx *ctx, void *state, size_t index);
 PV_MUST_USE pv_status pv_jobs_run(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt_running, pv_job job,
                                   void *state, size_t *finished);
 
 /* ---- checkpoints ---------------------------------------------------------------------------------------------------
- * What long work has got so far, in a file that it can be continued from, to exactly the result of work that was never
- * interrupted. A checkpoint belongs to a context; pv_fit, pv_cross_validate, pv_hold_out and the posteriors keep in it
- * what they need, each under the scope of its context, and take it up again. Without one they do nothing of the kind.
+ * Long work stores its state in a file from which it can be continued, with exactly the result of uninterrupted work. A
+ * checkpoint belongs to a context. pv_fit, pv_cross_validate, pv_hold_out and the posteriors store their state in it,
+ * each under the scope of its context, and restore it when resumed. Without a checkpoint they store nothing.
  */
 
-/* Every so many seconds the file is written; after an interruption, by pv_checkpoint_write. Of several ranks, which all
- * open it, rank 0 has the file, and the others what is in it: any number of them can go on from it. A path that exists
- * is refused without resume; with it, one that does not exist is fine: the work begins. An empty file counts as none:
- * one is made at once, and locked to the end, so that a second process or context is refused (PV_ERR_USAGE). */
+/* Writes the file every `every` seconds; after an interruption pv_checkpoint_write does. With several ranks all open
+ * the checkpoint; rank 0 keeps the file and sends its content to the others, so any number of ranks can continue it.
+ * Without resume an existing path is refused; with resume a missing file is accepted and the work starts from the
+ * beginning. An empty file counts as missing. The file is created at once and locked until the end, so that a second
+ * process or context is refused with PV_ERR_USAGE. */
 PV_MUST_USE pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool resume);
-bool pv_checkpoint_resumed(const pv_ctx *ctx);          /* something was in the file */
-PV_MUST_USE pv_status pv_checkpoint_write(pv_ctx *ctx); /* now; nothing without a checkpoint */
-/* The work is done: removes the file, and closes. Writes that failed on the way are a warning, as they were told to the
- * log; where none succeeded, PV_ERR_WRITE. */
+bool pv_checkpoint_resumed(const pv_ctx *ctx);          /* whether the file had content */
+PV_MUST_USE pv_status pv_checkpoint_write(pv_ctx *ctx); /* writes now; does nothing without a checkpoint */
+/* Removes the file after the work is done, and closes the checkpoint. Earlier failures to write it were logged and lead
+ * to a warning; if no write succeeded, returns PV_ERR_WRITE. */
 PV_MUST_USE pv_status pv_checkpoint_finish(pv_ctx *ctx);
-void pv_checkpoint_close(pv_ctx *ctx); /* leaves the file, unless it is empty */
+void pv_checkpoint_close(pv_ctx *ctx); /* keeps the file unless it is empty */
 
-/* For work of the caller's own. A state is some blocks of memory, kept and recalled in the same order and sizes. */
+/* The functions below are for the caller's own work. A state is a list of memory blocks, stored and restored in the
+ * same order and sizes. */
 typedef struct pv_field {
     void *data;
     size_t size; /* bytes */
 } pv_field;
 
-/* Names of entries below begin with what/index/ until it is left; returns what pv_checkpoint_leave takes. */
+/* Prefixes the keys below with what/index/ until pv_checkpoint_leave is called with the returned value. */
 size_t pv_checkpoint_enter(pv_ctx *ctx, const char *what, size_t index);
 void pv_checkpoint_leave(pv_ctx *ctx, size_t entered);
-/* What the work is, as lines NAME=VALUE. Fails with PV_ERR_USAGE, naming what differs, where the file has other facts:
- * options (--NAME) before all else. A line of the name command is shown then, and not compared. */
+/* Describes the work as lines NAME=VALUE. Fails with PV_ERR_USAGE, naming the difference (options, --NAME, first), if
+ * the file has other facts. The line named command is displayed then, but not compared. */
 PV_MUST_USE pv_status pv_checkpoint_facts(pv_ctx *ctx, const char *facts);
-/* All facts agree: tells the log, once, that work is continued where it is. pv_fit and validations do. */
+/* Logs once, after all facts agreed, that the work is continued and from where. pv_fit and validations call it. */
 void pv_checkpoint_tell(pv_ctx *ctx);
-bool pv_checkpoint_due(pv_ctx *ctx); /* time to keep a state, or interrupted; false without a checkpoint */
+bool pv_checkpoint_due(pv_ctx *ctx); /* whether to store a state now: it is time, or the work was interrupted; false
+                                        without a checkpoint */
 PV_MUST_USE pv_status pv_checkpoint_keep(pv_ctx *ctx, const char *key, const pv_field *field, size_t n);
 PV_MUST_USE pv_status pv_checkpoint_recall(pv_ctx *ctx, const char *key, const pv_field *field, size_t n, bool *found);
-size_t pv_checkpoint_size(pv_ctx *ctx, const char *key);  /* bytes of a state; 0: there is none */
-void pv_checkpoint_drop(pv_ctx *ctx, const char *prefix); /* states whose keys begin so */
+size_t pv_checkpoint_size(pv_ctx *ctx, const char *key);  /* size of a state in bytes; 0: there is none */
+void pv_checkpoint_drop(pv_ctx *ctx, const char *prefix); /* removes states whose keys begin with prefix */
 
-/* Jobs as above, whose outcome is some blocks of memory. Ranks (pv_ctx_set_ranks) share them: each runs some, and all
- * have every outcome. With a checkpoint, each outcome is kept there when its job is
- * done, and replaces the states that the job kept while it ran. A job whose outcome is there already does not run
- * again: its outcome is recalled, and its log messages are repeated. An interrupted job counts as unfinished, whatever
- * it returns.
- *   outcome  sets where the outcome of a job lies: at most PV_JOB_FIELDS blocks, of sizes that are known before the
- *            job runs, not all of them empty, without pointers; returns how many.
- *   sound    whether what was recalled can be a job's outcome: finite where the job's numbers are, and in range, above
- *            all its indices. A file may hold any bytes: what is not sound is refused as a damaged checkpoint. */
+/* Runs jobs as above, with a result in memory blocks. Ranks (pv_ctx_set_ranks) share the jobs, and each gets all
+ * results. With a checkpoint, the result of a finished job is stored and replaces the states that the job stored while
+ * it ran. A job whose result is stored is not run again: the result is restored and its log messages are repeated. An
+ * interrupted job counts as unfinished, whatever it returns.
+ *   outcome  sets the blocks of a job's result: at most PV_JOB_FIELDS, with sizes known before the job runs, not all of
+ *            them empty, without pointers; returns their number
+ *   sound    whether a restored result is valid: finite numbers, values in range, and above all valid indices. A file
+ * may hold arbitrary bytes; an invalid result is refused as a damaged checkpoint */
 enum { PV_JOB_FIELDS = 16 };
 typedef size_t (*pv_job_outcome)(void *state, size_t index, pv_field *field);
 typedef bool (*pv_job_sound)(const void *state, size_t index);
 PV_MUST_USE pv_status pv_jobs_run_kept(pv_ctx *ctx, const char *what, size_t jobs, bool interrupt_running, pv_job job,
                                        pv_job_outcome outcome, pv_job_sound sound, void *state, size_t *finished);
 
-/* ---- files written whole or not at all -----------------------------------------------------------------------------
- * The stream goes to a temporary file in the same folder; commit syncs it and renames it onto path, so that an existing
- * file is replaced only by a complete one.
+/* ---- files written completely or not at all -------------------------------------------------------------------------
+ * The stream writes to a temporary file in the same folder; commit syncs it and renames it to path, so that an existing
+ * file is only ever replaced by a complete one.
  */
 typedef struct pv_output {
     void *stream; /* FILE *, for fprintf and fwrite */
@@ -337,58 +329,58 @@ typedef struct pv_output {
 } pv_output;
 
 PV_MUST_USE pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *output);
-PV_MUST_USE pv_status pv_output_commit(pv_ctx *ctx, pv_output *output); /* closes; a failure leaves nothing behind */
-void pv_output_discard(pv_ctx *ctx, pv_output *output);                 /* closes and removes; twice is fine */
-/* Removes what the context's open outputs have written so far, those of its jobs too, and lets no other begin, for a
- * program that is about to end at once. Safe in a signal handler. */
+PV_MUST_USE pv_status pv_output_commit(pv_ctx *ctx, pv_output *output); /* closes; after a failure no file is left */
+void pv_output_discard(pv_ctx *ctx, pv_output *output); /* closes and removes the temporary file; may be called twice */
+/* Removes what the context's open outputs, including those of its jobs, have written so far, and prevents new ones, for
+ * a program that is about to exit. Safe in a signal handler. */
 void pv_outputs_abandon(pv_ctx *ctx);
 
-/* ---- which files a piece of work reads and writes ------------------------------------------------------------------
- * An output that is an input, and two outputs that are one file, are refused with PV_ERR_USAGE, in whatever order and
- * by whatever names they are given, links followed. Name them before any work. Pipes and devices are not replaced, and
- * free.
+/* ---- input and output files of a piece of work ---------------------------------------------------------------------
+ * An output that is also an input, and two outputs that are the same file, are refused with PV_ERR_USAGE, in any order
+ * and under any names, with links resolved. Name the files before any work. Pipes and devices are exempt, since they
+ * are not replaced.
  *
- * Between begin and end (or the end of the context) a file that is opened for reading is known too, named or not; one
- * that the work itself has written is not taken for an input. Jobs share what their context knows. Without begin only
- * what is named is known.
- *   what  the option or argument that names it, "`output`", for messages; at most 31 bytes
- *   path  NULL and "-" are none
+ * Between begin and end (or the end of the context) a file opened for reading is registered too, whether it was named
+ * or not, unless the work itself wrote it. Jobs share the list of their context. Without begin only named files are
+ * registered.
+ *   what  the option or argument that names the file, such as "`output`", for messages; at most 31 bytes
+ *   path  NULL and "-" are ignored
  */
-void pv_files_begin(pv_ctx *ctx); /* forgets what was known */
+void pv_files_begin(pv_ctx *ctx); /* forgets all registered files */
 void pv_files_end(pv_ctx *ctx);
 PV_MUST_USE pv_status pv_files_read(pv_ctx *ctx, const char *what, const char *path);
-/* Also refuses, with PV_ERR_PATH, what could not be written in the end. */
+/* Also fails with PV_ERR_PATH if the file could not be written in the end. */
 PV_MUST_USE pv_status pv_files_write(pv_ctx *ctx, const char *what, const char *path);
 
-/* A folder, which need not exist, that files of several names may be written to. An input or another output among them
- * is refused. One of them that is there is replaced only where it begins with what is written under its name, which is
- * how files of an earlier run are told from those of others; else it is refused: at once, or, where only the ending
- * of the name is known, when it is opened. Several rows may have the same name. */
+/* Registers a folder, which need not exist, in which files with several names may be written. An input or another
+ * output among them is refused. An existing file is replaced only if it begins with the text given for its name, which
+ * distinguishes files of an earlier run from others; otherwise it is refused at once, or, if only the ending of the
+ * name is known, when it is opened. Several rows may have the same name. */
 typedef struct pv_files_pattern {
     const char *name;   /* "roc.csv", or an ending: "*.svg"; NULL ends the table */
-    const char *begins; /* "": whatever is there may be replaced; NULL: nothing, by this row; at most 255 bytes */
+    const char *begins; /* "": replace any file; NULL: this row allows no replacement; at most 255 bytes */
 } pv_files_pattern;
-/* patterns are borrowed until the end. */
+/* patterns are borrowed until pv_files_end. */
 PV_MUST_USE pv_status pv_files_write_into(pv_ctx *ctx, const char *what, const char *folder,
                                           const pv_files_pattern *patterns);
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-/* The length of the valid UTF-8 sequence at text, 0 where there is none (overlong forms and surrogates included).
- * *code, where not NULL, is its character. */
+/* The length of the valid UTF-8 sequence at text; 0 if it is invalid (overlong forms and surrogates included). *code,
+ * unless code is NULL, gets the code point. */
 size_t pv_utf8_next(const char *text, uint32_t *code);
 
 /* Writes a double as the shortest text that reads back exactly; returns its length. size >= 32. */
 int pv_format_double(double value, char *text, size_t size);
 /* Appends a CSV field to stream (FILE *), quoted where needed. */
 void pv_csv_field(void *stream, const char *text);
-/* The same into memory: quoted has room for 2 strlen(text) + 2 bytes; returns how many were written, no NUL. */
+/* The same into memory. quoted must have 2 strlen(text) + 2 bytes; returns the number written, without a final NUL. */
 size_t pv_csv_quote(const char *text, char *quoted);
-void pv_string_list_free(pv_ctx *ctx, char **list, size_t n); /* NULL is fine */
+void pv_string_list_free(pv_ctx *ctx, char **list, size_t n); /* NULL is allowed */
 
 /* ---- option tables -------------------------------------------------------------------------------------------------
- * Options are plain structs. One table of rows describes each struct: the command line, --help, the man page and the
- * record kept with a model are all made from it.
+ * Options are plain structs. A table of rows describes each struct; the command line, --help, the man page and the
+ * options stored with a model are made from it.
  */
 typedef enum pv_option_type {
     PV_OPTION_FLAG,   /* bool */
@@ -396,18 +388,8 @@ typedef enum pv_option_type {
     PV_OPTION_REAL,   /* double */
     PV_OPTION_CHOICE, /* int, an index into choices */
     PV_OPTION_TEXT,   /* const char *, borrowed from the caller */
-    PV_OPTION_EITHER  /* bool, the first (false) or the second of two choices */
+    PV_OPTION_EITHER  /* bool: the first (false) or the second (true) of two choices */
 } pv_option_type;
-#define PV_OPTION_TYPE_LIST(X)                                                                                         \
-    X(FLAG, "flag")                                                                                                    \
-    X(INT, "int")                                                                                                      \
-    X(REAL, "real")                                                                                                    \
-    X(CHOICE, "choice")                                                                                                \
-    X(TEXT, "text")                                                                                                    \
-    X(EITHER, "either")
-
-const char *pv_option_type_name(pv_option_type type);
-bool pv_option_type_find(const char *name, pv_option_type *type);
 
 typedef struct pv_option {
     const char *name; /* "prevalence-n" */
@@ -415,75 +397,75 @@ typedef struct pv_option {
     size_t offset;        /* of the field in the struct */
     const char *fallback; /* the default, as text; NULL: none */
     double low, high;     /* inclusive range of INT and REAL */
-    const char *choices;  /* "ig|iw|plain" for CHOICE and EITHER */
-    const char *metavar;  /* "P" in the help; NULL: made from the type */
+    const char *choices;  /* "ig|iw|plain", for CHOICE and EITHER */
+    const char *metavar;  /* placeholder in the help, "P"; NULL: made from the type */
     const char *help;     /* one sentence or more */
 } pv_option;              /* a table ends with a row whose name is NULL */
 
-/* Sets every field to its default. The defaults of a table are tested to parse. */
+/* Sets every field to its default. A test checks that the defaults of all tables parse. */
 void pv_options_default(const pv_option *table, void *options);
 
-/* Sets one field from text; a flag takes NULL, "true" or "false". The message of a failure names the option, what was
- * given and what is allowed, and for an unknown name the nearest one. */
+/* Sets one field from text; a flag takes NULL, "true" or "false". The error message names the option, the value and
+ * what is allowed; for an unknown option, the most similar name. */
 PV_MUST_USE pv_status pv_option_set(pv_ctx *ctx, const pv_option *table, void *options, const char *name,
                                     const char *text);
-const pv_option *pv_option_find(const pv_option *table, const char *name); /* NULL where there is none */
+const pv_option *pv_option_find(const pv_option *table, const char *name); /* NULL if there is none */
 
-/* The field as text, "%.17g" for reals; writes at most size bytes, always terminated. */
+/* The field as text, "%.17g" for reals. Writes at most size bytes including the final NUL. */
 void pv_option_get(const pv_option *row, const void *options, char *text, size_t size);
 
 /* ---- options by name and text --------------------------------------------------------------------------------------
- * Option structs as one object that owns its texts: for bindings, which need then know no struct's layout. Its names
- * are those of the command's long options. Kinds of it are made by pv_fit_settings_new and its like; pv_settings_new
- * and _add make one of any tables. Where two tables have a name, the one added first has it.
+ * Option structs in one object that owns its texts, so that bindings need not know any struct's layout. The names are
+ * those of the command's long options. pv_fit_settings_new and similar functions make settings for one call;
+ * pv_settings_new and pv_settings_add make them from any tables. If two tables contain a name, the one added first is
+ * used.
  */
 typedef struct pv_settings pv_settings;
 
-/* Without options; the caller frees *settings. _add appends the table's options with their defaults. values, of size
- * bytes (NULL: all zero), says what is in the struct beside them. The table is borrowed. */
+/* pv_settings_new makes settings without options; the caller frees *settings. pv_settings_add appends the options of a
+ * table with their defaults. values, of size bytes (NULL: all zero), initialises the fields that are not in the table.
+ * The table is borrowed. */
 PV_MUST_USE pv_status pv_settings_new(pv_ctx *ctx, pv_settings **settings);
 PV_MUST_USE pv_status pv_settings_add(pv_ctx *ctx, pv_settings *settings, const pv_option *table, size_t size,
                                       const void *values);
-PV_MUST_USE pv_status pv_settings_copy(pv_ctx *ctx, const pv_settings *settings, pv_settings **copy);
-void pv_settings_free(pv_ctx *ctx, pv_settings *settings); /* NULL is fine */
+void pv_settings_free(pv_ctx *ctx, pv_settings *settings); /* NULL is allowed */
 
-/* Sets an option from text, which is copied; NULL: back to its default. A failure is pv_option_set's, and changes
- * nothing. */
+/* Sets an option from text, which is copied; NULL: its default. Fails like pv_option_set, and then changes nothing. */
 PV_MUST_USE pv_status pv_settings_set(pv_ctx *ctx, pv_settings *settings, const char *name, const char *text);
-/* *text is the value, borrowed until the option is set again; NULL: a text option without one. */
+/* *text is the value, borrowed until the option is set again; NULL for a text option without a value. */
 PV_MUST_USE pv_status pv_settings_get(pv_ctx *ctx, const pv_settings *settings, const char *name, const char **text);
-bool pv_settings_given(const pv_settings *settings, const char *name); /* was set, if only to its default */
+bool pv_settings_given(const pv_settings *settings, const char *name); /* whether it was set, even to its default */
 
-/* The options in order: name, type, default, range, choices, help. NULL from count on. */
+/* The options in order, with name, type, default, range, choices and help. NULL for index >= count. */
 size_t pv_settings_count(const pv_settings *settings);
 const pv_option *pv_settings_option(const pv_settings *settings, size_t index);
-/* The struct that was filled for a table; NULL: the table was not added. Borrowed; its texts are, too, until they are
- * set again. pv_fit_options_of and its like know the type. */
+/* The struct filled for a table; NULL if the table was not added. Borrowed, as are its texts, until they are set again.
+ * pv_fit_options_of and similar functions return it with its type. */
 const void *pv_settings_values(const pv_settings *settings, const pv_option *table);
 
-/* Reads the finite decimal number that text begins with (hexadecimal ones are refused), as in the C locale whatever the
- * process's is, and returns where it ends; NULL where there is none. No spaces before it. */
+/* Reads the finite decimal number at the start of text (hexadecimal is refused), as in the C locale whatever the
+ * process's locale is. Returns its end; NULL if there is no number. Leading spaces are not skipped. */
 const char *pv_parse_real(const char *text, double *value);
 
-/* A reference to an option in a text of the library: `name` or `name=value`. In a value a backquote is written twice.
+/* A reference to an option in a text of the library: `name` or `name=value`. A backquote inside a value is doubled.
  */
 typedef struct pv_text_reference {
-    const char *begin, *end; /* in the text, the backquotes included */
+    const char *begin, *end; /* in the text, including the backquotes */
     char name[64];
-    const char *value; /* in the text; NULL: none */
-    size_t length;     /* of the value there */
+    const char *value; /* in the text; NULL if there is none */
+    size_t length;     /* of the value in the text */
 } pv_text_reference;
 
-/* The first reference from text on; false: there is none. */
+/* Finds the first reference in text; false if there is none. */
 bool pv_text_option(const char *text, pv_text_reference *found);
-/* Its value, with single backquotes: at most size bytes, always terminated. */
+/* Copies the value with doubled backquotes made single: at most size bytes including the final NUL. */
 void pv_text_option_value(const pv_text_reference *reference, char *value, size_t size);
 
-/* Shortens text to less than size bytes, in place: its longest words first, to their beginnings and "...", so that a
- * message keeps what stands around a value of any length. */
+/* Shortens text in place to less than size bytes. Its longest words are cut first, to their beginnings and "...", so
+ * that a message stays readable around a value of any length. */
 void pv_text_squeeze(char *text, size_t size);
 
-/* The entry of words (count of them) closest to given by edit distance, or NULL where none is near. */
+/* The most similar entry of words [count] to given by edit distance; NULL if none is similar. */
 const char *pv_nearest(const char *given, const char *const *words, size_t count);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* prevail/chart.h: charts as SVG, from a description. What is drawn, the table of its numbers and its CSV file come
- * from the same series. Nothing here keeps or changes what it is given.
+/* prevail/chart.h: draws charts as SVG from a description. The drawing, the table of its numbers and its CSV file are
+ * made from the same series. The functions neither keep nor change their arguments.
  */
 #ifndef PREVAIL_CHART_H
 #define PREVAIL_CHART_H
@@ -11,8 +11,8 @@ extern "C" {
 #endif
 
 /* ---- colours -------------------------------------------------------------------------------------------------------
- * A thing keeps its colour in every chart. The hues are those of Okabe and Ito, which colour-blind readers can tell
- * apart; each has a value for light and one for dark surroundings. */
+ * Each quantity has the same colour in every chart. The hues are those of Okabe and Ito, which colour-blind readers can
+ * distinguish; each has one value for a light and one for a dark background. */
 #define PV_INK_LIST(X)                                                                                                 \
     X(TEXT, "text", "#1b1f24", "#e8eaed")                                                                              \
     X(MUTED, "muted", "#59616b", "#a9b1bb")                                                                            \
@@ -33,51 +33,40 @@ typedef enum pv_ink {
 #undef PV_INK_ENUM
         PV_INKS
 } pv_ink;
-const char *pv_ink_name(pv_ink ink);
-bool pv_ink_find(const char *name, pv_ink *ink);
 
-pv_ink pv_ink_named(const char *word); /* PV_INK_TEXT where none has this name */
+pv_ink pv_ink_named(const char *word); /* PV_INK_TEXT if no colour has this name */
 
-/* ---- what is drawn -----------------------------------------------------------------------------------------------
- * Points that are not finite (or not above 0, on a logarithmic axis) are left out and break a line. */
+/* ---- series
+ * ---------------------------------------------------------------------------------------------------------- Points
+ * that are not finite (or, on a logarithmic axis, not positive) are left out and interrupt a line. */
 typedef enum pv_mark {
     PV_MARK_LINE,   /* through (x, y) */
     PV_MARK_BAND,   /* between (x, lo) and (x, hi) */
-    PV_MARK_POINTS, /* at (x, y); bars from lo to hi where these are given */
-    PV_MARK_BARS,   /* from 0 (logarithmic: the axis) to y, over lo .. hi on the x axis */
-    PV_MARK_SPANS,  /* points with bars along x: at (x, y), from lo to hi */
-    PV_MARK_RUG,    /* short strokes at x, on the lower edge where y is 0, on the upper one otherwise */
-    PV_MARK_HEAT    /* y [n / columns][columns] over the whole panel, the lowest row first; darker is higher */
+    PV_MARK_POINTS, /* at (x, y), with error bars from lo to hi if given */
+    PV_MARK_BARS,   /* from 0 (on a logarithmic axis: from the axis) to y, over lo .. hi on the x axis */
+    PV_MARK_SPANS,  /* at (x, y), with horizontal error bars from lo to hi */
+    PV_MARK_RUG,    /* short strokes at x, on the lower edge if y is 0, otherwise on the upper edge */
+    PV_MARK_HEAT    /* y [n / columns][columns] fills the panel, lowest row first; darker is higher */
 } pv_mark;
-#define PV_MARK_LIST(X)                                                                                                \
-    X(LINE, "line")                                                                                                    \
-    X(BAND, "band")                                                                                                    \
-    X(POINTS, "points")                                                                                                \
-    X(BARS, "bars")                                                                                                    \
-    X(SPANS, "spans")                                                                                                  \
-    X(RUG, "rug")                                                                                                      \
-    X(HEAT, "heat")
-const char *pv_mark_name(pv_mark mark);
-bool pv_mark_find(const char *name, pv_mark *mark);
 
 typedef struct pv_series {
     pv_mark mark;
     pv_ink ink;
-    const char *name; /* in the key and in tables; NULL: in neither */
+    const char *name; /* in the legend and in tables; NULL: in neither */
     size_t n;
-    const double *x, *y, *lo, *hi; /* [n]; NULL where the mark has none */
-    size_t stride;                 /* from one number to the next in all of them; 0: 1 */
-    size_t columns;                /* of HEAT */
-    double size;                   /* of points, as a radius, or of lines, as a width; 0: the usual */
+    const double *x, *y, *lo, *hi; /* [n]; NULL if the mark does not use it */
+    size_t stride;                 /* distance between consecutive numbers of all arrays; 0: 1 */
+    size_t columns;                /* for HEAT */
+    double size;                   /* radius of points or width of lines; 0: the default */
     bool dashed;
-    const char *id; /* of the element, for scripts; NULL: none */
+    const char *id; /* id of the SVG element, for scripts; NULL: none */
 } pv_series;
 
 typedef struct pv_axis {
     const char *label;
-    double lo, hi; /* unless lo < hi, by more than rounding: from the series */
+    double lo, hi; /* determined from the series unless lo < hi by more than rounding */
     bool log;
-    const char *const *name; /* [n_names]: names at 0, 1, ... instead of numbers */
+    const char *const *name; /* [n_names], names at 0, 1, ... instead of numbers */
     size_t n_names;
 } pv_axis;
 
@@ -87,21 +76,21 @@ typedef struct pv_panel {
     const pv_series *series;
     size_t n_series;
     double width, height; /* in pixels; 0: 380 x 330 */
-    const char *id;       /* prefix for scripts; NULL: none */
+    const char *id;       /* prefix of ids, for scripts; NULL: none */
 } pv_panel;
 
 typedef struct pv_figure {
-    const char *name;  /* of its files, in the page an id: letters, digits, - and _ */
+    const char *name;  /* base name of its files and id in the page: letters, digits, - and _ */
     const char *title; /* one line */
-    const char *text;  /* what it shows, for readers who cannot see it and for those who can */
+    const char *text;  /* description of what the figure shows, also for readers who cannot see it */
     const pv_panel *panel;
     size_t panels;
-    size_t columns; /* of panels in a file; 0: up to three */
+    size_t columns; /* panels per row in a file; 0: up to three */
 } pv_figure;
 
-/* One SVG file, self-contained: its text is outlines, its colours the light ones. */
+/* Writes one self-contained SVG file: text as outlines, in the colours for a light background. */
 PV_MUST_USE pv_status pv_figure_write_svg(pv_ctx *ctx, const pv_figure *figure, const char *path);
-/* panel, series, x, y, lo, hi: every number that is drawn. */
+/* Writes the columns panel, series, x, y, lo, hi with every number that is drawn. */
 PV_MUST_USE pv_status pv_figure_write_csv(pv_ctx *ctx, const pv_figure *figure, const char *path);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* prevail/predict.h: probabilities in a population. */
+/* prevail/predict.h: predicted probabilities in a chosen population. */
 #ifndef PREVAIL_PREDICT_H
 #define PREVAIL_PREDICT_H
 
@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* ---- populations ---------------------------------------------------------------------------------------------------
- * Where predictions are to hold.
+ * The population that predictions are made for.
  */
 #define PV_POPULATION_LIST(X)                                                                                          \
     X(TRUE, "true", "true", "the one with the prevalence stated in the fit")                                           \
@@ -26,7 +26,7 @@ typedef enum pv_population_kind {
 const char *pv_population_kind_name(pv_population_kind kind); /* "true"; never NULL */
 bool pv_population_kind_find(const char *name, pv_population_kind *kind);
 
-/* How an unknown prevalence is inferred: docs/method.md, section "Unknown prevalence". */
+/* Methods for an unknown prevalence; see docs/method.md, section "Unknown prevalence". */
 #define PV_UNKNOWN_METHOD_LIST(X)                                                                                      \
     X(BINS, "bins", "bins of the scores and their likelihood, by reference rows; without any as exact")                \
     X(EXACT, "exact", "the posterior of pi with the labels summed out; probabilities averaged over it")                \
@@ -39,193 +39,198 @@ typedef enum pv_unknown_method {
 #undef PV_UNKNOWN_ENUM
 } pv_unknown_method;
 const char *pv_unknown_method_name(pv_unknown_method method);
-bool pv_unknown_method_find(const char *name, pv_unknown_method *method);
 
 typedef struct pv_unknown_options {
     int method;            /* pv_unknown_method */
     const char *dirichlet; /* prior of pi: "flat", "jeffreys", "balanced[:K]", "true[:K]", "counts:K,K,..." */
     int64_t max_iter;      /* em, vb */
-    int64_t draws;         /* of pi, with more than two classes */
+    int64_t draws;         /* number of draws of pi with more than two classes */
     int64_t seed;
     double level;            /* of the intervals; not in the table */
     const double *confusion; /* bbse: [classes][classes], see pv_confusion; not in the table */
-    /* bins, two labels: rows that say how scores are distributed, and in a known population of pv_predict_probs how
-     * they are to be read. NULL: pv_predict takes the classifier's. Not in the table */
+    /* bins, two labels: reference rows for the distribution of scores; for a known population of pv_predict_probs, used
+     * to recalibrate the probabilities. NULL: pv_predict uses the classifier's. Not in the table */
     const pv_reference *reference;
-    /* The rows' scores log r(y)/r(0), y > 0, by each model that scored reference rows, [folds][rows][classes - 1].
+    /* The rows' scores log r(y)/r(0), y > 0, from each model that scored reference rows, [folds][rows][classes - 1].
      * folds 0: all were scored by the model itself. Not in the table */
     const double *fold_score;
     size_t folds;
 } pv_unknown_options;
 
-extern const pv_option pv_unknown_option_table[];    /* ends with a NULL name */
+extern const pv_option pv_unknown_option_table[];    /* ended by a NULL name */
 pv_unknown_options pv_unknown_options_default(void); /* level 0.95 */
 
-/* What an option is for, by its name in the table, where it says nothing to the method chosen: "`method` exact and vb",
- * say. NULL: it has its part. */
+/* The purpose of an option, by its name in the table, if it has no effect for the chosen method, for example "`method`
+ * exact and vb". NULL: it has an effect. */
 const char *pv_unknown_idle(const pv_unknown_options *options, const char *name);
 
-/* That table by name. The caller frees *settings with pv_settings_free. */
+/* The same table as settings. The caller frees *settings with pv_settings_free. */
 PV_MUST_USE pv_status pv_unknown_settings_new(pv_ctx *ctx, pv_settings **settings);
-/* The options in settings that have the table, borrowed from them; NULL: they have not. */
+/* The pv_unknown_options inside settings, borrowed; NULL if settings were made without that table. */
 const pv_unknown_options *pv_unknown_options_of(const pv_settings *settings);
 
-/* Made by pv_population_new; read the fields. */
+/* Made by pv_population_new. Fields are read-only. */
 typedef struct pv_population {
     pv_population_kind kind;
     int classes;
-    double *prevalence;         /* [classes]; NULL for UNKNOWN, which the rows are to tell, and where nobody said */
-    pv_unknown_options unknown; /* for UNKNOWN: how */
-    int strata;                 /* 0: every row is moved to `prevalence`. Else each stratum to its own */
+    double *prevalence; /* [classes]; NULL for UNKNOWN, where it is estimated from the rows, and if it was not stated */
+    pv_unknown_options unknown; /* options for UNKNOWN */
+    int strata;                 /* 0: all rows are adapted to `prevalence`; else each stratum to its own */
     double *stratum_prevalence; /* [strata][classes] */
-    double *share;              /* [strata], of those that a row without a stratum may be of */
-    size_t *count;              /* [classes], COUNTS: they add up to the rows; else NULL */
+    double *share;              /* [strata], shares assumed for rows without a stratum */
+    size_t *count;              /* [classes], COUNTS: sum to the number of rows; else NULL */
 } pv_population;
 
-/* text: "true" (NULL: the same), "design", "unknown", "counts:N,N,..." (in label order, none for a label that is not
- * there being 0) or "known:P" with P as in pv_prevalence_parse; of a model with strata "known:FILE" too, a file as
- * pv_stratified_read takes it. Its strata are moved each to its own prevalence by a file, by "design" and by "unknown",
- * by "known:P" all alike, as label shift of the whole population. unknown: how an unknown prevalence is inferred, NULL:
- * by default; its texts are borrowed. A classifier without a stated prevalence has no true population. The caller frees
- * *population. */
+/* Makes a population from text: "true" (or NULL), "design", "unknown", "counts:N,N,..." (in label order; 0 for an
+ * absent label) or "known:P" with P as for pv_prevalence_parse. For a model with strata, "known:FILE" is also allowed,
+ * with a file as for pv_stratified_read. A file, "design" and "unknown" adapt each stratum to its own prevalence;
+ * "known:P" adapts all alike, as label shift of the whole population. unknown: options for an unknown prevalence; NULL:
+ * the defaults; its texts are borrowed. A classifier without a stated prevalence has no true population. The caller
+ * frees *population. */
 PV_MUST_USE pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *classifier, const char *text,
                                         const pv_unknown_options *unknown, pv_population **population);
-/* The same for another model's probabilities, made for the prevalence from [classes] (NULL: nobody said): "true", the
- * one they are for; "known:P" and "unknown" need from, or strata that have it. */
+/* The same for another model's probabilities, made for the prevalence from [classes] (NULL: unknown). "true" is the
+ * population they are for; "known:P" and "unknown" need from, or strata that have it. */
 PV_MUST_USE pv_status pv_population_of_probs(pv_ctx *ctx, const pv_probs *probs, const double *from, const char *text,
                                              const pv_unknown_options *unknown, pv_population **population);
-/* The one of a given prevalence [classes]. */
+/* The population of a given prevalence [classes]. */
 PV_MUST_USE pv_status pv_population_known(pv_ctx *ctx, int classes, const double *prevalence,
                                           pv_population **population);
-/* Of probabilities with strata: prevalence [strata][classes], of each stratum. */
+/* For probabilities with strata: prevalence [strata][classes] of each stratum. */
 PV_MUST_USE pv_status pv_population_known_strata(pv_ctx *ctx, const pv_probs *probs, const double *prevalence,
                                                  pv_population **population);
-/* The same of a file, as "known:FILE" names one. csv: how it is written, NULL: as usual. */
+/* The same from a file as in "known:FILE". csv: its syntax; NULL: defaults. */
 PV_MUST_USE pv_status pv_population_strata_read(pv_ctx *ctx, const pv_probs *probs, const char *path,
                                                 const pv_csv_options *csv, pv_population **population);
-void pv_population_free(pv_ctx *ctx, pv_population *population); /* NULL is fine */
+void pv_population_free(pv_ctx *ctx, pv_population *population); /* NULL is allowed */
 
-/* For probabilities whose rows are of strata: what those of each stratum were made for. from: a file with a row for
- * each stratum, its columns and prevalence, where strata that no row is of are left alone; or one prevalence for all,
- * as in pv_prevalence_parse_one. csv: how the file is written, NULL: as usual. Populations are then "true",
- * "known:FILE", a file like that, and "unknown", one prevalence for each stratum; what takes `from` beside the
- * probabilities takes NULL. */
+/* For probabilities whose rows have strata: sets the prevalence that those of each stratum were made for. from: a file
+ * with one row per stratum, with its columns and prevalence (strata without rows are ignored); or one prevalence for
+ * all, as for pv_prevalence_parse_one. csv: syntax of the file; NULL: defaults. Populations are then "true",
+ * "known:FILE" with such a file, and "unknown", with one prevalence per stratum. Functions that take `from` in addition
+ * to the probabilities must then get NULL. */
 PV_MUST_USE pv_status pv_probs_from_read(pv_ctx *ctx, pv_probs *probs, const char *from, const pv_csv_options *csv);
-/* Strata of arrays, with the same: stratum [rows] of names [strata], from [strata][classes]. All is copied. */
+/* Sets the strata of probabilities made from arrays in the same way: stratum [rows], names [strata], from
+ * [strata][classes]. Everything is copied. */
 PV_MUST_USE pv_status pv_probs_strata_set(pv_ctx *ctx, pv_probs *probs, int strata, const char *const *names,
                                           const int32_t *stratum, const double *from);
 
-typedef struct pv_unknown_prevalence pv_unknown_prevalence; /* below */
+typedef struct pv_unknown_prevalence pv_unknown_prevalence; /* defined below */
 
 /* ---- predictions ---------------------------------------------------------------------------------------------------
  */
 
 typedef struct pv_predict_options {
-    double level;         /* of the intervals; 0: none. They need a posterior, or an unknown population */
-    bool likelihood;      /* loglik and log_marginal are wanted too: what judging asks for */
-    const int32_t *label; /* [rows], UNKNOWN: labels that are known, -1 where not; NULL: none. They count as observed */
-    /* The rows inform the posterior of w too (Appendix G): its draws are weighted by how likely they make the rows.
-     * Needs a posterior, and another population than the true one, where the rows say nothing of w. */
+    double level;    /* of the intervals; 0: none. Intervals need a posterior or an unknown population */
+    bool likelihood; /* also compute loglik and log_marginal, which pv_judge needs */
+    const int32_t
+        *label; /* [rows], UNKNOWN: known labels, -1 if unknown; NULL: all unknown. Known labels count as observed */
+    /* Also update the posterior of w from the rows (Appendix G): its draws are weighted by the likelihood of the rows.
+     * Needs a posterior, and a population other than the true one, in which the rows contain no information on w. */
     bool joint;
 } pv_predict_options;
 
-pv_predict_options pv_predict_options_default(void); /* neither */
+pv_predict_options pv_predict_options_default(void); /* defaults: no intervals, no likelihood */
 
-/* What a model with strata says of them in a population. */
+/* The strata of a model in a population. */
 typedef struct pv_predicted_strata {
     int strata;
-    char **name;          /* [strata] */
-    double *share;        /* [strata], of the population; of an unknown one, the rows' */
-    double *prevalence;   /* [strata][classes], there; NaN in an unknown one that has no rows of the stratum */
+    char **name;   /* [strata] */
+    double *share; /* [strata], shares in the population; in an unknown one, those of the rows */
+    double
+        *prevalence; /* [strata][classes], prevalence there; NaN in an unknown population for a stratum without rows */
     double *log_marginal; /* [strata][classes], log p(y|w) in the true population */
-    pv_unknown_prevalence **inferred; /* [strata], UNKNOWN: what its rows told; NULL: it has none. Else NULL */
-    bool *pooled; /* [strata], UNKNOWN: its rows say little of it, and the shift of all rows is its prior. Else NULL */
+    pv_unknown_prevalence *
+        *inferred; /* [strata], UNKNOWN: result for each stratum, NULL for a stratum without rows. Otherwise NULL */
+    bool *pooled;  /* [strata], UNKNOWN: its rows contain little information, so the shift of all rows is its prior.
+                      Otherwise NULL */
 } pv_predicted_strata;
 
-/* What a classifier says of some rows. With a posterior, probabilities are means over its draws. */
+/* A classifier's predictions of some rows. With a posterior, probabilities are means over its draws. */
 typedef struct pv_prediction {
     size_t rows;
     int classes;
     double *p;                       /* [rows][classes], in the population */
-    double *log_p;                   /* [rows][classes], their logarithms, without underflow */
-    double *lo, *hi;                 /* [rows][classes], central intervals; NULL: not asked for */
-    double *prevalence;              /* [classes], of the population: stated, known, or as inferred. NULL: probabilities
-                                        of another model, as they are, for nobody said which */
-    pv_unknown_prevalence *inferred; /* UNKNOWN: what the rows told; else NULL */
-    double *loglik;                  /* [rows][classes], log p(y|x) in the true population; NULL: not asked for. plain:
-                                        corrected to it, or without a stated prevalence as trained. DESIGN and UNKNOWN:
-                                        before output biases were matched to the true population */
-    double *log_marginal;            /* [classes], log p(y) there; NULL with loglik, and with prevalence */
-    bool elsewhere;                  /* the population is not the true one */
-    pv_predicted_strata *strata;     /* NULL: the model has none */
-    double effective;                /* joint: how many of the posterior's draws count; NaN: all, or there are none */
+    double *log_p;                   /* [rows][classes], logarithms of p, without underflow */
+    double *lo, *hi;                 /* [rows][classes], central intervals; NULL: not requested */
+    double *prevalence;              /* [classes], of the population: stated, known or estimated. NULL: another model's
+                                        probabilities, used as they are, since their population is unknown */
+    pv_unknown_prevalence *inferred; /* UNKNOWN: the estimated prevalence; else NULL */
+    double *loglik; /* [rows][classes], log p(y|x) in the true population; NULL: not requested. plain: corrected to it
+                       or, without a stated prevalence, as trained. DESIGN and UNKNOWN: before output biases were
+                       matched to the true population */
+    double *log_marginal;        /* [classes], log p(y) there; NULL if loglik or prevalence is */
+    bool elsewhere;              /* the population differs from the true one */
+    pv_predicted_strata *strata; /* NULL: the model has no strata */
+    double effective; /* joint: effective number of posterior draws; NaN: all draws count, or there are none */
 } pv_prediction;
 
-/* Predicts. The model goes forward once over the rows, whatever is asked for; with a posterior and an unknown
+/* Predicts. The model is evaluated once over the rows, whatever is requested; with a posterior and an unknown
  * prevalence twice over its draws. population NULL: the true one. options may be NULL. The caller frees *prediction.
- * Refused: intervals without a posterior; data that are not the classifier's; a row whose numbers overflow
- * (PV_ERR_NUMERIC), by its number in the table and the column farthest from the mean. */
+ * Refused: intervals without a posterior; data that do not match the classifier; a row whose numbers overflow
+ * (PV_ERR_NUMERIC), with its number in the table and the column farthest from its mean. */
 PV_MUST_USE pv_status pv_predict(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                  const pv_population *population, const pv_predict_options *options,
                                  pv_prediction **prediction);
-/* The same in a population named by its text, as in pv_population_new. */
+/* The same for a population given as text, as in pv_population_new. */
 PV_MUST_USE pv_status pv_predict_in(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                     const char *population, const pv_predict_options *options,
                                     pv_prediction **prediction);
-/* Another model's probabilities, made for the prevalence from [classes] (NULL: nobody said), in a population.
- * population NULL: the one they are for. loglik are then their logarithms, and log_marginal those of from. */
+/* Converts another model's probabilities, made for the prevalence from [classes] (NULL: unknown), to a population.
+ * population NULL: the one they are for. loglik is then their logarithm, and log_marginal that of from. */
 PV_MUST_USE pv_status pv_predict_probs(pv_ctx *ctx, const pv_probs *probs, const double *from,
                                        const pv_population *population, const pv_predict_options *options,
                                        pv_prediction **prediction);
-void pv_prediction_free(pv_ctx *ctx, pv_prediction *prediction); /* NULL is fine */
+void pv_prediction_free(pv_ctx *ctx, pv_prediction *prediction); /* NULL is allowed */
 
-/* ---- the low tier: for those who bring log-likelihoods or probabilities of their own --------------------------------
- */
+/* ---- for log-likelihoods or probabilities of your own ------------------------------------------------------------ */
 
-/* loglik [rows][classes]: log p(y|x,w), the classifier's own output at w, as trained. */
+/* loglik [rows][classes]: log p(y|x,w), the classifier's output at w, for the population it was trained for. */
 PV_MUST_USE pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                         double *loglik);
 
-/* Eq. likelihood with selection: log_p(y) = loglik(y) - log_marginal(y) + log prevalence(y), normalised. In place is
- * fine. */
+/* Eq. likelihood with selection: log_p(y) = loglik(y) - log_marginal(y) + log prevalence(y), normalised. May be done in
+ * place. */
 void pv_adapt(size_t n, int classes, const double *loglik, const double *log_marginal, const double *prevalence,
               double *log_p);
 
-/* The rows' own prevalence pi: with r_n(y) = p(y|x_n,w)/p(y|w) a row's likelihood is sum_y pi_y r_n(y).
+/* The prevalence pi of the population of the rows: with r_n(y) = p(y|x_n,w)/p(y|w), the likelihood of a row is sum_y
+ * pi_y r_n(y).
  */
-/* A sample from the population. Borrowed. */
+/* A sample from the population. The arrays are borrowed. */
 typedef struct pv_unknown_sample {
     size_t n;
     int classes;
     const double *loglik;        /* [n][classes], log p(y|x_n,w) */
     const double *log_marginal;  /* [classes], log p(y|w) */
-    const double *true_marginal; /* [classes], what "true:K" speaks of; NULL: exp(log_marginal) */
-    const int32_t *label;        /* [n], -1 where unknown; NULL: all unknown. Known labels count as observed */
-    const double *weight;        /* [n], >= 0, as repeated rows; NULL: all 1 */
+    const double *true_marginal; /* [classes], prevalence used by the prior "true:K"; NULL: exp(log_marginal) */
+    const int32_t *label;        /* [n], -1 if unknown; NULL: all unknown. Known labels count as observed */
+    const double *weight;        /* [n], >= 0, repeat counts; NULL: all 1 */
     const int32_t *cluster;      /* [n], from 0: rows that were sampled together; NULL: none. For bins */
-    bool sampling;               /* weights are no repeated rows but sampling weights. For bins */
+    bool sampling;               /* weights are sampling weights, not repeat counts. For bins */
 } pv_unknown_sample;
 
-/* Whether the rows look like a mixture of the labels' rows at all, which is what everything else takes for granted. */
+/* Test of the assumption that the rows are a mixture of the labels' reference rows. */
 typedef struct pv_shift_check {
-    double distance;           /* of their bins from the nearest mixture: twice a log-likelihood ratio */
-    double p;                  /* how often it is as large where they are one; NaN: not looked at */
-    int column;                /* the column whose mean is farthest from the mixture's; -1: none was looked at */
-    double column_z, column_p; /* in standard errors; as likely, among so many columns; NaN: not looked at */
-    double both;               /* p of the two together; NaN: neither */
+    double distance; /* distance of the counts in bins from the nearest mixture: twice a log-likelihood ratio */
+    double p;        /* p-value of distance; NaN: not tested */
+    int column;      /* column whose mean is farthest from the mixture's; -1: none tested */
+    double column_z,
+        column_p; /* distance in standard errors; p-value, corrected for the number of columns; NaN: not tested */
+    double both;  /* p-value of the two tests together; NaN: neither was made */
 } pv_shift_check;
 
-/* Its picture: distribution functions of the log ratios log r(1)/r(0), at the edges of the bins. */
+/* Distribution functions of the log ratios log r(1)/r(0), at the edges of the bins, for a chart of this test. */
 typedef struct pv_shift_curve {
-    size_t n;          /* 0: not looked at */
-    double prevalence; /* of the nearest mixture */
-    double *score, *rows,
-        *mixture;     /* [n], rising: the ratios; the share of the rows, and of that mixture, up to each */
-    double *label[2]; /* [n], of the reference rows of each label */
+    size_t n;                       /* 0: not computed */
+    double prevalence;              /* of the nearest mixture */
+    double *score, *rows, *mixture; /* [n], in increasing order of score: the ratio; the share of the rows, and of that
+                                       mixture, up to it */
+    double *label[2];               /* [n], share of each label's reference rows up to it */
 } pv_shift_curve;
 
-/* What decisions at a threshold will be worth in the population, without its labels: sensitivity and specificity are
- * the reference rows'. */
+/* Expected performance of decisions at a threshold in the population, without its labels. Sensitivity and specificity
+ * are those of the reference rows. */
 #define PV_EXPECTED_LIST(X)                                                                                            \
     X(SENSITIVITY, "sensitivity")                                                                                      \
     X(SPECIFICITY, "specificity")                                                                                      \
@@ -240,94 +245,99 @@ enum {
 };
 typedef struct pv_expected {
     double threshold;
-    bool called;                                                                   /* some rows are above it */
+    bool called; /* some rows are above the threshold */
     double value[PV_EXPECTED_COUNT], lo[PV_EXPECTED_COUNT], hi[PV_EXPECTED_COUNT]; /* NaN: undefined */
 } pv_expected;
 
 struct pv_unknown_prevalence {
     int classes;
     pv_unknown_method method;
-    double *value;      /* [classes]: the most likely one (bins), posterior mean (exact, vb), or the estimate */
-    double *lo, *hi;    /* [classes], interval; NaN where the method has none */
-    double *sd;         /* [classes]; NaN where the method has none */
+    double *value;      /* [classes]: the mode (bins), the posterior mean (exact, vb), or the estimate */
+    double *lo, *hi;    /* [classes], interval; NaN if the method has none */
+    double *sd;         /* [classes]; NaN if the method has none */
     double level;       /* of the interval */
-    int64_t iterations; /* em, vb: updates; exact: passes over the rows. With posterior draws of w: the most of any */
+    int64_t iterations; /* em, vb: updates; exact: passes over the rows. With posterior draws of w: the maximum over
+                           draws */
     pv_stop stop;
-    double effective; /* effective number of draws behind value; NaN: by quadrature or no draws */
-    double error;     /* largest Monte-Carlo standard error of value, from draws of pi and of w; 0: by quadrature */
-    /* Do the rows tell pi? worth: how many labelled rows would tell as much, value (1 - value)/sd^2 less what a flat
-     * prior brings, the least over the labels. movement: the largest move of value, in sd, when the prior changes: from
-     * the one given to a flat one, or from a flat one to half an observation of each label more; NaN for em and bbse,
-     * and where the prior is a point. With posterior draws of w both are means over them.
+    double effective; /* effective number of draws behind value; NaN: quadrature, or no draws */
+    double error;     /* largest Monte-Carlo standard error of value, from draws of pi and w; 0: quadrature */
+    /* How much the rows say about pi. worth: number of labelled rows with the same information, value (1 - value)/sd^2
+     * minus the contribution of a flat prior, the smallest over the labels. movement: the largest change of value, in
+     * sd, when the prior changes from the given one to a flat one, or from a flat one to half an observation more of
+     * each label; NaN for em and bbse, and if the prior is a point. With posterior draws of w both are means over them.
      */
     double worth, movement;
-    bool weak;   /* worth is below 10 */
-    bool swayed; /* the change of prior moves value by more than 0.05 and by more than one sd (a flat prior: a quarter)
-                  */
-    size_t points;   /* the distribution of pi (one point: an estimate, or vb's plugin), where w has no draws */
-    double *pi;      /* [points][classes] */
-    double *weight;  /* [points] */
-    double *plugin;  /* [classes], em, vb, bbse: what stands for pi in predictions; NULL: the points do */
-    bool calibrated; /* by reference rows; else ratios are taken as right, and the interval knows no doubt of them */
-    struct pv_reading *reading; /* how they read the ratios of rows; NULL: as the model has them */
+    bool weak;      /* worth is less than 10 */
+    bool swayed;    /* the change of prior changes value by more than 0.05 and by more than one sd (for a flat prior: a
+                       quarter) */
+    size_t points;  /* number of points of the distribution of pi (1: an estimate, or vb's plugin), if w has no draws */
+    double *pi;     /* [points][classes] */
+    double *weight; /* [points] */
+    double *plugin; /* [classes], em, vb, bbse: the value of pi used in predictions; NULL: use the points */
+    bool calibrated; /* ratios were calibrated with reference rows; otherwise they are assumed correct, and the interval
+                        does not include their uncertainty */
+    struct pv_reading
+        *reading; /* the calibration of the ratios by reference rows; NULL: ratios as the model gives them */
     pv_shift_check check;
     pv_shift_curve curve;
-    double unlabelled; /* weight of the rows whose label is not known: 0, and the model has no say */
+    double unlabelled; /* total weight of the rows with unknown label: 0: the model was not used */
 };
 
-/* The caller frees *prevalence. Refused: fewer than two rows, log-likelihoods with NaN, labels and weights out of
- * range, rows without any weight, bbse without a confusion matrix, a prior that is not understood. labels [classes] are
- * for messages. */
+/* Estimates the prevalence. The caller frees *prevalence. Refused: fewer than two rows, NaN in log-likelihoods, labels
+ * and weights out of range, rows without any weight, bbse without a confusion matrix, a prior that cannot be parsed.
+ * labels [classes] are for messages. */
 PV_MUST_USE pv_status pv_unknown_infer(pv_ctx *ctx, const pv_unknown_sample *sample, char *const *labels,
                                        const pv_unknown_options *options, pv_unknown_prevalence **prevalence);
 void pv_unknown_prevalence_free(pv_ctx *ctx, pv_unknown_prevalence *prevalence);
 
-/* p [n][classes]: each row's probabilities averaged over pi; log_p their logarithms, without underflow; lo and hi the
- * central interval over pi, of the level given to pv_unknown_infer. Each may be NULL. For a prevalence that is known, a
- * struct with classes and plugin set will do. */
+/* p [n][classes]: each row's probabilities averaged over pi; log_p: their logarithms, without underflow; lo and hi: the
+ * central interval over pi, of the level given to pv_unknown_infer. Each may be NULL. For a known prevalence it
+ * suffices to set classes and plugin. */
 PV_MUST_USE pv_status pv_unknown_predict(pv_ctx *ctx, const pv_unknown_sample *sample,
                                          const pv_unknown_prevalence *prevalence, double *p, double *log_p, double *lo,
                                          double *hi);
 
-/* Of a prevalence of two labels with points, by the rows of reference; the intervals have the prevalence's level. */
+/* For a prevalence of two labels with points: performance estimated from the rows of reference. The intervals have the
+ * prevalence's level. */
 PV_MUST_USE pv_status pv_unknown_performance(pv_ctx *ctx, const pv_reference *reference,
                                              const pv_unknown_prevalence *prevalence, double threshold, int64_t seed,
                                              pv_expected *expected);
 const char *pv_expected_name(int which); /* "sensitivity"; never NULL */
 
-/* confusion[i][j]: share of the rows of label j whose most likely label by r(y) = p(y|x,w)/p(y|w) is i. Of labelled
- * rows (label not NULL) by count, whatever their label shares; else by the probabilities exp(loglik) themselves, for
- * rows drawn from the population these hold in. A label without mass is refused. */
+/* confusion[i][j]: share of the rows of label j whose most likely label by r(y) = p(y|x,w)/p(y|w) is i. With labels it
+ * is counted, whatever the label shares; with label NULL it is computed from the probabilities exp(loglik) of rows
+ * drawn from the population these are for. A label without mass is refused. */
 PV_MUST_USE pv_status pv_confusion(pv_ctx *ctx, const pv_unknown_sample *sample, char *const *labels,
                                    double *confusion);
 
-/* The same of a classifier, from labelled rows; and of another model's probabilities, from rows of the population from
- * [classes] that they are for. Both are for pv_unknown_options.confusion. */
+/* The same for a classifier, from labelled rows, and for another model's probabilities, from rows of the population
+ * from [classes] that they are for. Both are for pv_unknown_options.confusion. */
 PV_MUST_USE pv_status pv_predict_confusion(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                            double *confusion);
 PV_MUST_USE pv_status pv_probs_confusion(pv_ctx *ctx, const pv_probs *probs, const double *from, double *confusion);
 
-/* eta [rows]: the log odds of each row in the population that the fit stated, of a linear model with two labels.
- * Matched sets have no intercept: theirs are log odds ratios against a row whose columns are 0 or at their reference
+/* eta [rows]: the log odds of each row in the population stated in the fit, for a linear model with two labels. Matched
+ * sets have no intercept: their eta is the log odds ratio against a row whose columns are 0 or at their reference
  * levels. */
 PV_MUST_USE pv_status pv_linear_predictor(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                           double *eta);
 
-/* Reference ratios of labelled rows that the model has not seen; two labels only. For pv_unknown_options.reference; the
- * caller frees *reference. */
+/* Reference ratios of labelled rows that were not used to fit the model; two labels only. For
+ * pv_unknown_options.reference. The caller frees *reference. */
 PV_MUST_USE pv_status pv_predict_reference(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                            pv_reference **reference);
 PV_MUST_USE pv_status pv_probs_reference(pv_ctx *ctx, const pv_probs *probs, const double *from,
                                          pv_reference **reference);
 
-/* log f_1/f_0 of a row of log ratio s is shift + slope s, 0 and 1 where the classifier is right; normal errors. */
-typedef struct pv_reading { /* *pv_unknown_prevalence.reading too */
+/* Calibration of log ratios: log f_1/f_0 of a row with log ratio s is shift + slope s (0 and 1 if the classifier is
+ * correct), with normal errors. */
+typedef struct pv_reading { /* also used in pv_unknown_prevalence.reading */
     double shift, slope;
-    double covariance[3]; /* of shift; of both; of slope */
+    double covariance[3]; /* variance of shift, covariance, variance of slope */
 } pv_reading;
 
-/* By reference rows alone; for pv_unknown_options.reference of a known population of probabilities, which are read so.
- * Refused: rows that do not tell. */
+/* Estimates the calibration from reference rows alone, for pv_unknown_options.reference in a known population of
+ * probabilities. Refused: rows that do not determine it. */
 PV_MUST_USE pv_status pv_reference_read(pv_ctx *ctx, const pv_reference *reference, pv_reading *reading);
 
 /* ---- decisions -----------------------------------------------------------------------------------------------------
@@ -340,21 +350,21 @@ typedef struct pv_costs {
     double *cost;  /* [actions][classes] */
 } pv_costs;
 
-/* fp=COST,fn=COST (and tp=, tn=) of two labels, whose actions are treat and none; or the name of a CSV file: the first
- * column names the action, one column for each label its cost, 1e100 at most either way. The
- * caller frees *costs. */
+/* Reads costs: fp=COST,fn=COST (and tp=, tn=) for two labels, with the actions treat and none; or the name of a CSV
+ * file whose first column names the action, with a column of costs for each label. Costs are at most 1e100 in absolute
+ * value. The caller frees *costs. */
 PV_MUST_USE pv_status pv_costs_read(pv_ctx *ctx, const char *path, char *const *labels, int classes, pv_costs **costs);
 void pv_costs_free(pv_ctx *ctx, pv_costs *costs);
 
-/* action [n] and its expected cost [n], of p [n][classes]. Either may be NULL. Refused: a row of p that is not of
- * numbers from 0 to 1 that add up to 1; nothing is decided then. */
+/* action [n] and its expected cost [n], for p [n][classes]. Either may be NULL. Refused, before anything is decided: a
+ * row of p with numbers outside [0, 1] or a sum other than 1. */
 PV_MUST_USE pv_status pv_decide(pv_ctx *ctx, const pv_costs *costs, size_t n, const double *p, int32_t *action,
                                 double *expected);
-/* The same without costs: label [n], the most probable, the first if tied. */
+/* The most probable label [n], the first if tied. */
 PV_MUST_USE pv_status pv_decide_label(pv_ctx *ctx, size_t n, int classes, const double *p, int32_t *label);
 
-/* Two classes: the actions that are best somewhere, by rising probability of the last label; action[i+1] takes over
- * from action[i] at threshold[i]. Both have room for costs->actions; returns how many actions there are. */
+/* Two classes: the actions that are optimal for some probability of the last label, in increasing order; action[i+1]
+ * replaces action[i] at threshold[i]. Both arrays must hold costs->actions entries. Returns the number of actions. */
 size_t pv_cost_thresholds(const pv_costs *costs, size_t *action, double *threshold);
 
 #ifdef __cplusplus

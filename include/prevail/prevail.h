@@ -1,7 +1,8 @@
-/* prevail.h: calibrated classifiers from data whose classes were sampled by design. Includes everything.
+/* prevail.h: calibrated classifiers from data whose classes were sampled by design. Includes all public headers.
  *
- * This comment is all that most programs need. One that learns from a case-control table and prints the risk of other
- * people in the true population, and what these risks are worth (examples/fit.c):
+ * This comment is sufficient for most programs. The following program (examples/fit.c) fits a classifier to a
+ * case-control table, prints the predicted risks of other people in the true population, and evaluates these
+ * predictions:
  *
  *     // cc fit.c $(pkg-config --cflags --libs prevail) && ./a.out study.csv outcome 0.01 people.csv
  *     #include <prevail/prevail.h>
@@ -24,23 +25,24 @@
  *         pv_judgement *worth;
  *         if (argc != 5)
  *             return fprintf(stderr, "usage: fit STUDY.csv TARGET PREVALENCE PEOPLE.csv\n"), 2;
- *         if (pv_ctx_new(NULL, &ctx) != PV_OK) // NULL here and below: the defaults
+ *         if (pv_ctx_new(NULL, &ctx) != PV_OK) // NULL here and below: defaults
  *             return 1;
  *         need(ctx, pv_fit_settings_new(ctx, &settings));
  *         need(ctx, pv_settings_set(ctx, settings, "outcome", argv[2]));
  *         need(ctx, pv_settings_set(ctx, settings, "prevalence", argv[3]));
  *         need(ctx, pv_learn(ctx, argv[1], settings, &model));
- *         pv_roles labelled = pv_schema_roles(model->schema); // with outcomes; NULL in its place: without
+ *         pv_roles labelled = pv_schema_roles(model->schema); // also read the outcomes; NULL here: do not
  *         need(ctx, pv_dataset_read(ctx, model->schema, argv[4], &labelled, NULL, &people));
  *         need(ctx, pv_predict_in(ctx, model, people, "true", NULL, &said));
  *         pv_judge_options judge = pv_judge_options_default();
- *         judge.stated_for = "population"; // rows count as in the population, not as often as the study has them
+ *         judge.stated_for = "population"; // weight rows to the population
  *         need(ctx, pv_judge_in(ctx, model, people, "true", &judge, &worth));
- *         for (size_t i = 0; i < said->rows; i++) // [rows][classes], the positive label last
+ *         for (size_t i = 0; i < said->rows; i++) // [rows][classes], positive label last
  *             printf("%.6g\n", said->p[i * (size_t)said->classes + 1]);
  *         const pv_assessment *found = &worth->found; // value, and lo and hi of a 95 % interval
  *         fprintf(stderr, "AUC %.3f [%.3f, %.3f], ", found->value.auc, found->lo.auc, found->hi.auc);
- *         fprintf(stderr, "mean -log p %.4f [%.4f, %.4f]\n", found->value.nell, found->lo.nell, found->hi.nell);
+ *         fprintf(stderr, "log loss %.4f ", found->value.log_loss);
+ *         fprintf(stderr, "[%.4f, %.4f]\n", found->lo.log_loss, found->hi.log_loss);
  *         pv_judgement_free(ctx, worth);
  *         pv_prediction_free(ctx, said);
  *         pv_dataset_free(ctx, people);
@@ -50,28 +52,28 @@
  *         return 0;
  *     }
  *
- * The way is the same for every model, table -> schema -> fit -> predict -> judge:
+ * The steps are the same for every model (table -> schema -> fit -> predict -> evaluate):
  *
  *   pv_ctx_new           a context: errors, threads, memory                               base.h
  *   pv_fit_settings_new  the settings of a fit: "outcome", "prevalence", "model", ...      plan.h
- *   pv_settings_set      one of them: names and texts are those of prevail fit --help all,
- *                        without the dashes in front ("prevalence-n", "infer", "positive")  base.h
- *   pv_learn             a file (CSV, NPZ, NPY, IDX) and settings to a classifier         infer.h
- *   pv_classifier_save   a model file; pv_classifier_load reads it                        infer.h
+ *   pv_settings_set      sets one of them: names and values are those of prevail fit --help all,
+ *                        without the leading dashes ("prevalence-n", "infer", "positive")   base.h
+ *   pv_learn             fits a classifier to a file (CSV, NPZ, NPY, IDX)                  infer.h
+ *   pv_classifier_save   writes a model file; pv_classifier_load reads it                 infer.h
  *   pv_classifier_summary  coefficients, odds ratios and prevalences, with intervals      infer.h
- *   pv_diagnose          whether a fit is to be trusted, and what to do if not            diagnose.h
- *   pv_dataset_read      the rows of another file, by the classifier's schema             data.h
+ *   pv_diagnose          checks whether a fit can be trusted, with advice                 diagnose.h
+ *   pv_dataset_read      reads the rows of another file with the classifier's schema      data.h
  *   pv_predict_in        probabilities in a population: "true", "known:0.2", or "unknown",
- *                        which infers the prevalence (said->prevalence) from all rows given  predict.h
- *   pv_judge_in          what they are worth: metrics with intervals (PV_METRIC_LIST)       judge.h, assess.h
- *   pv_cross_validate    the same by cross-validation                                     validate.h
- *   pv_ctx_message       what went wrong, and where, after any status but PV_OK           base.h
+ *                        which estimates the prevalence (said->prevalence) from all given rows  predict.h
+ *   pv_judge_in          evaluates them: metrics with intervals (PV_METRIC_LIST)          judge.h, assess.h
+ *   pv_cross_validate    evaluates a model by cross-validation                            validate.h
+ *   pv_ctx_message       what went wrong, and where, after a status other than PV_OK      base.h
  *
- * What a function makes, its _free releases: pv_classifier_free, pv_dataset_free, pv_prediction_free, ...
+ * Each object is freed by the _free function of its type: pv_classifier_free, pv_dataset_free, pv_prediction_free, ...
  *
- * A classifier keeps its schema: what the columns of its table meant, and its labels in order (schema->labels, the
- * positive one last; the setting "positive" names it). Roles say which parts of a table are wanted: those of
- * pv_schema_roles ask for the outcome as well, NULL for the features alone.
+ * A classifier stores its schema: the meaning of its table's columns, and its labels in order (schema->labels, the
+ * positive one last; the setting "positive" names it). Roles determine which parts of a table are read: those of
+ * pv_schema_roles include the outcome, NULL reads the features only.
  *
  * Data in memory (data.h; the types of arrays are in images.h):
  *
@@ -79,26 +81,28 @@
  *     static const char *const names[] = {"age", "dose"};
  *     need(ctx, pv_table_new(ctx, "memory", N, &table));
  *     need(ctx, pv_table_add_matrix(ctx, table, names, 2, PV_ARRAY_F64, x, PV_PACKED, PV_PACKED, false));
- *     need(ctx, pv_table_add_numbers(ctx, table, "y", PV_ARRAY_F64, y, PV_PACKED, NULL, false)); // texts:
- * pv_table_add_texts need(ctx, pv_learn_table(ctx, table, settings, &model)); need(ctx, pv_schema_apply(ctx,
- * model->schema, other_table, NULL, &people));
+ *     need(ctx, pv_table_add_numbers(ctx, table, "y", PV_ARRAY_F64, y, PV_PACKED, NULL, false));
+ *     need(ctx, pv_learn_table(ctx, table, settings, &model)); // texts: pv_table_add_texts
+ *     need(ctx, pv_schema_apply(ctx, model->schema, other_table, NULL, &people));
  *
- * In smaller steps: pv_table_read reads a table, pv_schema_learn makes of it a schema and a data set, pv_fit fits them.
+ * In smaller steps: pv_table_read reads a table, pv_schema_learn makes a schema and a dataset from it, pv_fit fits a
+ * classifier.
  *
- * With a training framework of your own you need core.h alone: pv_full_loss_new and pv_full_loss_eval take
- * log-likelihoods and labels, and give the loss and its gradient (examples/loss.c).
+ * To train with another framework, only core.h is needed: pv_full_loss_new and pv_full_loss_eval take log-likelihoods
+ * and labels, and return the loss and its gradient (examples/loss.c).
  *
- * The rest of these headers is a second tier, for those who need it:
+ * The other headers contain further functions:
  *
  *   base.h       option tables, settings by name, checkpoints, jobs, output files
- *   arrow.h      tables from data frames of other libraries, by Arrow's C stream interface
+ *   arrow.h      tables from data frames of other libraries, through Arrow's C stream interface
  *   images.h     arrays from NPZ, NPY and IDX; images with labels or votes
- *   model.h      architectures over one flat block of parameters
+ *   model.h      architectures with one flat array of parameters
  *   posterior.h  Laplace, mixture variational inference, Hamiltonian Monte Carlo, for any density
  *   predict.h    decisions with costs; an unknown prevalence from log-likelihoods of your own
  *   probs.h      another model's probabilities, from a file
- *   judge.h      ensembles; judging what was predicted already
- *   assess.h     what the metrics are; metrics of arrays of your own, curves
+ *   rate.h       how common labels are, by imperfect verdicts and gold rows
+ *   judge.h      ensembles; evaluation of existing predictions
+ *   assess.h     definitions of the metrics; metrics of your own arrays; curves
  *   validate.h   hold-out samples, mixtures of models
  *   report.h     one HTML page of text, tables and charts, with an explorer of populations
  *   chart.h      charts as SVG, from a description
@@ -110,11 +114,14 @@
 #include "prevail/arrow.h"
 #include "prevail/assess.h"
 #include "prevail/diagnose.h"
+#include "prevail/export.h"
 #include "prevail/images.h"
 #include "prevail/judge.h"
+#include "prevail/methods.h"
 #include "prevail/posterior.h"
 #include "prevail/predict.h"
 #include "prevail/probs.h"
+#include "prevail/rate.h"
 #include "prevail/report.h"
 #include "prevail/validate.h"
 

@@ -1,9 +1,9 @@
-/* prevail/streams.h: every purpose of the random streams, once.
+/* prevail/streams.h: all purposes of the random streams.
  *
- * A stream is keyed by (seed, purpose, index): two places that draw for one purpose with one seed draw the same
- * numbers, so each has a purpose of its own. pv_stream_name has a case for each, which lets no number be taken twice. A
- * number stays as it is: with another one the same seed gives other results. docs/architecture.md has this list as a
- * table (tests/streams.sh --update writes it).
+ * A stream is keyed by (seed, purpose, index): two places that use the same purpose with the same seed draw the same
+ * numbers, so each has its own purpose. pv_stream_name has a switch case for each, so that the compiler rejects
+ * duplicate numbers. Never change a number, since the same seed would then give other results. docs/architecture.md has
+ * this list as a table (tests/streams.sh --update writes it).
  *
  *   X(NAME, number, "what the index counts")
  */
@@ -42,12 +42,14 @@ extern "C" {
     X(VI_DIRECTIONS, 46, "first point of a chunk; the number of points: the basis")                                    \
     X(BOOTSTRAP, 51, "replicate")                                                                                      \
     X(IMPORTANCE, 52, "column x 2^32 + permutation")                                                                   \
+    X(RATE, 53, "replicate")                                                                                           \
     X(STUDY_PEOPLE, 901, "replicate")                                                                                  \
     X(STUDY_PREVALENCE, 902, "replicate")                                                                              \
     X(STUDY_SBC, 903, "replicate")                                                                                     \
     X(STUDY_SPLIT, 911, "split")                                                                                       \
     X(STUDY_CONTROLS, 912, "data set")                                                                                 \
     X(STUDY_CLINIC, 921, "0")                                                                                          \
+    X(STUDY_RATE, 931, "cell x replicates + replicate")                                                                \
     X(TARGET_PREVALENCE, 0x7072, "pair of draws of pi")                                                                \
     X(TARGET_CHAIN, 0x7073, "draw of w")                                                                               \
     X(TARGET_DIRICHLET, 0x7074, "draw")                                                                                \

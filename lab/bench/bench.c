@@ -1,4 +1,4 @@
-/* prevail-lab bench: how fast this machine runs the main work. `make bench` puts the peers beside it. */
+/* prevail-lab bench: how fast this machine does the main work. `make bench` compares it with other libraries. */
 #include "lab/lab.h"
 #include "lab/bench/bench_images.h"
 #include "prevail/prevail.h"
@@ -46,7 +46,7 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- data: the peers' scripts draw the same ---------------------------------------------------------------------- */
+/* ---- data, drawn identically by the scripts of the other libraries ----------------------------------------------- */
 
 typedef struct bench_data {
     pv_dataset set;
@@ -85,11 +85,11 @@ static void free_data(cli_call *call, bench_data *data) {
 
 /* ---- measurements ------------------------------------------------------------------------------------------------ */
 
-/* Bytes copied a second, all threads. */
+/* Bytes copied per second by all threads. */
 static double copy_rate(size_t bytes, int threads, int64_t repeats) {
     size_t n = bytes / sizeof(double);
     double *from = cli_alloc(n, sizeof *from), *to = cli_alloc(n, sizeof *to), best = HUGE_VAL;
-    memset(to, 1, bytes); /* both touched before the clock starts */
+    memset(to, 1, bytes); /* touch both before timing */
     memset(from, 2, bytes);
     for (int64_t r = 0; r < repeats; r++) {
         double start = now();
@@ -107,7 +107,7 @@ static double copy_rate(size_t bytes, int threads, int64_t repeats) {
 typedef struct timing {
     double seconds, passes;
     int64_t iterations;
-    double pass; /* seconds of one */
+    double pass; /* seconds per pass */
 } timing;
 
 static pv_status time_fit(cli_call *call, const bench_data *data, size_t rows, const pv_fit_options *options,
@@ -132,7 +132,7 @@ static pv_status time_fit(cli_call *call, const bench_data *data, size_t rows, c
     return PV_OK;
 }
 
-static pv_status bench_fit(cli_call *call, const bench_options *o, json_t *out) {
+static pv_status bench_fit(cli_call *call, const bench_options *o, pv_result *out) {
     size_t rows = (size_t)o->rows, columns = (size_t)o->columns;
     bench_data data;
     pv_status status = make_data(call, &data, rows, columns);
@@ -152,22 +152,21 @@ static pv_status bench_fit(cli_call *call, const bench_options *o, json_t *out) 
     if (status != PV_OK)
         return status;
     double bytes = (double)rows * (double)columns * sizeof(double);
-    cli_json_set(out, "fit_rows", json_integer((json_int_t)rows));
-    cli_json_set(out, "fit_columns", json_integer((json_int_t)columns));
-    cli_json_set(out, "fit_tolerance", cli_json_real(o->tolerance));
-    cli_json_set(out, "fit_ig_seconds", cli_json_real(ig.seconds));
-    cli_json_set(out, "fit_ig_passes", cli_json_real(ig.passes));
-    cli_json_set(out, "fit_ig_bytes_per_second", cli_json_real(bytes * ig.passes / ig.seconds));
-    cli_json_set(out, "fit_plain_seconds", cli_json_real(plain.seconds));
-    cli_json_set(out, "fit_tenth_of_rows_seconds", cli_json_real(tenth.seconds));
-    cli_json_set(out, "fit_tenth_of_rows_passes", cli_json_real(tenth.passes));
-    cli_json_set(out, "copy_bytes_per_second", cli_json_real(rate));
+    pv__value_set(out, "fit_rows", pv__value_integer((int64_t)rows));
+    pv__value_set(out, "fit_columns", pv__value_integer((int64_t)columns));
+    pv__value_set(out, "fit_tolerance", pv__value_real(o->tolerance));
+    pv__value_set(out, "fit_ig_seconds", pv__value_real(ig.seconds));
+    pv__value_set(out, "fit_ig_passes", pv__value_real(ig.passes));
+    pv__value_set(out, "fit_ig_bytes_per_second", pv__value_real(bytes * ig.passes / ig.seconds));
+    pv__value_set(out, "fit_plain_seconds", pv__value_real(plain.seconds));
+    pv__value_set(out, "fit_tenth_of_rows_seconds", pv__value_real(tenth.seconds));
+    pv__value_set(out, "fit_tenth_of_rows_passes", pv__value_real(tenth.passes));
+    pv__value_set(out, "copy_bytes_per_second", pv__value_real(rate));
     return PV_OK;
 }
 
-/* Fits with the rows in a GPU's memory, where they are in single precision, and on the processor: whole fits, and a
- * pass of them. */
-static pv_status bench_table(cli_call *call, const bench_options *o, json_t *out) {
+/* Fits with the rows in a GPU's memory, in single precision, and on the processor: whole fits, and one pass of each. */
+static pv_status bench_table(cli_call *call, const bench_options *o, pv_result *out) {
     size_t rows = (size_t)o->rows, columns = (size_t)o->columns;
     static const char *const names[] = {"table_cpu_seconds", "table_cuda_seconds", "table_cuda_ig_seconds"};
     static const pv_device devices[] = {PV_DEVICE_CPU, PV_DEVICE_CUDA, PV_DEVICE_CUDA};
@@ -183,23 +182,23 @@ static pv_status bench_table(cli_call *call, const bench_options *o, json_t *out
         if (status == PV_OK)
             status = time_fit(call, &data, rows, &fit, o->repeats, &whole[i]);
         if (status == PV_OK)
-            cli_json_set(out, names[i], cli_json_real(whole[i].seconds));
+            pv__value_set(out, names[i], pv__value_real(whole[i].seconds));
     }
     free_data(call, &data);
     if (status != PV_OK)
         return status;
-    cli_json_set(out, "table_rows", json_integer((json_int_t)rows));
-    cli_json_set(out, "table_columns", json_integer((json_int_t)columns));
-    cli_json_set(out, "table_passes", cli_json_real(whole[1].passes));
-    cli_json_set(out, "table_cpu_pass_seconds", cli_json_real(whole[0].pass));
-    cli_json_set(out, "table_cuda_pass_seconds", cli_json_real(whole[1].pass));
-    cli_json_set(out, "table_cuda_bytes_per_second",
-                 cli_json_real((double)(rows * columns) * sizeof(float) / whole[1].pass));
+    pv__value_set(out, "table_rows", pv__value_integer((int64_t)rows));
+    pv__value_set(out, "table_columns", pv__value_integer((int64_t)columns));
+    pv__value_set(out, "table_passes", pv__value_real(whole[1].passes));
+    pv__value_set(out, "table_cpu_pass_seconds", pv__value_real(whole[0].pass));
+    pv__value_set(out, "table_cuda_pass_seconds", pv__value_real(whole[1].pass));
+    pv__value_set(out, "table_cuda_bytes_per_second",
+                  pv__value_real((double)(rows * columns) * sizeof(float) / whole[1].pass));
     return PV_OK;
 }
 
-/* Training steps of an MLP, plain and ig taking turns so that a busy machine slows both. A long run less a short one
- * leaves the steps alone. */
+/* Training steps of an MLP, alternating between plain and ig so that a busy machine slows both. The difference between
+ * a long and a short run is the time of the steps alone. */
 static pv_status time_steps(cli_call *call, const bench_data *data, pv_fit_options *options, double *best) {
     timing shorter, longer;
     options->epochs = 1;
@@ -212,7 +211,7 @@ static pv_status time_steps(cli_call *call, const bench_data *data, pv_fit_optio
     return status;
 }
 
-static pv_status bench_step(cli_call *call, const bench_options *o, json_t *out) {
+static pv_status bench_step(cli_call *call, const bench_options *o, pv_result *out) {
     bench_data data;
     pv_status status = make_data(call, &data, 12800, 50);
     pv_fit_options plain = pv_fit_options_default();
@@ -233,14 +232,14 @@ static pv_status bench_step(cli_call *call, const bench_options *o, json_t *out)
     free_data(call, &data);
     if (status != PV_OK)
         return status;
-    cli_json_set(out, "step_plain_seconds", cli_json_real(best_plain));
-    cli_json_set(out, "step_ig_seconds", cli_json_real(best_ig));
+    pv__value_set(out, "step_plain_seconds", pv__value_real(best_plain));
+    pv__value_set(out, "step_ig_seconds", pv__value_real(best_ig));
     return PV_OK;
 }
 
 /* The paper's calibration study: 302 rows, 8 parameters, 8 components with 8 samples each, 500 steps, Student-t prior
  * with 0.002 degrees of freedom, N_pr = 10. Whole fits: the maximum, the steps, the bound, 2000 draws. */
-static pv_status bench_vi(cli_call *call, const bench_options *o, json_t *out) {
+static pv_status bench_vi(cli_call *call, const bench_options *o, pv_result *out) {
     bench_data data;
     pv_status status = make_data(call, &data, 302, 7);
     pv_fit_options options = pv_fit_options_default();
@@ -261,14 +260,14 @@ static pv_status bench_vi(cli_call *call, const bench_options *o, json_t *out) {
     free_data(call, &data);
     if (status != PV_OK)
         return status;
-    cli_json_set(out, "vi_plugin_seconds", cli_json_real(plugin.seconds));
-    cli_json_set(out, "vi_profile_seconds", cli_json_real(profile.seconds));
+    pv__value_set(out, "vi_plugin_seconds", pv__value_real(plugin.seconds));
+    pv__value_set(out, "vi_profile_seconds", pv__value_real(profile.seconds));
     return PV_OK;
 }
 
-/* An unknown prevalence of a million rows of two-class probabilities, uniform as the peer's: the whole of em and of
- * exact, from log-likelihoods to the prevalence with its interval; and the probabilities of all rows. */
-static pv_status bench_unknown(cli_call *call, const bench_options *o, json_t *out) {
+/* An unknown prevalence of a million rows of two-class probabilities, uniform as in the comparison: em and exact, from
+ * log-likelihoods to the prevalence with its interval; and the probabilities of all rows. */
+static pv_status bench_unknown(cli_call *call, const bench_options *o, pv_result *out) {
     enum { ROWS = 1000000 };
     static char zero[] = "0", one[] = "1";
     char *labels[] = {zero, one};
@@ -305,16 +304,16 @@ static pv_status bench_unknown(cli_call *call, const bench_options *o, json_t *o
     free(p);
     if (status != PV_OK)
         return status;
-    cli_json_set(out, "unknown_rows", json_integer(ROWS));
-    cli_json_set(out, "unknown_em_seconds", cli_json_real(seconds[1]));
-    cli_json_set(out, "unknown_em_iterations", json_integer(iterations));
-    cli_json_set(out, "unknown_em_iteration_seconds", cli_json_real(seconds[1] / (double)iterations));
-    cli_json_set(out, "unknown_exact_seconds", cli_json_real(seconds[0]));
-    cli_json_set(out, "unknown_probabilities_seconds", cli_json_real(rows_seconds));
+    pv__value_set(out, "unknown_rows", pv__value_integer(ROWS));
+    pv__value_set(out, "unknown_em_seconds", pv__value_real(seconds[1]));
+    pv__value_set(out, "unknown_em_iterations", pv__value_integer(iterations));
+    pv__value_set(out, "unknown_em_iteration_seconds", pv__value_real(seconds[1] / (double)iterations));
+    pv__value_set(out, "unknown_exact_seconds", pv__value_real(seconds[0]));
+    pv__value_set(out, "unknown_probabilities_seconds", pv__value_real(rows_seconds));
     return PV_OK;
 }
 
-/* Predictions that are right by construction: normal log odds, labels drawn from them. */
+/* Correct predictions by construction: normal log odds, and labels drawn from them. */
 static void make_predictions(size_t rows, int threads, double *log_p, int32_t *label) {
 #pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static)
     for (size_t i = 0; i < rows; i++) {
@@ -326,7 +325,7 @@ static void make_predictions(size_t rows, int threads, double *log_p, int32_t *l
     }
 }
 
-/* All metrics and all curves; bootstrap 0: without intervals of the metrics. */
+/* All metrics and all curves; bootstrap 0: no intervals for the metrics. */
 static pv_status judge(cli_call *call, const pv_targets *targets, const double *log_p, int64_t bootstrap,
                        double *seconds) {
     const double log_marginal[] = {log(0.7), log(0.3)};
@@ -347,7 +346,7 @@ static pv_status judge(cli_call *call, const pv_targets *targets, const double *
     return status;
 }
 
-static pv_status bench_assess(cli_call *call, const bench_options *o, json_t *out) {
+static pv_status bench_assess(cli_call *call, const bench_options *o, pv_result *out) {
     size_t rows = (size_t)o->rows;
     double *log_p = cli_alloc(2 * rows, sizeof *log_p), seconds = HUGE_VAL, with_intervals = HUGE_VAL;
     int32_t *label = cli_alloc(rows, sizeof *label);
@@ -363,11 +362,11 @@ static pv_status bench_assess(cli_call *call, const bench_options *o, json_t *ou
         status = judge(call, &targets, log_p, -1, &with_intervals);
     free(log_p);
     free(label);
-    cli_json_set(out, "assess_rows", json_integer((json_int_t)rows));
-    cli_json_set(out, "assess_seconds", cli_json_real(seconds));
-    cli_json_set(out, "assess_intervals_seconds", cli_json_real(with_intervals));
-    cli_json_set(out, "assess_bytes_per_row",
-                 cli_json_real(1024 * (double)(after.ru_maxrss - before.ru_maxrss) / (double)rows));
+    pv__value_set(out, "assess_rows", pv__value_integer((int64_t)rows));
+    pv__value_set(out, "assess_seconds", pv__value_real(seconds));
+    pv__value_set(out, "assess_intervals_seconds", pv__value_real(with_intervals));
+    pv__value_set(out, "assess_bytes_per_row",
+                  pv__value_real(1024 * (double)(after.ru_maxrss - before.ru_maxrss) / (double)rows));
     return status;
 }
 
@@ -378,7 +377,7 @@ static size_t table_bytes(const pv_table *table) {
     return bytes;
 }
 
-static pv_status bench_csv(cli_call *call, const bench_options *o, json_t *out) {
+static pv_status bench_csv(cli_call *call, const bench_options *o, pv_result *out) {
     double best = HUGE_VAL;
     size_t bytes = 0;
     struct rusage before, after;
@@ -396,17 +395,17 @@ static pv_status bench_csv(cli_call *call, const bench_options *o, json_t *out) 
             getrusage(RUSAGE_SELF, &after);
         pv_table_free(call->ctx, table);
     }
-    cli_json_set(out, "csv_seconds", cli_json_real(best));
-    cli_json_set(out, "csv_table_bytes", json_integer((json_int_t)bytes));
-    cli_json_set(out, "csv_memory_per_table_byte",
-                 cli_json_real(1024 * (double)(after.ru_maxrss - before.ru_maxrss) / (double)bytes));
+    pv__value_set(out, "csv_seconds", pv__value_real(best));
+    pv__value_set(out, "csv_table_bytes", pv__value_integer((int64_t)bytes));
+    pv__value_set(out, "csv_memory_per_table_byte",
+                  pv__value_real(1024 * (double)(after.ru_maxrss - before.ru_maxrss) / (double)bytes));
     return PV_OK;
 }
 
 static int run(cli_call *call) {
     const bench_options *options = call->options;
-    json_t *out = cli_json_object();
-    cli_json_set(out, "threads", json_integer(pv_ctx_threads(call->ctx)));
+    pv_result *out = pv__value_object();
+    pv__value_set(out, "threads", pv__value_integer(pv_ctx_threads(call->ctx)));
     pv_status status;
     if (options->csv) {
         status = bench_csv(call, options, out);
@@ -427,17 +426,18 @@ static int run(cli_call *call) {
             status = bench_table(call, options, out);
     }
     if (status != PV_OK) {
-        json_decref(out);
+        pv_result_free(out);
         return cli_fail(call, status);
     }
     if (options->running.json) {
         cli_json_print(call, out);
         return CLI_OK;
     }
-    const char *key;
-    json_t *value;
-    json_object_foreach(out, key, value) printf("%-28s %.6g\n", key, json_number_value(value));
-    json_decref(out);
+    if (!pv__value_whole(out))
+        cli_no_memory("for the results");
+    for (size_t i = 0; i < pv_result_count(out); i++)
+        printf("%-28s %.6g\n", pv_result_name(out, i), pv_result_number(pv_result_child(out, i)));
+    pv_result_free(out);
     return CLI_OK;
 }
 

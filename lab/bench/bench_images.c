@@ -1,4 +1,5 @@
-/* The image part of prevail-lab bench: a training step of the multi-view ConvNet, views cut out of volumes included. */
+/* The image part of prevail-lab bench: a training step of the multi-view ConvNet, including cutting views from
+ * volumes. */
 #include "lab/bench/bench_images.h"
 #include "prevail/prevail.h"
 #include "tool/console.h"
@@ -17,7 +18,7 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Volumes of noise, half of each label, in memory. */
+/* Volumes of noise in memory, half of them of each label. */
 typedef struct volumes {
     pv_dataset set;
     pv_images images;
@@ -80,8 +81,8 @@ static void make_volumes(volumes *v) {
                           .image = &v->image};
 }
 
-/* The shortest step of a fit: steps are all alike, and each is longer than the interval between two reports of
- * progress. */
+/* The shortest step of a fit: all steps do the same work, and each takes longer than the interval between progress
+ * reports. */
 typedef struct step_clock {
     const pv_ctx *outer;
     pv_ctx *ctx;
@@ -90,7 +91,7 @@ typedef struct step_clock {
 
 static void on_step(void *state, const pv_progress *progress) {
     step_clock *clock = state;
-    if (progress->step > 2) /* the first touch memory for the first time */
+    if (progress->step > 2) /* the first steps touch memory for the first time */
         clock->best = fmin(clock->best, progress->seconds - clock->last);
     clock->last = progress->seconds;
     if (pv_ctx_interrupted(clock->outer))
@@ -104,7 +105,7 @@ static pv_status time_steps(cli_call *call, const volumes *v, pv_fit_options opt
     observed.progress = on_step;
     observed.state = &clock;
     pv_status status = pv_ctx_new(&observed, &clock.ctx);
-    if (status == PV_OK) /* GPUs have a bench of their own: bench/cuda.py */
+    if (status == PV_OK) /* GPUs have a separate benchmark: bench/cuda.py */
         status = pv_ctx_set_device(clock.ctx, PV_DEVICE_CPU, PV_PRECISION_TF32);
     if (status != PV_OK) {
         pv_ctx_free(clock.ctx);
@@ -120,7 +121,7 @@ static pv_status time_steps(cli_call *call, const volumes *v, pv_fit_options opt
     return pv_ctx_interrupted(call->ctx) ? PV_ERR_INTERRUPTED : status;
 }
 
-/* Cutting the views of one batch, with as many threads as a step has. */
+/* Cuts the views of one batch, with as many threads as a step uses. */
 static double time_views(cli_call *call, const volumes *v) {
     double *x = cli_alloc((size_t)BATCH * 9 * 32 * 32, sizeof *x), start = now();
 #pragma omp parallel for num_threads(pv_threads_ready(pv_ctx_threads(call->ctx))) schedule(dynamic)
@@ -133,7 +134,7 @@ static double time_views(cli_call *call, const volumes *v) {
     return seconds;
 }
 
-pv_status bench_images(cli_call *call, int64_t repeats, json_t *out) {
+pv_status bench_images(cli_call *call, int64_t repeats, pv_result *out) {
     volumes *v = cli_alloc(1, sizeof *v);
     make_volumes(v);
     pv_fit_options plain = pv_fit_options_default();
@@ -159,10 +160,10 @@ pv_status bench_images(cli_call *call, int64_t repeats, json_t *out) {
     free(v);
     if (status != PV_OK)
         return status;
-    cli_json_set(out, "convnet_plain_seconds", cli_json_real(best[0]));
-    cli_json_set(out, "convnet_ig_seconds", cli_json_real(best[1]));
-    cli_json_set(out, "convnet_ig_linear_seconds", cli_json_real(best[2]));
-    cli_json_set(out, "convnet_views_seconds", cli_json_real(views));
-    cli_json_set(out, "convnet_peak_bytes", cli_json_real(1024.0 * (double)used.ru_maxrss));
+    pv__value_set(out, "convnet_plain_seconds", pv__value_real(best[0]));
+    pv__value_set(out, "convnet_ig_seconds", pv__value_real(best[1]));
+    pv__value_set(out, "convnet_ig_linear_seconds", pv__value_real(best[2]));
+    pv__value_set(out, "convnet_views_seconds", pv__value_real(views));
+    pv__value_set(out, "convnet_peak_bytes", pv__value_real(1024.0 * (double)used.ru_maxrss));
     return PV_OK;
 }

@@ -5,7 +5,7 @@
 #include "tool/command.h"
 #include "tool/json.h"
 
-/* Sets the figures of a training step of the paper's ConvNet in out. */
-pv_status bench_images(cli_call *call, int64_t repeats, json_t *out);
+/* Adds the results for a training step of the paper's ConvNet to out. */
+pv_status bench_images(cli_call *call, int64_t repeats, pv_result *out);
 
 #endif

@@ -1,12 +1,12 @@
 /* prevail-lab bias: the paper's opening figures.
  *
- * Section 2: a model is trained on 357 malignant and 322 benign nodules. What do its probabilities mean where one
- * nodule in ten is malignant, what does moving the operating point mend, and what does a model that knows the
- * prevalence do?
+ * Section 2: a model is trained on 357 malignant and 322 benign nodules. What do its probabilities mean if one nodule
+ * in ten is malignant, what does shifting the operating point correct, and what does a model that knows the prevalence
+ * do?
  *
  * First figure and Appendix G: one population, x | y ~ N(+-1 u, I) in two dimensions with u = (1,1)/sqrt(2), so that
- * p(y|x) is logistic. It is sampled at random, by label, by feature (x1 at most 0.5: nobody else was asked), and by
- * both (cases as they come, controls with x1 at most 0.5). Every model is told the true prevalence of the population.
+ * p(y|x) is logistic. It is sampled at random, by label, by feature (only x1 at most 0.5 is observed), and by both
+ * (cases at random, controls with x1 at most 0.5). Every model uses the population's true prevalence.
  */
 #include "prevail/prevail.h"
 #include "lab/bias/bias.h"
@@ -44,11 +44,11 @@ const bias_column bias_quantity[BIAS_QUANTITIES] = {
 #undef ENTRY
 };
 
-/* ---- a model of a table ------------------------------------------------------------------------------------------ */
+/* ---- a model fitted to a table ----------------------------------------------------------------------------------- */
 
 static pv_fit_options fit_options(pv_loss loss, pv_marginal marginal, const char *stated) {
     pv_fit_options options = pv_fit_options_default();
-    options.weighting = "0"; /* profile as it is named */
+    options.weighting = "0"; /* the efficient estimate, as the name profile suggests */
     options.match = PV_MATCH_NONE;
     options.prevalence = stated;
     options.loss = (int)loss;
@@ -59,7 +59,7 @@ static pv_fit_options fit_options(pv_loss loss, pv_marginal marginal, const char
     return options;
 }
 
-/* p(y=1|x) of other tables by a model of one. */
+/* p(y=1|x) for other tables, predicted by a model. */
 typedef struct model {
     pv_schema *schema;
     pv_dataset *data;
@@ -72,7 +72,7 @@ static void model_free(pv_ctx *ctx, model *m) {
     pv_dataset_free(ctx, m->data);
 }
 
-/* index: of the fit among those of the data set. */
+/* index: of the fit within the data set. */
 static pv_status model_new(pv_ctx *ctx, size_t index, const pv_table *table, const char *target,
                            const pv_fit_options *options, model *m) {
     pv_roles roles = {.target = target};
@@ -121,7 +121,7 @@ static int upwards(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* The threshold that is right most often on the training rows, weighted to the prevalence. */
+/* The threshold with the highest accuracy on the training rows, weighted to the prevalence. */
 static double operating_point(const bias *b, const double *p) {
     double best = 0, found = 0.5, sorted[CASES + CONTROLS + 1] = {0};
     memcpy(sorted, p, (CASES + CONTROLS) * sizeof *p);
@@ -167,7 +167,7 @@ static pv_status run_lead(pv_ctx *ctx, bias *b, size_t replicate, const char *st
         pv_fit_options options = fit_options(losses[l], PV_MARGINAL_PROFILE, stated);
         model m = {0};
         status = model_new(ctx, (size_t)l, table, "malignant", &options, &m);
-        if (status == PV_OK && l == 0) { /* as it is */
+        if (status == PV_OK && l == 0) { /* without a shift */
             status = predict(ctx, &m, table, "design", own);
             if (status == PV_OK)
                 status = predict(ctx, &m, other, "design", p);
@@ -218,7 +218,7 @@ static pv_simulation selection_of(const bias *b, int selection, uint64_t seed) {
     return s;
 }
 
-/* What the model says of a draw of the population, row by row against the truth. */
+/* Compares the model's predictions for a draw of the population with the truth, row by row. */
 static void judge(const bias *b, const pv_table *population, const double *p, double *v) {
     double *y = cli_alloc(population->rows, sizeof *y), information = 0, mean = 0, unused;
     for (size_t i = 0; i < population->rows; i++) {
@@ -321,7 +321,7 @@ static bool sound(const void *state, size_t replicate) {
 
 /* ---- means ------------------------------------------------------------------------------------------------------- */
 
-/* Every stride-th of values, one for each data set. */
+/* Mean of every stride-th value, one for each data set. */
 static size_t mean_of(const bias *b, const double *values, size_t stride, double *mean, double *error) {
     double sd;
     size_t count = study_mean(values, b->replicates, stride, mean, &sd);
@@ -350,7 +350,7 @@ static int work(cli_call *call) {
                          b.prevalence);
     }
     pv_status status = PV_OK;
-    for (int s = 0; s < SELECTIONS && status == PV_OK; s++) { /* those of the first data set, for the picture */
+    for (int s = 0; s < SELECTIONS && status == PV_OK; s++) { /* keep those of the first data set for the figure */
         pv_simulation what = selection_of(&b, s, (uint64_t)options->shared.seed + 1000003);
         status = pv_simulate(call->ctx, "gaussian", &what, &b.sample[s], b.truth);
     }

@@ -1,4 +1,4 @@
-/* lab/bias/bias.h: the outcome of the bias study, as bias.c makes and bias_report.c shows it. */
+/* lab/bias/bias.h: the results of the bias study, computed by bias.c and reported by bias_report.c. */
 #ifndef PREVAIL_LAB_BIAS_BIAS_H
 #define PREVAIL_LAB_BIAS_BIAS_H
 
@@ -6,7 +6,7 @@
 #include "lab/common/study.h"
 #include "tool/command.h"
 
-/* A quantity: its key in files, its head in the terminal's tables, what it is. */
+/* A quantity: its key in files, its column title in printed tables, its description. */
 typedef struct bias_column {
     const char *name, *title, *text;
 } bias_column;
@@ -76,11 +76,11 @@ typedef struct bias {
     double prevalence;
     size_t replicates;
     double *lead;                             /* [replicates][LEAD_RULES][LEAD_QUANTITIES] */
-    double histogram[2][2][LEAD_BINS];        /* of the first data set: plain, ig; benign, malignant; densities */
-    double threshold;                         /* where the first data set's operating point was moved to */
+    double histogram[2][2][LEAD_BINS];        /* for the first data set: plain, ig; benign, malignant; densities */
+    double threshold;                         /* the shifted operating point of the first data set */
     double *selected;                         /* [replicates][SELECTIONS][BIAS_METHODS][BIAS_QUANTITIES] */
-    pv_table *sample[SELECTIONS];             /* of the first data set */
-    double line[SELECTIONS][BIAS_METHODS][3]; /* its coefficients */
+    pv_table *sample[SELECTIONS];             /* for the first data set */
+    double line[SELECTIONS][BIAS_METHODS][3]; /* coefficients fitted to it */
     double truth[3];
 } bias;
 

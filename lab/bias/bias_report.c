@@ -1,4 +1,4 @@
-/* The bias study's result: text and Markdown tables, JSON, pictures. */
+/* Results of the bias study: text and Markdown tables, JSON, figures. */
 #include "prevail/prevail.h"
 #include "lab/bias/bias.h"
 #include "lab/common/canvas.h"
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In a terminal a table has values, and below them the largest standard error of each column and what the columns are;
- * Markdown has the errors beside the values. */
+/* Printed tables show values, followed by the largest standard error of each column and a legend; Markdown tables show
+ * errors next to the values. */
 enum { COLUMNS_MAX = LEAD_QUANTITIES };
 
 typedef struct sheet {
@@ -75,7 +75,7 @@ static void print_lead(FILE *out, const bias *b, bool markdown) {
     sheet_end(&s);
 }
 
-/* What the uncorrected model's two rates come to elsewhere. */
+/* The consequences of the uncorrected model's two rates in other populations. */
 static void print_elsewhere(FILE *out, const bias *b, bool markdown) {
     static const char *const names[] = {"PPV", "NPV", "called", "accuracy", "all benign"};
     double tpr, tnr, unused;
@@ -139,50 +139,50 @@ static void write_markdown(FILE *out, const void *what) {
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static json_t *pair(double mean, double error) {
-    json_t *entry = cli_json_object();
-    cli_json_set(entry, "value", cli_json_real(mean));
-    cli_json_set(entry, "error", cli_json_real(error));
+static pv_result *pair(double mean, double error) {
+    pv_result *entry = pv__value_object();
+    pv__value_set(entry, "value", pv__value_real(mean));
+    pv__value_set(entry, "error", pv__value_real(error));
     return entry;
 }
 
-static json_t *json_result(cli_call *call, const bias *b) {
-    json_t *object = cli_json_object(), *lead = cli_json_object(), *selections = cli_json_object();
+static pv_result *json_result(cli_call *call, const bias *b) {
+    pv_result *object = pv__value_object(), *lead = pv__value_object(), *selections = pv__value_object();
     double mean, error;
     for (int r = 0; r < LEAD_RULES; r++) {
-        json_t *entry = cli_json_object();
+        pv_result *entry = pv__value_object();
         for (int q = 0; q < LEAD_QUANTITIES; q++) {
             lead_mean(b, r, q, &mean, &error);
-            cli_json_set(entry, lead_column[q].name, pair(mean, error));
+            pv__value_set(entry, lead_column[q].name, pair(mean, error));
         }
-        cli_json_set(lead, lead_key[r], entry);
+        pv__value_set(lead, lead_key[r], entry);
     }
     for (int s = 0; s < SELECTIONS; s++) {
-        json_t *methods = cli_json_object();
+        pv_result *methods = pv__value_object();
         for (int m = 0; m < BIAS_METHODS; m++) {
-            json_t *entry = cli_json_object();
+            pv_result *entry = pv__value_object();
             for (int q = 0; q < BIAS_QUANTITIES; q++) {
                 bias_mean(b, s, m, q, &mean, &error);
-                cli_json_set(entry, bias_quantity[q].name, pair(mean, error));
+                pv__value_set(entry, bias_quantity[q].name, pair(mean, error));
             }
-            cli_json_set(methods, bias_key[m], entry);
+            pv__value_set(methods, bias_key[m], entry);
         }
-        cli_json_set(selections, bias_selection[s], methods);
+        pv__value_set(selections, bias_selection[s], methods);
     }
-    cli_json_set(object, "study", cli_json_text("bias"));
-    cli_json_set(object, "prevalence", cli_json_real(b->prevalence));
-    cli_json_set(object, "data_sets", json_integer((json_int_t)b->replicates));
-    cli_json_set(object, "balanced_sample", lead);
-    cli_json_set(object, "selection", selections);
-    cli_json_set(object, "seed", json_integer(b->options->shared.seed));
-    cli_json_set(object, "command", cli_json_text(call->line));
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    pv__value_set(object, "study", pv__value_text("bias"));
+    pv__value_set(object, "prevalence", pv__value_real(b->prevalence));
+    pv__value_set(object, "data_sets", pv__value_integer((int64_t)b->replicates));
+    pv__value_set(object, "balanced_sample", lead);
+    pv__value_set(object, "selection", selections);
+    pv__value_set(object, "seed", pv__value_integer(b->options->shared.seed));
+    pv__value_set(object, "command", pv__value_text(call->line));
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
     return object;
 }
 
-/* ---- pictures ---------------------------------------------------------------------------------------------------- */
+/* ---- figures ----------------------------------------------------------------------------------------------------- */
 
-/* A histogram as a line of steps. */
+/* A histogram drawn as a step function. */
 static void add_steps(study_canvas *canvas, pv_ink ink, const char *name, const double *height, double scale) {
     double x[2 * LEAD_BINS], y[2 * LEAD_BINS];
     size_t n = 0;
@@ -223,7 +223,7 @@ static int write_lead(cli_call *call, const bias *b) {
                         text, 4);
 }
 
-/* Where a model says 0.5. */
+/* The line on which a model predicts 0.5. */
 static void add_boundary(study_canvas *canvas, pv_ink ink, const char *name, bool dashed, const double w[3]) {
     study_segment(canvas, ink, name, dashed, -4, -(w[0] - 4 * w[1]) / w[2], 4, -(w[0] + 4 * w[1]) / w[2]);
 }
@@ -262,7 +262,7 @@ static int write_selection(cli_call *call, const bias *b) {
 
 int bias_report(cli_call *call, const bias *b) {
     const char *folder = b->options->shared.output;
-    json_t *object = json_result(call, b);
+    pv_result *object = json_result(call, b);
     int code = CLI_OK;
     if (folder) {
         code = study_write_json(call, folder, "results.json", object);
@@ -274,9 +274,9 @@ int bias_report(cli_call *call, const bias *b) {
             code = write_selection(call, b);
     }
     if (code == CLI_OK && b->options->shared.running.json)
-        cli_json_print(call, json_incref(object));
+        cli_json_print(call, pv__value_share(object));
     else if (code == CLI_OK)
         print_all(stdout, b, false);
-    json_decref(object);
+    pv_result_free(object);
     return code;
 }

@@ -1,10 +1,10 @@
 /* prevail-lab calibration: the paper's section 6, "Calibration of the probabilistic predictions".
  *
- * The paper's 679 nodules (357 malignant) are not public. Data sets of that size are drawn, by label, from the
- * simulated population of prevail simulate nodules, at each prevalence; split at random into 302 rows for training, 150
- * that the paper keeps for validation and 227 for testing; and fitted as in the paper: logistic, a mixture of eight
- * Gaussians, Student priors with nu = 0.002 on all coefficients, N_pr = 10, 500 steps. What the paper could not do: the
- * coefficients' truth and the true population are known here.
+ * The paper's 679 nodules (357 malignant) are not public. Data sets of that size are drawn by label from the simulated
+ * population of prevail simulate nodules, at each prevalence; split at random into 302 rows for training, 150 that the
+ * paper uses for validation and 227 for testing; and fitted as in the paper: logistic regression, a mixture of eight
+ * Gaussians, Student priors with nu = 0.002 on all coefficients, N_pr = 10, 500 steps. In contrast to the paper, the
+ * true coefficients and the true population are known here.
  */
 #include "prevail/prevail.h"
 #include "lab/calibration/calibration.h"
@@ -41,7 +41,7 @@ cal_outcome *cal_at(const calibration *c, size_t replicate, size_t prevalence, i
 pv_fit_options cal_fit_options(const calibration_options *options, int method, const char *stated,
                                const char *prevalence_n, const char *prior, int64_t seed) {
     pv_fit_options fit = pv_fit_options_default();
-    fit.weighting = "0"; /* profile as it is named */
+    fit.weighting = "0"; /* the efficient estimate, as the name profile suggests */
     fit.match = PV_MATCH_NONE;
     fit.prevalence = stated;
     fit.seed = seed;
@@ -90,7 +90,7 @@ static pv_status run_method(pv_ctx *ctx, const calibration *c, size_t replicate,
     return status;
 }
 
-/* A fit that fails on its data is counted. */
+/* Fits that fail because of their data are counted. */
 static pv_status run_sample(pv_ctx *ctx, void *state, size_t index) {
     const calibration *c = state;
     size_t replicate = index / c->prevalences, k = index % c->prevalences;
@@ -138,7 +138,7 @@ static bool sound(const void *state, size_t index) {
 
 /* ---- sums over data sets ----------------------------------------------------------------------------------------- */
 
-/* [replicates] of those data sets that are done, NaN for the others. The caller frees. */
+/* [replicates], values of the finished data sets, NaN for others. The caller frees. */
 static double *values_of(const calibration *c, size_t prevalence, int method, int quantity) {
     double *values = cli_alloc(c->replicates, sizeof *values);
     for (size_t r = 0; r < c->replicates; r++) {
@@ -255,7 +255,7 @@ static int work(cli_call *call) {
     int code = read_prevalences(call, options->prevalences, &c);
     if (code == CLI_OK)
         code = check_strength(call, c.prevalence_n);
-    if (code == CLI_OK && options->data) /* a file that cannot be used is told before the long work */
+    if (code == CLI_OK && options->data) /* report an unusable file before the long work */
         code = calibration_nodules(call, options, c.prevalence_n, &real);
     if (code == CLI_OK)
         code = draw_populations(call, &c);

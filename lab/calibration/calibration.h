@@ -1,5 +1,5 @@
-/* lab/calibration/calibration.h: the outcome of the calibration study, as calibration.c and
- * calibration_nodules.c make it and calibration_report.c and _pictures.c show it. */
+/* lab/calibration/calibration.h: results of the calibration study, computed by calibration.c and calibration_nodules.c
+ * and reported by calibration_report.c and _pictures.c. */
 #ifndef PREVAIL_LAB_CALIBRATION_CALIBRATION_H
 #define PREVAIL_LAB_CALIBRATION_CALIBRATION_H
 
@@ -15,8 +15,8 @@ extern const char *const cal_method[CAL_METHODS]; /* "ig, plug-in" */
 extern const char *const cal_key[CAL_METHODS];    /* "ig_plugin" */
 extern const pv_ink cal_ink[CAL_METHODS];
 
-/* What is measured of each fit. Held-out: on rows sampled as the training rows were. Population: on a large draw of the
- * true population, each row with its true probability. */
+/* What is measured for each fit. Held-out: on rows sampled like the training rows. Population: on a large draw of the
+ * true population, where each row has its true probability. */
 #define CAL_QUANTITY_LIST(X)                                                                                           \
     X(ell, "expected log-likelihood in the true population, estimated on held-out rows")                               \
     X(accuracy, "held-out, predictions adapted to the label shares there")                                             \
@@ -53,13 +53,13 @@ enum {
 };
 extern const char *const cal_quantity[CAL_QUANTITIES], *const cal_quantity_text[CAL_QUANTITIES];
 
-/* Kept as it is, so without padding. */
+/* Stored in checkpoints byte by byte, so without padding. */
 typedef struct cal_outcome {
     int64_t done;
-    double value[CAL_QUANTITIES];                        /* NaN where undefined */
+    double value[CAL_QUANTITIES];                        /* NaN if undefined */
     double mean[CAL_COEFFICIENTS], sd[CAL_COEFFICIENTS]; /* of the posterior; sd NaN without one */
-    double covered[CAL_COEFFICIENTS];                    /* 1: the 90 % interval holds the truth, 0, NaN */
-    judge_bins training, heldout, population;            /* log, linear, log scale */
+    double covered[CAL_COEFFICIENTS];         /* 1: the 90 % interval covers the truth, 0: it does not, NaN */
+    judge_bins training, heldout, population; /* log, linear, log scale */
 } cal_outcome;
 
 enum { CAL_CURVE = 101 };
@@ -81,23 +81,23 @@ typedef struct calibration {
     size_t prevalences;
     const char *prevalence_n, *prior; /* as text */
     double truth[CAL_PREVALENCES_MAX][CAL_COEFFICIENTS];
-    pv_table *population[CAL_PREVALENCES_MAX]; /* before labels: only its features are used */
+    pv_table *population[CAL_PREVALENCES_MAX]; /* without labels: only its features are used */
     cal_outcome *outcome;                      /* [replicates][prevalences][CAL_METHODS] */
-    judge_rates *curve; /* [prevalences][CAL_METHODS][CAL_CURVE], of the first data set, at thresholds 0, 0.01, .. */
+    judge_rates *curve; /* [prevalences][CAL_METHODS][CAL_CURVE], for the first data set, at thresholds 0, 0.01, .. */
 } calibration;
 
 cal_outcome *cal_at(const calibration *c, size_t replicate, size_t prevalence, int method);
-/* Mean over data sets and its standard error; how many define it. The median. */
+/* Mean over data sets and its standard error; returns how many define it. And the median. */
 size_t cal_mean(const calibration *c, size_t prevalence, int method, int quantity, double *mean, double *error);
 double cal_median(const calibration *c, size_t prevalence, int method, int quantity);
-/* The coefficient's truth and, over data sets, mean and standard deviation of its estimate, mean posterior standard
+/* The true coefficient and, over data sets, mean and standard deviation of its estimate, mean posterior standard
  * deviation and coverage. */
 typedef struct cal_coefficient {
     double truth, mean, spread, sd, coverage;
 } cal_coefficient;
 cal_coefficient cal_coefficient_of(const calibration *c, size_t prevalence, int method, int index);
 extern const char *const cal_feature[CAL_COEFFICIENTS];
-/* Bins summed over data sets; those that a method failed on count nowhere. */
+/* Bins summed over data sets, without those for which a method failed. */
 enum { CAL_TRAINING_ROWS, CAL_HELDOUT_ROWS, CAL_POPULATION_ROWS, CAL_PARTS };
 extern const char *const cal_part[CAL_PARTS];
 judge_bins cal_bins(const calibration *c, size_t prevalence, int method, int part);
@@ -108,7 +108,7 @@ pv_fit_options cal_fit_options(const calibration_options *options, int method, c
 
 /* ---- real nodules: calibration_nodules.c ------------------------------------------------------------------------- */
 
-enum { NOD_METHODS = CAL_FITTED + 1, NOD_UNCORRECTED = CAL_FITTED }; /* and plain as it is */
+enum { NOD_METHODS = CAL_FITTED + 1, NOD_UNCORRECTED = CAL_FITTED }; /* and plain without correction */
 #define NOD_QUANTITY_LIST(X)                                                                                           \
     X(nll, "mean log-loss at the natural prevalence")                                                                  \
     X(brier, "mean squared error")                                                                                     \
@@ -141,10 +141,10 @@ int calibration_nodules(cli_call *call, const calibration_options *options, cons
 void nodules_clear(nodules *result);
 size_t nod_mean(const nodules *n, int method, int quantity, double *mean, double *sd);
 
-/* ---- report and pictures ----------------------------------------------------------------------------------------- */
+/* ---- report and figures ------------------------------------------------------------------------------------------ */
 
 int calibration_report(cli_call *call, const calibration *c, const nodules *real);
-/* (calibration_ratios.c) The figure of log odds ratios, of one data set fitted at every prevalence. */
+/* (calibration_ratios.c) The figure of log odds ratios for one data set, fitted at every prevalence. */
 int calibration_ratios(cli_call *call, const calibration *c);
 int calibration_pictures(cli_call *call, const calibration *c, const nodules *real);
 

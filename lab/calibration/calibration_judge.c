@@ -1,5 +1,5 @@
-/* One fit of the calibration study, judged: its coefficients, and its predictions on training rows, test rows and the
- * population. */
+/* Evaluates one fit of the calibration study: its coefficients, and its predictions for training rows, test rows and
+ * the population. */
 #include "lab/calibration/calibration_sample.h"
 #include "tool/console.h"
 
@@ -37,7 +37,7 @@ pv_status cal_note_coefficients(pv_ctx *ctx, const calibration *c, size_t k, con
     return status;
 }
 
-/* ---- judging ----------------------------------------------------------------------------------------------------- */
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
 static void judge_training(const calibration *c, size_t k, const cal_sample *s, const cal_predictions *p,
                            cal_outcome *o) {
@@ -99,7 +99,7 @@ pv_status cal_judge(pv_ctx *ctx, const calibration *c, size_t k, const cal_sampl
     if (status != PV_OK)
         return status;
     double *v = o->value;
-    v[CAL_ell] = -adapted.nell;
+    v[CAL_ell] = -adapted.log_loss;
     v[CAL_accuracy] = adapted.accuracy;
     v[CAL_tnr] = adapted.tnr;
     v[CAL_tpr] = adapted.tpr;

@@ -1,9 +1,10 @@
-/* The calibration study on real nodules: balanced subsamples for training, rows at the natural prevalence for judging.
+/* The calibration study on real nodules: balanced subsamples for training, rows at the natural prevalence for
+ * evaluation.
  *
- * The rows are split into two halves with the label shares of the whole. From one half all positives and as many
- * negatives, drawn at random, are the case-control sample that is learned from, with the whole file's share of
- * positives as the stated prevalence; the other half, untouched, judges. Then the halves change places; and so on with
- * other splits.
+ * The rows are split into two halves with equal label proportions. All positives of one half, and as many negatives
+ * drawn at random, are the case-control sample for training, with the proportion of positives in the whole file as the
+ * given prevalence; the other half is used for evaluation. Then the halves are exchanged, and so on with further
+ * splits.
  */
 #include "prevail/prevail.h"
 #include "lab/calibration/calibration.h"
@@ -52,7 +53,7 @@ static void halves_free(pv_ctx *ctx, halves *h) {
     pv_schema_free(ctx, h->scaled);
 }
 
-/* Rows of one half: positives first, negatives in random order behind them. */
+/* The rows of one half: positives first, then negatives in random order. */
 static size_t list_half(const work *w, const int32_t *fold, int32_t half, uint64_t index, size_t *row,
                         size_t *positives) {
     size_t n = 0;
@@ -131,7 +132,7 @@ static pv_status run_split(pv_ctx *ctx, void *state, size_t index) {
     const work *w = state;
     nodules *result = w->result;
     halves h = {0};
-    char stated[64]; /* of both labels, in their order */
+    char stated[64]; /* for both labels, in their order */
     snprintf(stated, sizeof stated, "%.17g,%.17g", 1 - result->prevalence, result->prevalence);
     pv_status status = split(ctx, w, index, &h);
     for (int m = 0; m < CAL_FITTED && status == PV_OK; m++) {
@@ -181,7 +182,7 @@ static bool sound(const void *state, size_t index) {
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-/* The column that R puts before the others numbers rows; it is no measurement. */
+/* Skips the row numbers that R writes as a first column. */
 static int read_file(cli_call *call, work *w) {
     pv_roles roles = {.target = w->options->target};
     int code = cli_read(call, NULL, w->options->data, &roles, &w->table);

@@ -1,5 +1,5 @@
-/* Pictures of the calibration study, after the paper's figures in section 6: calibration on training rows, held-out
- * rows and the population; log odds ratios; expected and empirical error rates. */
+/* Figures of the calibration study, after those in section 6 of the paper: calibration on training rows, held-out rows
+ * and the population; log odds ratios; expected and empirical error rates. */
 #include "prevail/prevail.h"
 #include "lab/calibration/calibration.h"
 #include "lab/common/canvas.h"
@@ -11,7 +11,7 @@ static const double WIDTH = 300, HEIGHT = 310;
 
 /* ---- calibration curves ------------------------------------------------------------------------------------------ */
 
-/* Bins of too little mass say nothing. */
+/* Leaves out bins with too little mass. */
 static size_t curve_of(const judge_bins *sum, double least, double *x, double *y) {
     double total = 0;
     for (int i = 0; i < JUDGE_BINS; i++)
@@ -59,7 +59,8 @@ static int write_calibration(cli_call *call, const calibration *c) {
 
 /* ---- log odds ratios --------------------------------------------------------------------------------------------- */
 
-/* Relative to the truth, so that all share one axis. The bar is the spread over data sets, the point their mean. */
+/* Relative to the truth, so that all coefficients share one axis. The bar is the spread over data sets, the point their
+ * mean. */
 static int write_odds_ratios(cli_call *call, const calibration *c) {
     const char *names[CAL_FEATURES];
     study_canvas canvas = {0};

@@ -1,11 +1,11 @@
-/* The paper's figure of log odds ratios: one data set, fitted at each assumed prevalence. Seven panels with the
- * posterior densities of ig (plug-in, the paper's, and profile), the point estimates of iw, and for 0/1 covariates the
- * estimates from their marginal distributions among training, all and test rows; the eighth has iw's estimates
- * together.
+/* The paper's figure of log odds ratios: one data set, fitted at each assumed prevalence. Seven panels show the
+ * posterior densities of ig (plug-in, as in the paper, and profile), the point estimates of iw, and for 0/1 covariates
+ * the estimates from their marginal distributions among training, all and test rows; the eighth shows all estimates of
+ * iw.
  *
  *   log [ p^(x=1|y=1)/p^(x=0|y=1) ] - log [ p^(x=1|y=0)/p^(x=0|y=0) ]      (the paper prints y=1 in both)
  *
- * vi's posterior is a mixture of Gaussians, and a coefficient's density one of its marginals: nothing is smoothed.
+ * The posterior of vi is a mixture of Gaussians, so a coefficient's density is one of its marginals, without smoothing.
  */
 #include "lab/calibration/calibration_sample.h"
 #include "lab/common/canvas.h"
@@ -27,12 +27,13 @@ typedef struct ratio_curves {
 typedef struct ratios {
     ratio_curves curve[CAL_PREVALENCES_MAX][2][CAL_FEATURES]; /* plug-in, profile */
     double iw[CAL_PREVALENCES_MAX][CAL_FEATURES];
-    double empirical[PARTS][CAL_FEATURES]; /* training, all, test rows; NaN: not of 0 and 1 */
+    double empirical[PARTS][CAL_FEATURES]; /* training, all, test rows; NaN: not a 0/1 column */
 } ratios;
 
-/* ---- what is drawn ----------------------------------------------------------------------------------------------- */
+/* ---- data of the figure ------------------------------------------------------------------------------------------ */
 
-/* The mixture's marginal in the parameter, and so in the coefficient w/scale. Eight parameters have full covariances.
+/* The mixture's marginal density of the parameter, and so of the coefficient w/scale. Eight parameters have full
+ * covariances.
  */
 static double density_at(const pv_mixture *m, size_t parameter, double scale, double x) {
     double sum = 0;
@@ -73,7 +74,7 @@ static void note_curves(const pv_classifier *fit, const cal_sample *s, ratio_cur
     }
 }
 
-/* By the shares of 1 among the rows of each label; rows: of the table. */
+/* From the proportions of 1 among the rows of each label; rows: indices into the table. */
 static double empirical(const cal_sample *s, size_t feature, size_t n, const size_t *row, const int32_t *label) {
     double count[2][2] = {{0, 0}, {0, 0}};
     for (size_t i = 0; i < n; i++) {
@@ -94,7 +95,7 @@ static pv_status fit_one(pv_ctx *ctx, const calibration *c, size_t k, int method
     double w[CAL_COEFFICIENTS];
     pv_status status = study_fit(ctx, (size_t)method, s->scaled, s->training, &options, &fit);
     if (study_fit_failed(status))
-        return PV_OK; /* its curve is left out */
+        return PV_OK; /* leaves out its curve */
     if (status == PV_OK && method == CAL_IW) {
         status = pv_classifier_coefficients(ctx, fit, w);
         memcpy(r->iw[k], w + 1, sizeof r->iw[k]);
@@ -105,13 +106,14 @@ static pv_status fit_one(pv_ctx *ctx, const calibration *c, size_t k, int method
     return status;
 }
 
-/* The first data set of the first prevalence, at every prevalence that is assumed of it. */
+/* The first data set of the first prevalence, fitted at every assumed prevalence. */
 static pv_status fill(pv_ctx *ctx, const calibration *c, ratios *r) {
     static const int methods[] = {CAL_PLUGIN, CAL_PROFILE, CAL_IW};
     cal_sample s = {0};
     pv_status status = cal_sample_new(ctx, c, 0, 0, &s);
     for (size_t k = 0; k < c->prevalences; k++) {
-        size_t entered = pv_checkpoint_enter(ctx, "ratios", k); /* fits are told apart by their method alone */
+        size_t entered =
+            pv_checkpoint_enter(ctx, "ratios", k); /* fits are otherwise distinguished only by their method */
         for (size_t m = 0; m < 3 && status == PV_OK; m++)
             status = fit_one(ctx, c, k, methods[m], &s, r);
         pv_checkpoint_leave(ctx, entered);
@@ -126,7 +128,7 @@ static pv_status fill(pv_ctx *ctx, const calibration *c, ratios *r) {
     return status;
 }
 
-/* ---- the figure -------------------------------------------------------------------------------------------------- */
+/* ---- figure ------------------------------------------------------------------------------------------------------ */
 
 static void draw_upright(study_canvas *canvas, pv_ink ink, const char *name, bool dashed, double at, double top) {
     if (isfinite(at))
@@ -149,7 +151,7 @@ static void draw_covariate(study_canvas *canvas, const calibration *c, const rat
                    curve[j].y);
         draw_upright(canvas, inks[k], study_text(canvas, "iw, %g", c->prevalence[k]), true, r->iw[k][j], top);
     }
-    /* profile's are nearly the same at every prevalence: one stands for all */
+    /* those of profile are nearly equal at all prevalences, so one is shown */
     study_line(canvas, cal_ink[CAL_PROFILE], study_text(canvas, "ig, profile, %g", c->prevalence[0]), false, POINTS,
                r->curve[0][1][j].x, r->curve[0][1][j].y);
     draw_upright(canvas, PV_INK_TEXT, "truth", true, c->truth[0][1 + j], 0.25 * top);
@@ -161,7 +163,7 @@ static void draw_covariate(study_canvas *canvas, const calibration *c, const rat
     study_panel(canvas, &panel);
 }
 
-/* The eighth panel: the sizes of iw's estimates; negative ones are left out, as in the paper. */
+/* The eighth panel: the sizes of the estimates of iw; negative ones are left out, as in the paper. */
 static void draw_together(study_canvas *canvas, const calibration *c, const ratios *r, const char *const *names) {
     for (size_t k = 0; k < c->prevalences; k++) {
         double x[CAL_FEATURES], y[CAL_FEATURES];
@@ -188,7 +190,7 @@ static void clear(ratios *r) {
 int calibration_ratios(cli_call *call, const calibration *c) {
     ratios *r = cli_alloc(1, sizeof *r);
     study_canvas canvas = {0};
-    const char *names[CAL_FEATURES]; /* from below */
+    const char *names[CAL_FEATURES]; /* from bottom to top */
     for (size_t j = 0; j < CAL_FEATURES; j++)
         names[CAL_FEATURES - 1 - j] = cal_feature[1 + j];
     clear(r);

@@ -1,4 +1,4 @@
-/* The calibration study's result: text and Markdown tables, CSV, JSON. */
+/* Results of the calibration study: text and Markdown tables, CSV, JSON. */
 #include "lab/calibration/calibration.h"
 #include "lab/common/study.h"
 #include "lab/common/tables.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The paper's table in section 6: ELL, accuracy, TNR, TPR, NPV, PPV, AUC; NaN where it prints NaN. */
+/* The paper's table in section 6: ELL, accuracy, TNR, TPR, NPV, PPV, AUC; NaN where the paper prints NaN. */
 enum { PAPER_COLUMNS = 7, PAPER_PREVALENCES = 3 };
 static const int paper_quantity[PAPER_COLUMNS] = {CAL_ell, CAL_accuracy, CAL_tnr, CAL_tpr, CAL_npv, CAL_ppv, CAL_auc};
 static const double paper_prevalence[PAPER_PREVALENCES] = {0.1, 0.01, 0.001};
@@ -84,7 +84,7 @@ static void print_performance(FILE *out, const calibration *c, bool markdown) {
     }
 }
 
-/* What a star says, and the share that was inferred. */
+/* Explains the star, and prints the inferred proportion. */
 static void print_inferred(FILE *out, const calibration *c, bool markdown) {
     study_layout layout = layout_of(markdown);
     static const char *const titles[] = {"inferred share"};
@@ -115,7 +115,7 @@ static void print_shape(FILE *out, const calibration *c, bool markdown) {
         }
 }
 
-/* Averages over the seven slopes, relative to the truth's size; details are in the CSV file. */
+/* Averages over the seven slopes, relative to the true sizes; the CSV file has the details. */
 static void print_slopes(FILE *out, const calibration *c, bool markdown) {
     study_layout layout = layout_of(markdown);
     static const char *const titles[] = {"bias/truth", "error/truth", "90 % coverage", "sd/error"};
@@ -272,85 +272,85 @@ static void write_real(FILE *out, const void *what) {
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static json_t *json_pair(double value, double error, const char *name) {
-    json_t *entry = cli_json_object();
-    cli_json_set(entry, "value", cli_json_real(value));
-    cli_json_set(entry, name, cli_json_real(error));
+static pv_result *json_pair(double value, double error, const char *name) {
+    pv_result *entry = pv__value_object();
+    pv__value_set(entry, "value", pv__value_real(value));
+    pv__value_set(entry, name, pv__value_real(error));
     return entry;
 }
 
-static json_t *json_method(const calibration *c, size_t k, int m) {
-    json_t *object = cli_json_object(), *quantities = cli_json_object(), *coefficients = cli_json_object();
+static pv_result *json_method(const calibration *c, size_t k, int m) {
+    pv_result *object = pv__value_object(), *quantities = pv__value_object(), *coefficients = pv__value_object();
     for (int q = 0; q < CAL_QUANTITIES; q++) {
         double mean, error;
         cal_mean(c, k, m, q, &mean, &error);
-        json_t *entry = json_pair(mean, error, "error");
-        cli_json_set(entry, "median", cli_json_real(cal_median(c, k, m, q)));
-        cli_json_set(quantities, cal_quantity[q], entry);
+        pv_result *entry = json_pair(mean, error, "error");
+        pv__value_set(entry, "median", pv__value_real(cal_median(c, k, m, q)));
+        pv__value_set(quantities, cal_quantity[q], entry);
     }
     for (int j = 0; j < CAL_COEFFICIENTS; j++) {
         cal_coefficient one = cal_coefficient_of(c, k, m, j);
-        json_t *entry = cli_json_object();
-        cli_json_set(entry, "truth", cli_json_real(one.truth));
-        cli_json_set(entry, "mean", cli_json_real(one.mean));
-        cli_json_set(entry, "spread", cli_json_real(one.spread));
-        cli_json_set(entry, "sd", cli_json_real(one.sd));
-        cli_json_set(entry, "coverage", cli_json_real(one.coverage));
-        cli_json_set(coefficients, cal_feature[j], entry);
+        pv_result *entry = pv__value_object();
+        pv__value_set(entry, "truth", pv__value_real(one.truth));
+        pv__value_set(entry, "mean", pv__value_real(one.mean));
+        pv__value_set(entry, "spread", pv__value_real(one.spread));
+        pv__value_set(entry, "sd", pv__value_real(one.sd));
+        pv__value_set(entry, "coverage", pv__value_real(one.coverage));
+        pv__value_set(coefficients, cal_feature[j], entry);
     }
-    cli_json_set(object, "quantities", quantities);
+    pv__value_set(object, "quantities", quantities);
     if (m != CAL_TRUTH)
-        cli_json_set(object, "coefficients", coefficients);
+        pv__value_set(object, "coefficients", coefficients);
     else
-        json_decref(coefficients);
+        pv_result_free(coefficients);
     return object;
 }
 
-static json_t *json_nodules(const nodules *n) {
-    json_t *object = cli_json_object(), *methods = cli_json_object();
+static pv_result *json_nodules(const nodules *n) {
+    pv_result *object = pv__value_object(), *methods = pv__value_object();
     for (int m = 0; m < NOD_METHODS; m++) {
-        json_t *quantities = cli_json_object();
+        pv_result *quantities = pv__value_object();
         for (int q = 0; q < NOD_QUANTITIES; q++) {
             double mean, sd;
             nod_mean(n, m, q, &mean, &sd);
-            cli_json_set(quantities, nod_quantity[q], json_pair(mean, sd, "sd"));
+            pv__value_set(quantities, nod_quantity[q], json_pair(mean, sd, "sd"));
         }
-        cli_json_set(methods, m == NOD_UNCORRECTED ? "plain_uncorrected" : cal_key[m], quantities);
+        pv__value_set(methods, m == NOD_UNCORRECTED ? "plain_uncorrected" : cal_key[m], quantities);
     }
-    cli_json_set(object, "rows", json_integer((json_int_t)n->rows));
-    cli_json_set(object, "positives", json_integer((json_int_t)n->positives));
-    cli_json_set(object, "splits", json_integer((json_int_t)n->splits));
-    cli_json_set(object, "methods", methods);
+    pv__value_set(object, "rows", pv__value_integer((int64_t)n->rows));
+    pv__value_set(object, "positives", pv__value_integer((int64_t)n->positives));
+    pv__value_set(object, "splits", pv__value_integer((int64_t)n->splits));
+    pv__value_set(object, "methods", methods);
     return object;
 }
 
-static json_t *json_result(cli_call *call, const all *a) {
+static pv_result *json_result(cli_call *call, const all *a) {
     const calibration *c = a->c;
-    json_t *object = cli_json_object(), *prevalences = cli_json_object();
+    pv_result *object = pv__value_object(), *prevalences = pv__value_object();
     for (size_t k = 0; k < c->prevalences; k++) {
         char key[32];
-        json_t *methods = cli_json_object();
+        pv_result *methods = pv__value_object();
         snprintf(key, sizeof key, "%g", c->prevalence[k]);
         for (int m = 0; m < CAL_METHODS; m++)
-            cli_json_set(methods, cal_key[m], json_method(c, k, m));
-        cli_json_set(prevalences, key, methods);
+            pv__value_set(methods, cal_key[m], json_method(c, k, m));
+        pv__value_set(prevalences, key, methods);
     }
-    cli_json_set(object, "study", cli_json_text("calibration"));
-    cli_json_set(object, "data_sets", json_integer((json_int_t)data_sets(c)));
-    cli_json_set(object, "prevalence_n", cli_json_text(c->prevalence_n));
-    cli_json_set(object, "prior", cli_json_text(c->prior));
-    cli_json_set(object, "prevalences", prevalences);
-    cli_json_set(object, "real", a->real ? json_nodules(a->real) : json_null());
-    cli_json_set(object, "seed", json_integer(c->options->shared.seed));
-    cli_json_set(object, "command", cli_json_text(call->line));
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    pv__value_set(object, "study", pv__value_text("calibration"));
+    pv__value_set(object, "data_sets", pv__value_integer((int64_t)data_sets(c)));
+    pv__value_set(object, "prevalence_n", pv__value_text(c->prevalence_n));
+    pv__value_set(object, "prior", pv__value_text(c->prior));
+    pv__value_set(object, "prevalences", prevalences);
+    pv__value_set(object, "real", a->real ? json_nodules(a->real) : pv__value_null());
+    pv__value_set(object, "seed", pv__value_integer(c->options->shared.seed));
+    pv__value_set(object, "command", pv__value_text(call->line));
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
     return object;
 }
 
 int calibration_report(cli_call *call, const calibration *c, const nodules *real) {
     const char *folder = c->options->shared.output;
     all a = {c, real};
-    json_t *object = json_result(call, &a);
+    pv_result *object = json_result(call, &a);
     int code = CLI_OK;
     if (folder) {
         code = study_write_json(call, folder, "results.json", object);
@@ -368,9 +368,9 @@ int calibration_report(cli_call *call, const calibration *c, const nodules *real
             code = calibration_pictures(call, c, real);
     }
     if (code == CLI_OK && c->options->shared.running.json)
-        cli_json_print(call, json_incref(object));
+        cli_json_print(call, pv__value_share(object));
     else if (code == CLI_OK)
         print_all(stdout, &a, false);
-    json_decref(object);
+    pv_result_free(object);
     return code;
 }

@@ -1,4 +1,4 @@
-/* One data set of the calibration study: its rows, and what the truth and a fit say of them. */
+/* One data set of the calibration study: its rows, and the predictions of the truth and of a fit for them. */
 #include "lab/calibration/calibration_sample.h"
 #include "tool/console.h"
 
@@ -96,7 +96,7 @@ void cal_predict_truth(const calibration *c, size_t k, const cal_sample *s, cal_
         p->population[i] = pv_sigmoid(cal_true_score(c, k, c->population[k], i));
 }
 
-/* The test rows' label shares from their own predictions, as the paper has them (Appendix G): variational, prior
+/* The test rows' label proportions inferred from their predictions, as in the paper (Appendix G): variational, prior
  * true:1. */
 static pv_status infer_shares(pv_ctx *ctx, const pv_classifier *fit, const cal_sample *s, cal_predictions *p) {
     pv_unknown_options how = pv_unknown_options_default();

@@ -1,4 +1,4 @@
-/* Figures of studies, panel by panel. What a panel shows is copied and kept until the figure is written. */
+/* Figures of studies, built panel by panel. Data are copied and kept until the figure is written. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

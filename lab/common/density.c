@@ -1,4 +1,4 @@
-/* A logistic model with normal priors as a density: the losses of core on a few rows.
+/* A logistic model with normal priors as a density: the library's losses on a few rows.
  *
  *   -log p(w | data) = loss(f(w)) + sum_j w_j^2 / (2 s^2) + dims log(s sqrt(2 pi)),   f_n(y) = log p(y|x_n,w)
  */
@@ -47,7 +47,7 @@ static pv_status clone(pv_ctx *ctx, void *opaque, void **copy) {
     return state_new(ctx, ((const state *)opaque)->problem, copy);
 }
 
-/* PV_ERR_NUMERIC where the density is 0, or cannot be told from it. gradient may be NULL. */
+/* PV_ERR_NUMERIC if the density is 0 or underflows. gradient may be NULL. */
 static pv_status evaluate(pv_ctx *ctx, state *s, const double *w, double *value, double *gradient) {
     const study_problem *p = s->problem;
     size_t n = p->targets.n, d = p->dims;
@@ -123,11 +123,11 @@ pv_status study_density_value(pv_ctx *ctx, const pv_density *density, const doub
     return PV_OK;
 }
 
-/* ---- the maximum ------------------------------------------------------------------------------------------------- */
+/* ---- maximum ----------------------------------------------------------------------------------------------------- */
 
 enum { DIMS_MAX = 8 };
 
-/* Solves (H + ridge I) step = g by Cholesky; false where that is not positive definite. */
+/* Solves (H + ridge I) step = g by Cholesky; false if that is not positive definite. */
 static bool solve(size_t d, const double *hessian, double ridge, const double *g, double *step) {
     double l[DIMS_MAX][DIMS_MAX] = {{0}};
     for (size_t i = 0; i < d; i++)

@@ -1,4 +1,4 @@
-/* Grids of fits: which cells there are, and how they are fitted. */
+/* Grids of fits: lists the cells and fits them. */
 #include "prevail/prevail.h"
 #include "lab/common/grid.h"
 #include "lab/common/study.h"
@@ -21,7 +21,7 @@ const char *const grid_method_text[GRID_METHODS] = {"ig, constant", "ig, linear"
 #define AT(field) offsetof(grid_options, field)
 
 const pv_option grid_option_table[] = {
-    /* before the table of fit, whose own would hide the study's */
+    /* before the options of fit, which would otherwise hide the study's */
     {"seed", PV_OPTION_INT, AT(shared.seed), "1", 0, 1e15, NULL, NULL, "Of every random stream."},
     {"data", PV_OPTION_TEXT, AT(data), NULL, 0, 0, NULL, "FILE", "Images, as fit has them, instead of simulated ones."},
     {"outcome", PV_OPTION_TEXT, AT(target), NULL, 0, 0, NULL, "COL",
@@ -55,7 +55,7 @@ const char *const grid_without[] = {"strata",     "prevalence-by", CLI_PHASE_OPT
                                     "prevalence", "infer",         "draws",           "components", "samples",
                                     "steps",      "chains",        "warmup",          NULL};
 
-static bool serves_all(int method) {
+static bool needs_no_prevalence(int method) {
     return method == GRID_PLAIN || method == GRID_TRUTH;
 }
 
@@ -70,7 +70,7 @@ static int wrong_list(cli_call *call, const char *option, const char *text, cons
                      choices);
 }
 
-/* The words that a list names. NULL: all of them. */
+/* The words named in a list. NULL: all of them. */
 static int read_list(cli_call *call, const char *option, const char *text, const char *const *words, size_t count,
                      grid_list *list) {
     bool chosen[GRID_FOLDS_MAX] = {false};
@@ -104,7 +104,7 @@ static int read_folds(cli_call *call, const grid_options *options, grid *g) {
 
 /* ---- prevalences ------------------------------------------------------------------------------------------------- */
 
-/* Label shares of all rows. */
+/* Label proportions of all rows. */
 void grid_shares(const grid *g, double *share) {
     pv_targets targets = pv_dataset_targets(g->training.data);
     double total = 0;
@@ -115,7 +115,8 @@ void grid_shares(const grid *g, double *share) {
         share[y] /= total;
 }
 
-/* Two labels: that of the positive one. Grades: that of the first, the rest shared by the others; or "observed". */
+/* Two labels: prevalence of the positive one. Grades: that of the first, with the rest divided among the others; or
+ * "observed". */
 static int read_prevalence(grid *g, const grid_kind *kind, const char *word, size_t length) {
     size_t k = (size_t)g->training.data->classes;
     double p, *to = g->prevalence[g->prevalences];
@@ -176,7 +177,7 @@ static int read_models(grid *g) {
     return CLI_OK;
 }
 
-/* Two labels, or grades from votes, as the study needs them. */
+/* Requires two labels, or grades from votes, depending on the study. */
 static int check_data(grid *g, const grid_kind *kind) {
     const pv_dataset *data = g->training.data;
     if (kind->grades && (!data->frequency || data->classes != 5))
@@ -214,7 +215,7 @@ static int read_data(grid *g, const grid_kind *kind) {
     return code == CLI_OK ? check_data(g, kind) : code;
 }
 
-/* The rows to learn from and those held out, for each fold. */
+/* Training and held-out rows for each fold. */
 static int make_folds(grid *g) {
     const pv_dataset *data = g->training.data;
     size_t *row = cli_alloc(data->rows, sizeof *row);
@@ -242,7 +243,7 @@ static void list_cells(grid *g) {
     for (size_t n = 0; n < g->networks.count; n++)
         for (size_t d = 0; d < g->designs.count; d++)
             for (size_t m = 0; m < g->methods.count; m++)
-                for (size_t p = 0; p < (serves_all((int)g->methods.index[m]) ? 1 : g->prevalences); p++)
+                for (size_t p = 0; p < (needs_no_prevalence((int)g->methods.index[m]) ? 1 : g->prevalences); p++)
                     for (size_t f = 0; f < g->fold.count; f++)
                         g->cell[g->cells++] = (grid_cell){.network = (int)g->networks.index[n],
                                                           .design = (int)g->designs.index[d],
@@ -262,7 +263,7 @@ const grid_cell *grid_at(const grid *g, int network, int design, int method, siz
     for (size_t i = 0; i < g->cells; i++) {
         const grid_cell *c = &g->cell[i];
         if (c->network == network && c->design == design && c->method == method && c->fold == fold &&
-            (c->prevalence == prevalence || serves_all(method)))
+            (c->prevalence == prevalence || needs_no_prevalence(method)))
             return c;
     }
     return NULL;
@@ -276,7 +277,7 @@ void grid_defaults(const cli_call *call, grid_options *options, const char *prev
     if (!options->prevalences)
         options->prevalences = prevalences;
     if (!cli_given(call, "cases"))
-        options->cases = 342; /* the paper's numbers */
+        options->cases = 342; /* as in the paper */
     if (!cli_given(call, "controls"))
         options->controls = 1065;
     if (!options->quick)
@@ -325,7 +326,8 @@ int grid_begin(cli_call *call, const grid_options *options, const grid_kind *kin
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
-/* All fits, in the order of the cells: the place of one in a checkpoint is the same whatever the folder has. */
+/* All fits in the order of the cells, so that positions in a checkpoint do not depend on files already in the
+ * folder. */
 typedef struct fit_list {
     grid *g;
     grid_cell **cell;
@@ -371,7 +373,7 @@ static pv_status fit_cell(pv_ctx *ctx, void *state, size_t index) {
     options.command = g->call->line;
     pv_classifier *fit = NULL;
     const pv_dataset *data = g->learned[cell->fold];
-    options = pv_fit_options_used(&options, data->images != NULL); /* all cells share them */
+    options = pv_fit_options_used(&options, data->images != NULL); /* shared by all cells */
     pv_status status = pv_fit(ctx, g->training.schema, data, &options, &fit);
     if (status == PV_OK && cli_was_stopped(fit, PV_STOP_INTERRUPTED))
         status = PV_ERR_INTERRUPTED;
@@ -441,12 +443,13 @@ int grid_run(grid *g) {
     }
     if (code == CLI_OK && there > 0)
         cli_note(g->call, "%zu of %zu fits are in %s already", there, count, g->options->shared.output);
-    if (code == CLI_OK && (there < count || pv_ctx_ranks(g->call->ctx, NULL) > 1)) { /* ranks may see other folders */
+    if (code == CLI_OK &&
+        (there < count || pv_ctx_ranks(g->call->ctx, NULL) > 1)) { /* ranks may see different folders */
         pv_status status =
             pv_jobs_run_kept(g->call->ctx, "fits", count, true, fit_cell, cell_outcome, cell_sound, &all, &finished);
         cli_progress_clear(g->call);
         for (size_t i = there = 0; i < count; i++) {
-            pv_status written = write_cell(g->call->ctx, g, all.cell[i]); /* what other ranks have fitted */
+            pv_status written = write_cell(g->call->ctx, g, all.cell[i]); /* cells fitted by other ranks */
             status = status == PV_OK ? written : status;
             there += all.cell[i]->done ? 1 : 0;
         }
@@ -477,11 +480,11 @@ void grid_clear(grid *g) {
     pv_archive_free(g->call->ctx, g->archive);
 }
 
-/* ---- what came out ----------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 void grid_predictions(const grid *g, const grid_cell *cell, size_t prevalence, double *loglik, double *log_marginal) {
     size_t k = (size_t)g->training.data->classes, rows = grid_rows(g, cell->fold);
-    if (serves_all(cell->method)) {
+    if (needs_no_prevalence(cell->method)) {
         pv_adapt(rows, (int)k, cell->loglik, cell->log_marginal, g->prevalence[prevalence], loglik);
         for (size_t y = 0; y < k; y++)
             log_marginal[y] = log(g->prevalence[prevalence][y]);
@@ -519,29 +522,29 @@ void grid_print_trouble(FILE *out, const grid *g, int network, int design) {
         fprintf(out, "\n%zu of %zu fits diverged; what the last finite epoch predicts is shown.\n", diverged, fits);
 }
 
-json_t *grid_json(const grid *g) {
-    json_t *object = cli_json_object(), *shares = cli_json_array(), *models = cli_json_object(),
-           *folds = cli_json_array();
+pv_result *grid_json(const grid *g) {
+    pv_result *object = pv__value_object(), *shares = pv__value_list(), *models = pv__value_object(),
+              *folds = pv__value_list();
     double share[GRID_CLASSES_MAX];
     char hash[24];
     grid_shares(g, share);
     for (int y = 0; y < g->training.data->classes; y++)
-        cli_json_append(shares, cli_json_real(share[y]));
+        pv__value_append(shares, pv__value_real(share[y]));
     for (size_t i = 0; i < g->networks.count; i++)
-        cli_json_set(models, grid_network[g->networks.index[i]], cli_json_text(g->model[g->networks.index[i]]));
+        pv__value_set(models, grid_network[g->networks.index[i]], pv__value_text(g->model[g->networks.index[i]]));
     for (size_t f = 0; f < g->folds; f++)
-        cli_json_append(folds, json_integer((json_int_t)grid_rows(g, f)));
+        pv__value_append(folds, pv__value_integer((int64_t)grid_rows(g, f)));
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)g->training.data->images->hash);
-    cli_json_set(object, "study", cli_json_text(g->study));
-    cli_json_set(object, "data", g->path ? cli_json_text(g->path) : json_null());
-    cli_json_set(object, "data_hash", cli_json_text(hash));
-    cli_json_set(object, "rows", json_integer((json_int_t)g->training.data->rows));
-    cli_json_set(object, "dropped", json_integer((json_int_t)g->training.data->dropped));
-    cli_json_set(object, "shares", shares);
-    cli_json_set(object, "fold_rows", folds);
-    cli_json_set(object, "models", models);
-    cli_json_set(object, "seed", json_integer(g->options->shared.seed));
-    cli_json_set(object, "command", cli_json_text(g->call->line));
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    pv__value_set(object, "study", pv__value_text(g->study));
+    pv__value_set(object, "data", g->path ? pv__value_text(g->path) : pv__value_null());
+    pv__value_set(object, "data_hash", pv__value_text(hash));
+    pv__value_set(object, "rows", pv__value_integer((int64_t)g->training.data->rows));
+    pv__value_set(object, "dropped", pv__value_integer((int64_t)g->training.data->dropped));
+    pv__value_set(object, "shares", shares);
+    pv__value_set(object, "fold_rows", folds);
+    pv__value_set(object, "models", models);
+    pv__value_set(object, "seed", pv__value_integer(g->options->shared.seed));
+    pv__value_set(object, "command", pv__value_text(g->call->line));
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
     return object;
 }

@@ -1,8 +1,8 @@
 /* Cells of a grid as files: FOLDER/cells/convnet_balanced_iw_0.01_fold1.json.
  *
- * A cell's file has everything that its numbers depend on (settings): options of the fit and of the images, and the
- * hash of the data. What is read back must have the same; anything else is refused with the first difference, so that
- * results of two runs are never mixed.
+ * A cell's file records everything that its numbers depend on (settings): options of the fit and of the images, and the
+ * hash of the data. A file with different settings is an error that names the first difference, so that results of two
+ * runs are never mixed.
  */
 #include <errno.h>
 #include <math.h>
@@ -37,29 +37,29 @@ pv_fit_options grid_fit_options(const grid *g, const grid_cell *cell, char state
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
 
-static void set_options(json_t *object, const pv_option *table, const void *options) {
+static void set_options(pv_result *object, const pv_option *table, const void *options) {
     char text[512];
     for (const pv_option *row = table; row->name; row++) {
         pv_option_get(row, options, text, sizeof text);
-        cli_json_set(object, row->name, cli_json_text(text));
+        pv__value_set(object, row->name, pv__value_text(text));
     }
 }
 
-static json_t *settings_of(const grid *g, const grid_cell *cell) {
+static pv_result *settings_of(const grid *g, const grid_cell *cell) {
     char stated[GRID_STATED], hash[48], folds[32];
     pv_fit_options fit = grid_fit_options(g, cell, stated);
-    json_t *settings = cli_json_object();
+    pv_result *settings = pv__value_object();
     snprintf(hash, sizeof hash, "%016llx-%016llx", (unsigned long long)g->training.table->hash,
              (unsigned long long)g->training.data->images->hash);
     snprintf(folds, sizeof folds, "%zu of %zu", cell->fold + 1, g->folds);
     set_options(settings, pv_fit_option_table, &fit);
     set_options(settings, pv_image_option_table, &g->roles.image);
-    cli_json_set(settings, "target", cli_json_text(g->roles.roles.target));
-    cli_json_set(settings, "positive", cli_json_text(g->training.schema->labels[g->training.data->classes - 1]));
-    cli_json_set(settings, "group", cli_json_text(g->roles.roles.group ? g->roles.roles.group : ""));
-    cli_json_set(settings, "fold", cli_json_text(folds));
-    cli_json_set(settings, "data", cli_json_text(hash));
-    cli_json_set(settings, "version", cli_json_text(PV_VERSION));
+    pv__value_set(settings, "target", pv__value_text(g->roles.roles.target));
+    pv__value_set(settings, "positive", pv__value_text(g->training.schema->labels[g->training.data->classes - 1]));
+    pv__value_set(settings, "group", pv__value_text(g->roles.roles.group ? g->roles.roles.group : ""));
+    pv__value_set(settings, "fold", pv__value_text(folds));
+    pv__value_set(settings, "data", pv__value_text(hash));
+    pv__value_set(settings, "version", pv__value_text(PV_VERSION));
     return settings;
 }
 
@@ -73,34 +73,34 @@ static int cell_path(const grid *g, const grid_cell *cell, char *path, size_t si
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* [n][k] */
-static json_t *json_rows(size_t n, size_t k, const double *values) {
-    json_t *rows = cli_json_array();
+static pv_result *json_rows(size_t n, size_t k, const double *values) {
+    pv_result *rows = pv__value_list();
     for (size_t i = 0; i < n; i++) {
-        json_t *row = cli_json_array();
+        pv_result *row = pv__value_list();
         for (size_t y = 0; y < k; y++)
-            cli_json_append(row, cli_json_real(values[i * k + y]));
-        cli_json_append(rows, row);
+            pv__value_append(row, pv__value_real(values[i * k + y]));
+        pv__value_append(rows, row);
     }
     return rows;
 }
 
-static json_t *cell_json(const grid *g, const grid_cell *cell) {
+static pv_result *cell_json(const grid *g, const grid_cell *cell) {
     size_t k = (size_t)g->training.data->classes, n = grid_rows(g, cell->fold);
-    json_t *object = cli_json_object(), *marginal = cli_json_array(), *rows = cli_json_array();
+    pv_result *object = pv__value_object(), *marginal = pv__value_list(), *rows = pv__value_list();
     for (size_t y = 0; y < k; y++)
-        cli_json_append(marginal, cli_json_real(cell->log_marginal[y]));
+        pv__value_append(marginal, pv__value_real(cell->log_marginal[y]));
     for (size_t i = 0; i < n; i++)
-        cli_json_append(rows, json_integer((json_int_t)g->held_out[cell->fold]->table_row[i]));
-    cli_json_set(object, "settings", settings_of(g, cell));
-    cli_json_set(object, "stop", cli_json_text(pv_stop_name(cell->stop)));
-    cli_json_set(object, "seconds", cli_json_real(cell->seconds));
-    cli_json_set(object, "device", cell->device[0] ? cli_json_text(cell->device) : json_null());
-    cli_json_set(object, "log_marginal", marginal);
-    cli_json_set(object, "rows", rows);
-    cli_json_set(object, "loglik", json_rows(n, k, cell->loglik));
+        pv__value_append(rows, pv__value_integer((int64_t)g->held_out[cell->fold]->table_row[i]));
+    pv__value_set(object, "settings", settings_of(g, cell));
+    pv__value_set(object, "stop", pv__value_text(pv_stop_name(cell->stop)));
+    pv__value_set(object, "seconds", pv__value_real(cell->seconds));
+    pv__value_set(object, "device", cell->device[0] ? pv__value_text(cell->device) : pv__value_null());
+    pv__value_set(object, "log_marginal", marginal);
+    pv__value_set(object, "rows", rows);
+    pv__value_set(object, "loglik", json_rows(n, k, cell->loglik));
     if (grid_traced(cell)) {
-        cli_json_set(object, "marginal_used", json_rows(cell->epochs, k, cell->used));
-        cli_json_set(object, "marginal_exact", json_rows(cell->epochs, k, cell->exact));
+        pv__value_set(object, "marginal_used", json_rows(cell->epochs, k, cell->used));
+        pv__value_set(object, "marginal_exact", json_rows(cell->epochs, k, cell->exact));
     }
     return object;
 }
@@ -109,26 +109,26 @@ pv_status grid_cell_write(pv_ctx *ctx, const grid *g, const grid_cell *cell) {
     char path[4096];
     if (cell_path(g, cell, path, sizeof path) >= (int)sizeof path)
         return PV_ERR_PATH;
-    json_t *object = cell_json(g, cell);
-    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    json_decref(object);
-    if (!text)
-        return PV_ERR_MEMORY;
+    pv_result *object = cell_json(g, cell);
+    char *text;
     pv_output output = {0};
-    pv_status status = pv_output_open(ctx, path, &output);
+    pv_status status = pv__json_dump(ctx, object, "a setting is no UTF-8", &text);
+    pv_result_free(object);
+    if (status == PV_OK)
+        status = pv_output_open(ctx, path, &output);
     if (status == PV_OK) {
         fputs(text, output.stream);
         fputc('\n', output.stream);
         status = pv_output_commit(ctx, &output);
     }
     pv_output_discard(ctx, &output);
-    free(text);
+    pv__free(ctx, text);
     return status;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* An option that the file does not know, since it is newer, must be as it is by default. */
+/* An option that the file does not contain, because it is newer, must have its default. */
 static bool is_default(const char *name, const char *value) {
     const pv_option *const tables[] = {pv_fit_option_table, pv_image_option_table};
     for (int i = 0; i < 2; i++) {
@@ -145,40 +145,40 @@ static bool is_default(const char *name, const char *value) {
     return false;
 }
 
-static int compare(const grid *g, const char *path, json_t *found, json_t *wanted) {
-    const char *key;
-    json_t *value;
-    json_object_foreach(wanted, key, value) {
-        const json_t *other = json_object_get(found, key);
-        const char *there = json_string_value(other), *here = json_string_value(value);
-        if (other ? !json_equal(value, other) : !is_default(key, here))
+static int compare(const grid *g, const char *path, const pv_result *found, const pv_result *wanted) {
+    for (size_t i = 0; i < pv_result_count(wanted); i++) {
+        const char *key = pv_result_name(wanted, i);
+        const pv_result *value = pv_result_child(wanted, i);
+        const pv_result *other = pv_result_get(found, key);
+        const char *there = pv_result_text(other), *here = pv_result_text(value);
+        if (other ? !pv__value_equal(value, other) : !is_default(key, here))
             return cli_error(g->call, PV_ERR_INPUT, path,
                              "is of another run: %s is '%.80s' there and '%.80s' here; give another folder with -o, or "
                              "remove the file to fit it anew",
                              key, there ? there : "", here);
     }
-    json_object_foreach(found, key, value) {
-        if (!json_object_get(wanted, key))
+    for (size_t i = 0; i < pv_result_count(found); i++)
+        if (!pv_result_get(wanted, pv_result_name(found, i)))
             return cli_error(g->call, PV_ERR_INPUT, path,
-                             "is of another version, which has a setting '%.80s'; give another folder with -o", key);
-    }
+                             "is of another version, which has a setting '%.80s'; give another folder with -o",
+                             pv_result_name(found, i));
     return CLI_OK;
 }
 
-static bool take_numbers(const json_t *array, size_t n, double *values) {
-    if (!json_is_array(array) || json_array_size(array) != n)
+static bool take_numbers(const pv_result *array, size_t n, double *values) {
+    if (!pv__value_is(array, PV_RESULT_LIST) || pv_result_count(array) != n)
         return false;
     for (size_t i = 0; i < n; i++) {
-        const json_t *value = json_array_get(array, i);
-        if (!json_is_number(value) && !json_is_null(value))
+        const pv_result *value = pv_result_child(array, i);
+        if (!pv__value_is_number(value) && !pv__value_is(value, PV_RESULT_NULL))
             return false;
-        values[i] = json_is_null(value) ? (double)NAN : json_number_value(value);
+        values[i] = pv__value_is(value, PV_RESULT_NULL) ? (double)NAN : pv_result_number(value);
     }
     return true;
 }
 
-static bool take_stop(const json_t *word, pv_stop *stop) {
-    const char *text = json_string_value(word);
+static bool take_stop(const pv_result *word, pv_stop *stop) {
+    const char *text = pv_result_text(word);
 #define ONE(name, word) +1
     enum { STOPS = PV_STOP_LIST(ONE) };
 #undef ONE
@@ -191,32 +191,32 @@ static bool take_stop(const json_t *word, pv_stop *stop) {
 }
 
 /* [n][k] */
-static bool take_rows(const json_t *array, size_t n, size_t k, double *values) {
-    bool good = json_is_array(array) && json_array_size(array) == n;
+static bool take_rows(const pv_result *array, size_t n, size_t k, double *values) {
+    bool good = pv__value_is(array, PV_RESULT_LIST) && pv_result_count(array) == n;
     for (size_t i = 0; i < n && good; i++)
-        good = take_numbers(json_array_get(array, i), k, values + i * k);
+        good = take_numbers(pv_result_child(array, i), k, values + i * k);
     return good;
 }
 
-static bool take_trace(const json_t *object, size_t k, size_t most, grid_cell *cell) {
-    const json_t *used = json_object_get(object, "marginal_used");
-    cell->epochs = json_array_size(used);
+static bool take_trace(const pv_result *object, size_t k, size_t most, grid_cell *cell) {
+    const pv_result *used = pv_result_get(object, "marginal_used");
+    cell->epochs = pv_result_count(used);
     return cell->epochs <= most && take_rows(used, cell->epochs, k, cell->used) &&
-           take_rows(json_object_get(object, "marginal_exact"), cell->epochs, k, cell->exact);
+           take_rows(pv_result_get(object, "marginal_exact"), cell->epochs, k, cell->exact);
 }
 
-static bool take_cell(const grid *g, const json_t *object, grid_cell *cell) {
+static bool take_cell(const grid *g, const pv_result *object, grid_cell *cell) {
     size_t k = (size_t)g->training.data->classes, rows = grid_rows(g, cell->fold);
-    const json_t *row = json_object_get(object, "rows");
-    bool good = take_numbers(json_object_get(object, "log_marginal"), k, cell->log_marginal) &&
-                take_stop(json_object_get(object, "stop"), &cell->stop) &&
-                take_rows(json_object_get(object, "loglik"), rows, k, cell->loglik) && json_array_size(row) == rows &&
+    const pv_result *row = pv_result_get(object, "rows");
+    bool good = take_numbers(pv_result_get(object, "log_marginal"), k, cell->log_marginal) &&
+                take_stop(pv_result_get(object, "stop"), &cell->stop) &&
+                take_rows(pv_result_get(object, "loglik"), rows, k, cell->loglik) && pv_result_count(row) == rows &&
                 (!grid_traced(cell) || take_trace(object, k, grid_epochs(g, cell), cell));
-    cell->seconds = json_number_value(json_object_get(object, "seconds"));
-    const char *device = json_string_value(json_object_get(object, "device")); /* earlier versions have none */
+    cell->seconds = pv_result_number(pv_result_get(object, "seconds"));
+    const char *device = pv_result_text(pv_result_get(object, "device")); /* missing in files of earlier versions */
     snprintf(cell->device, sizeof cell->device, "%s", device ? device : "");
     for (size_t i = 0; i < rows && good; i++)
-        good = json_integer_value(json_array_get(row, i)) == (json_int_t)g->held_out[cell->fold]->table_row[i];
+        good = pv__value_integer_of(pv_result_child(row, i)) == (int64_t)g->held_out[cell->fold]->table_row[i];
     return good;
 }
 
@@ -230,14 +230,13 @@ int grid_cell_read(const grid *g, grid_cell *cell) {
     if (!S_ISREG(about.st_mode) || access(path, R_OK) != 0)
         return cli_error(g->call, PV_ERR_PATH, path, "cannot be read: %s; remove it, or give another folder with -o",
                          S_ISREG(about.st_mode) ? strerror(errno) : "it is not a regular file");
-    json_error_t error;
-    json_t *object = json_load_file(path, 0, &error), *wanted = settings_of(g, cell);
-    json_t *found = json_object_get(object, "settings");
+    pv_result *object = study_read_json(g->call, path), *wanted = settings_of(g, cell);
+    const pv_result *found = pv_result_get(object, "settings");
     int code = found ? compare(g, path, found, wanted) : CLI_OK;
     if (code == CLI_OK && (!found || !take_cell(g, object, cell)))
         code = cli_error(g->call, PV_ERR_FORMAT, path, "is damaged; remove it, and the same command fits it anew");
     cell->done = cell->written = code == CLI_OK;
-    json_decref(wanted);
-    json_decref(object);
+    pv_result_free(wanted);
+    pv_result_free(object);
     return code;
 }

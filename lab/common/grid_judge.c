@@ -1,8 +1,8 @@
 /* Held-out predictions of a cell, and their metrics.
  *
- * A model states its predictions for a population of prevalence pi, in which the labels have the marginal p(y|w). The
- * rows held out have other label shares s: adapted predictions are p(y|x,w) s_y / p(y|w), normalised (Eq. likelihood
- * with selection).
+ * A model's predictions refer to a population of prevalence pi, in which the labels have the marginal p(y|w). The
+ * held-out rows have other label proportions s: adapted predictions are p(y|x,w) s_y / p(y|w), normalised (Eq.
+ * likelihood with selection).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ pv_status grid_assess(const grid *g, const grid_cell *cell, size_t prevalence, b
     if (status == PV_OK && !adapted) {
         pv_metrics rows;
         status = pv_assess(ctx, &targets, judged->loglik, judged->log_marginal, judged->log_p, NULL, &rows);
-        metrics->holdout_nll = rows.nell;
+        metrics->holdout_nll = rows.log_loss;
     }
     return status;
 }

@@ -1,4 +1,4 @@
-/* The marginal through training: the auxiliary network's q(y), which the loss takes for p(y|w), against the plug-in
+/* The marginal during training: the auxiliary network's q(y), which the loss uses for p(y|w), compared with the plug-in
  * p(y|w) of all training rows, at the end of each epoch.
  */
 #include <math.h>
@@ -58,7 +58,7 @@ void grid_print_marginals(FILE *out, const grid *g, int network, int design, boo
     }
 }
 
-/* The label of least stated prevalence: the one that is hardest to follow. */
+/* The label with the smallest given prevalence, which is the hardest to track. */
 static size_t rarest(const grid *g, size_t prevalence) {
     size_t least = 0;
     for (size_t y = 1; y < (size_t)g->training.data->classes; y++)

@@ -1,8 +1,8 @@
-/* The paper's numbers for nodules and ratings, as its tables in section 9 and in the appendix have them.
+/* The paper's results for nodules and ratings, from its tables in section 9 and the appendix.
  *
- * Columns are in its order. Its third column, headed Rsk, holds minus the information gain; here it is the gain. Its
- * second, headed NLL, holds the mean log-loss of the rows held out: the text has the two names the other way round. Its
- * first, NELL, has two standard deviations of the estimate added (8.1): nell_upper.
+ * Columns are in the paper's order. Its third column, headed Rsk, contains minus the information gain; here it is the
+ * gain. Its second, headed NLL, contains the mean log-loss of held-out rows (in the text the two names are exchanged).
+ * Its first, NELL, includes two standard deviations of the estimate (8.1): log_loss_upper.
  */
 #include "lab/common/grid_paper.h"
 
@@ -13,7 +13,8 @@ enum { PAPER_PREVALENCES = 5, PAPER_RATINGS = 3 };
 
 static const double nodules_prevalence[PAPER_PREVALENCES] = {0.5, 0.25, 0.1, 0.01, 0.001};
 
-/* [IG, IW]: nell_upper, holdout_nll, information_gain, accuracy, tnr, tpr, npv, ppv, auc, informedness, markedness, mcc
+/* [IG, IW]: log_loss_upper, holdout_nll, information_gain, accuracy, tnr, tpr, npv, ppv, auc, informedness, markedness,
+ * mcc
  */
 static const double convnet_balanced[PAPER_PREVALENCES][GRID_PAPER_LOSSES][PAPER_COLUMNS] = {
     {{0.494, 0.391, 0.325, 0.86, 0.88, 0.78, 0.92, 0.68, 0.89, 0.66, 0.60, 0.63},
@@ -51,7 +52,7 @@ static const double convnet_uniform[PAPER_PREVALENCES][GRID_PAPER_LOSSES][PAPER_
     {{0.042, 0.602, 0.661, 0.75, 0.70, 0.88, 0.95, 0.49, 0.88, 0.58, 0.44, 0.50},
      {0.008, 1.128, 0.540, 0.76, 1.0, 0.0, 0.76, NAN, 0.86, 0.0, NAN, NAN}}};
 
-/* nell_upper, holdout_nll, information_gain, one_off_accuracy, accuracy, tnr, tpr, npv, ppv, auc, informedness,
+/* log_loss_upper, holdout_nll, information_gain, one_off_accuracy, accuracy, tnr, tpr, npv, ppv, auc, informedness,
  * markedness */
 static const char *const ratings_prevalence[PAPER_RATINGS] = {"observed", "0.9", "0.999"};
 static const double ratings[PAPER_RATINGS][GRID_PAPER_LOSSES][PAPER_COLUMNS] = {

@@ -1,4 +1,4 @@
-/* lab/common/grid_paper.h: the paper's own numbers, to stand beside ours. */
+/* lab/common/grid_paper.h: the paper's results, for comparison. */
 #ifndef PREVAIL_LAB_COMMON_GRID_PAPER_H
 #define PREVAIL_LAB_COMMON_GRID_PAPER_H
 
@@ -6,10 +6,10 @@
 
 enum { PAPER_COLUMNS = 12 };
 
-/* NULL where the paper has none. prevalence as given to the study. */
+/* NULL if the paper has none. prevalence: as given to the study. */
 const double *paper_nodules(int network, int design, const char *prevalence, int loss);
-/* The paper does not say which network and batches its ratings are from; here they stand beside the ConvNet's with
- * balanced batches. */
+/* The paper does not say which network and batches its ratings refer to; they are shown next to those of the ConvNet
+ * with balanced batches. */
 const double *paper_ratings(int network, int design, const char *prevalence, int loss);
 
 #endif

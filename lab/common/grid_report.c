@@ -1,4 +1,4 @@
-/* Results of a grid of fits: tables as text and Markdown, CSV, JSON; the same for nodules and for ratings. */
+/* Results of a grid of fits, for nodules and ratings alike: tables as text and Markdown, CSV, JSON. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ double *grid_values(const grid_results *r, size_t network, size_t design, size_t
     return r->value + (at * GRID_PREDICTIONS + (size_t)predictions) * g->fold.count * (size_t)r->kind->columns;
 }
 
-/* Places are positions in the lists, values are found by them. */
+/* Positions refer to the lists, by which values are indexed. */
 static int judge_all(grid_results *r) {
     grid *g = r->g;
     size_t columns = (size_t)r->kind->columns;
@@ -45,7 +45,7 @@ static int judge_all(grid_results *r) {
     return CLI_OK;
 }
 
-/* Over the folds in which the metric is defined; returns how many these are. */
+/* Mean over the folds in which the metric is defined; returns their number. */
 static size_t mean_of(const grid_results *r, const double *values, int column, double *mean, double *sd) {
     return study_mean(values + column, r->g->fold.count, (size_t)r->kind->columns, mean, sd);
 }
@@ -106,7 +106,7 @@ static void print_group(FILE *out, const grid_results *r, size_t n, size_t d, bo
     fputc('\n', out);
 }
 
-/* What the columns are: "nll  holdout_nll: mean -log probability ...". */
+/* Explains the columns: "nll holdout_nll: mean -log probability ...". */
 static void print_legend(FILE *out, const grid_reported *kind) {
     for (int c = 0; c < kind->shown; c++) {
         const pv_metric_row *row = pv_metric_table;
@@ -192,77 +192,77 @@ static void write_csv(FILE *out, const void *what) {
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static json_t *json_metrics(const grid_results *r, const double *values) {
-    json_t *object = cli_json_object();
+static pv_result *json_metrics(const grid_results *r, const double *values) {
+    pv_result *object = pv__value_object();
     for (int c = 0; c < r->kind->columns; c++) {
         double mean, sd;
-        json_t *entry = cli_json_object();
+        pv_result *entry = pv__value_object();
         size_t folds = mean_of(r, values, c, &mean, &sd);
-        cli_json_set(entry, "value", cli_json_real(mean));
-        cli_json_set(entry, "sd", cli_json_real(sd));
-        cli_json_set(entry, "folds", json_integer((json_int_t)folds));
-        cli_json_set(object, r->kind->column[c].name, entry);
+        pv__value_set(entry, "value", pv__value_real(mean));
+        pv__value_set(entry, "sd", pv__value_real(sd));
+        pv__value_set(entry, "folds", pv__value_integer((int64_t)folds));
+        pv__value_set(object, r->kind->column[c].name, entry);
     }
     return object;
 }
 
-static json_t *json_paper(const grid_results *r, int network, int design, const char *prevalence, int loss) {
+static pv_result *json_paper(const grid_results *r, int network, int design, const char *prevalence, int loss) {
     const double *paper = r->kind->paper(network, design, prevalence, loss);
-    json_t *object = paper ? cli_json_object() : json_null();
+    pv_result *object = paper ? pv__value_object() : pv__value_null();
     for (int c = 0; paper && c < r->kind->shown; c++)
-        cli_json_set(object, r->kind->column[c].name, cli_json_real(paper[c]));
+        pv__value_set(object, r->kind->column[c].name, pv__value_real(paper[c]));
     return object;
 }
 
-static json_t *json_deviation(const grid *g, const grid_cell *cell) {
+static pv_result *json_deviation(const grid *g, const grid_cell *cell) {
     if (!cell || !cell->epochs)
-        return json_null(); /* not traced, or not asked for */
+        return pv__value_null(); /* not traced, or not requested */
     grid_deviation found = grid_deviation_of(g, cell);
-    json_t *object = cli_json_object();
-    cli_json_set(object, "epochs", json_integer((json_int_t)cell->epochs));
-    cli_json_set(object, "largest_deviation", cli_json_real(found.most));
-    cli_json_set(object, "mean_deviation", cli_json_real(found.mean));
-    cli_json_set(object, "last_deviation", cli_json_real(found.last));
+    pv_result *object = pv__value_object();
+    pv__value_set(object, "epochs", pv__value_integer((int64_t)cell->epochs));
+    pv__value_set(object, "largest_deviation", pv__value_real(found.most));
+    pv__value_set(object, "mean_deviation", pv__value_real(found.mean));
+    pv__value_set(object, "last_deviation", pv__value_real(found.last));
     return object;
 }
 
-static json_t *json_row(const grid_results *r, size_t n, size_t d, size_t p, size_t m) {
+static pv_result *json_row(const grid_results *r, size_t n, size_t d, size_t p, size_t m) {
     const grid *g = r->g;
     int network = (int)g->networks.index[n], design = (int)g->designs.index[d], method = (int)g->methods.index[m];
-    json_t *row = cli_json_object(), *stated = cli_json_array();
+    pv_result *row = pv__value_object(), *stated = pv__value_list();
     for (int y = 0; y < g->training.data->classes; y++)
-        cli_json_append(stated, cli_json_real(g->prevalence[p][y]));
-    cli_json_set(row, "network", cli_json_text(grid_network[network]));
-    cli_json_set(row, "batches", cli_json_text(grid_design[design]));
-    cli_json_set(row, "prevalence", cli_json_text(g->prevalence_name[p]));
-    cli_json_set(row, "stated", stated);
-    cli_json_set(row, "method", cli_json_text(grid_method[method]));
-    cli_json_set(row, "metrics", json_metrics(r, grid_values(r, n, d, p, m, GRID_ADAPTED)));
-    cli_json_set(row, "own", json_metrics(r, grid_values(r, n, d, p, m, GRID_OWN)));
-    cli_json_set(row, "marginal", json_deviation(g, grid_at(g, network, design, method, p, 0)));
-    cli_json_set(
+        pv__value_append(stated, pv__value_real(g->prevalence[p][y]));
+    pv__value_set(row, "network", pv__value_text(grid_network[network]));
+    pv__value_set(row, "batches", pv__value_text(grid_design[design]));
+    pv__value_set(row, "prevalence", pv__value_text(g->prevalence_name[p]));
+    pv__value_set(row, "stated", stated);
+    pv__value_set(row, "method", pv__value_text(grid_method[method]));
+    pv__value_set(row, "metrics", json_metrics(r, grid_values(r, n, d, p, m, GRID_ADAPTED)));
+    pv__value_set(row, "own", json_metrics(r, grid_values(r, n, d, p, m, GRID_OWN)));
+    pv__value_set(row, "marginal", json_deviation(g, grid_at(g, network, design, method, p, 0)));
+    pv__value_set(
         row, "paper",
         method == GRID_PLAIN || method == GRID_PROFILE || method == GRID_TRUTH
-            ? json_null()
+            ? pv__value_null()
             : json_paper(r, network, design, g->prevalence_name[p], method == GRID_IW ? GRID_PAPER_IW : GRID_PAPER_IG));
     return row;
 }
 
-static json_t *json_result(const grid_results *r) {
+static pv_result *json_result(const grid_results *r) {
     const grid *g = r->g;
-    json_t *object = grid_json(g), *rows = cli_json_array();
+    pv_result *object = grid_json(g), *rows = pv__value_list();
     for (size_t n = 0; n < g->networks.count; n++)
         for (size_t d = 0; d < g->designs.count; d++)
             for (size_t p = 0; p < g->prevalences; p++)
                 for (size_t m = 0; m < g->methods.count; m++)
-                    cli_json_append(rows, json_row(r, n, d, p, m));
-    cli_json_set(object, "results", rows);
+                    pv__value_append(rows, json_row(r, n, d, p, m));
+    pv__value_set(object, "results", rows);
     return object;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- the whole report -------------------------------------------------------------------------------------------- */
 
-static int write_files(grid_results *r, json_t *object) {
+static int write_files(grid_results *r, pv_result *object) {
     cli_call *call = r->g->call;
     const char *folder = r->g->options->shared.output;
     int code = study_write_json(call, folder, "results.json", object);
@@ -290,14 +290,14 @@ int grid_report(grid *g, const grid_reported *kind) {
         .value = cli_alloc(groups * GRID_PREDICTIONS * g->fold.count * (size_t)kind->columns, sizeof *r.value)};
     int code = judge_all(&r);
     if (code == CLI_OK) {
-        json_t *object = json_result(&r);
+        pv_result *object = json_result(&r);
         if (g->options->shared.output)
             code = write_files(&r, object);
         if (code == CLI_OK && g->options->shared.running.json)
-            cli_json_print(g->call, json_incref(object));
+            cli_json_print(g->call, pv__value_share(object));
         else if (code == CLI_OK)
             print_all(stdout, &r, false);
-        json_decref(object);
+        pv_result_free(object);
     }
     free(r.value);
     return code;

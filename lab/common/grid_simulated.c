@@ -1,7 +1,7 @@
-/* Simulated CT nodules for the studies of images: their population, and what is known of it.
+/* Simulated CT nodules for the studies of images: their population, and the truth.
  *
- * The truth is p(malignant|features) of a nodule, which is what the best reader of its image could know, moved to each
- * stated prevalence as any prediction is. Of ratings it is the expected frequencies of the readers' grades.
+ * The truth is p(malignant|features) of a nodule, which is all that a reader of its image could know, converted to each
+ * prevalence like any prediction. For ratings it is the expected frequencies of the readers' grades.
  */
 #include <math.h>
 #include <string.h>
@@ -38,7 +38,7 @@ int grid_simulate(grid *g, bool grades) {
     return status == PV_OK ? cli_training_learn(g->call, &g->roles, &g->training) : cli_fail(g->call, status);
 }
 
-/* Probability of a label of a row of the table. */
+/* Probability of each label, per row of the table. */
 static pv_status truth_columns(grid *g, bool grades, size_t classes, const double *column[GRID_CLASSES_MAX]) {
     const pv_table *table = g->training.table;
     for (size_t y = 0; y < classes; y++) {

@@ -1,4 +1,4 @@
-/* Long studies: jobs that a checkpoint keeps, the facts it is compared by, a folder that belongs to one study. */
+/* Support for long studies: jobs with a checkpoint, the facts that identify the work, and a folder for each study. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -23,7 +23,7 @@ int study_parallel(cli_call *call, const char *what, size_t jobs, pv_job job, pv
     size_t finished;
     pv_status status = pv_jobs_run_kept(call->ctx, what, jobs, true, job, outcome, sound, state, &finished);
     cli_progress_clear(call);
-    if (status == PV_ERR_INTERRUPTED && finished == jobs) { /* after the last of them: writing is all that is left */
+    if (status == PV_ERR_INTERRUPTED && finished == jobs) { /* after the last job, when only writing is left */
         pv_ctx_clear_interrupt(call->ctx);
         return CLI_OK;
     }
@@ -54,9 +54,9 @@ bool study_fit_failed(pv_status status) {
     return status == PV_ERR_NUMERIC || status == PV_ERR_INPUT;
 }
 
-/* ---- what the work is -------------------------------------------------------------------------------------------- */
+/* ---- facts ------------------------------------------------------------------------------------------------------- */
 
-/* The version, and options that are not as they are by default, one a line. */
+/* The version, and options that differ from their defaults, one per line. */
 static void write_facts(FILE *out, const void *what) {
     const cli_call *call = what;
     const cli_command *command = call->command;
@@ -71,14 +71,14 @@ static void write_facts(FILE *out, const void *what) {
             const char *text = own;
             pv_option_get(row, options, own, sizeof own);
             pv_option_get(row, usual + group->offset, other, sizeof other);
-            if (row->type == PV_OPTION_TEXT) { /* of any length */
+            if (row->type == PV_OPTION_TEXT) { /* may be of any length */
                 memcpy(&text, options + row->offset, sizeof text);
                 text = text ? text : "";
             }
             if (!cli_has(command, group, row) || !cli_recorded(row->name) || strcmp(text, other) == 0)
                 continue;
             fprintf(out, "`%s`=", row->name);
-            text = strcmp(row->name, "data") == 0 ? "given" : text; /* what is in the file counts, not its name */
+            text = strcmp(row->name, "data") == 0 ? "given" : text; /* the contents of the file matter, not its name */
             for (; *text; text++)
                 fputc(*text == '\n' ? ' ' : *text, out);
             fputc('\n', out);
@@ -86,7 +86,7 @@ static void write_facts(FILE *out, const void *what) {
     free(usual);
 }
 
-/* A fact of its own, compared when it is there. */
+/* A separate fact, compared if the checkpoint has it. */
 static pv_status check_fact(pv_ctx *ctx, const char *scope, const char *fact) {
     size_t entered = pv_checkpoint_enter(ctx, scope, 0);
     pv_status status = pv_checkpoint_facts(ctx, fact);
@@ -102,7 +102,8 @@ int study_checkpoint_start(cli_call *call, const char *study) {
         return code;
     char name[60], *facts = study_printed(write_facts, call);
     snprintf(name, sizeof name, "study=%s\n", study);
-    pv_status status = check_fact(call->ctx, "study", name); /* before the options: those of another study differ too */
+    pv_status status =
+        check_fact(call->ctx, "study", name); /* before the options, since those of another study differ anyway */
     if (status == PV_OK)
         status = pv_checkpoint_facts(call->ctx, facts);
     free(facts);
@@ -122,9 +123,9 @@ int study_checkpoint_data(cli_call *call, const pv_table *table, const pv_images
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
-/* ---- the folder -------------------------------------------------------------------------------------------------- */
+/* ---- output folder ----------------------------------------------------------------------------------------------- */
 
-/* A result that is there must be this study's own, which replaces it. */
+/* An existing result must belong to this study, which then replaces it. */
 static int check_result(cli_call *call, const char *folder, const char *name, const char *study) {
     char path[4096];
     struct stat about;
@@ -132,11 +133,8 @@ static int check_result(cli_call *call, const char *folder, const char *name, co
         return cli_error(call, PV_ERR_PATH, folder, "the name is too long");
     if (stat(path, &about) != 0)
         return CLI_OK;
-    json_error_t error = {0};
-    json_t *object = S_ISREG(about.st_mode) ? json_load_file(path, 0, &error) : NULL;
-    if (!object && json_error_code(&error) == json_error_out_of_memory)
-        cli_no_memory("for JSON");
-    const char *found = json_string_value(json_object_get(object, "study"));
+    pv_result *object = S_ISREG(about.st_mode) ? study_read_json(call, path) : NULL;
+    const char *found = pv_result_text(pv_result_get(object, "study"));
     int code = CLI_OK;
     if (!found)
         code =
@@ -146,11 +144,11 @@ static int check_result(cli_call *call, const char *folder, const char *name, co
         code = cli_error(call, PV_ERR_PATH, folder,
                          "has the results of study %.40s; give study %s another folder with -o, or remove that one",
                          found, study);
-    json_decref(object);
+    pv_result_free(object);
     return code;
 }
 
-/* What studies write, and how it begins. Results are looked into (check_result). */
+/* The files that studies write, and how they begin. Result files are checked in check_result. */
 static const pv_files_pattern study_files[] = {{"*.json", ""},
                                                {"tables.md", "# Bias: tables\n"},
                                                {"tables.md", "# Calibration: tables\n"},
@@ -158,6 +156,7 @@ static const pv_files_pattern study_files[] = {{"*.json", ""},
                                                {"tables.md", "# Models that are wrong: tables\n"},
                                                {"tables.md", "# Nodules: tables\n"},
                                                {"tables.md", "# Ratings: tables\n"},
+                                               {"tables.md", "# Rates by imperfect verdicts: tables\n"},
                                                {"tables.md", "# Unknown prevalence: tables\n"},
                                                {"coverage.md", "# Coverage: tables\n"},
                                                {"sbc.md", "Ranks of "},

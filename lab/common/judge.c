@@ -1,4 +1,4 @@
-/* Calibration of probabilities, as the studies measure it. */
+/* Calibration measures used by the studies. */
 #include "prevail/prevail.h"
 #include "lab/common/judge.h"
 #include "tool/console.h"
@@ -12,7 +12,7 @@ static double weight_of(const judge_rows *rows, size_t i) {
 }
 
 bool judge_bins_sound(const judge_bins *bins) {
-    for (int b = 0; b < JUDGE_BINS; b++) /* p and y are parts of the mass, but for rounding */
+    for (int b = 0; b < JUDGE_BINS; b++) /* p and y are parts of the mass, up to rounding */
         if (!(bins->mass[b] >= 0 && bins->mass[b] < 1e15 && bins->p[b] >= 0 && bins->p[b] <= 1.001 * bins->mass[b] &&
               bins->y[b] >= 0 && bins->y[b] <= 1.001 * bins->mass[b]))
             return false;
@@ -84,7 +84,7 @@ void judge_gaps(const judge_rows *rows, double *fpr, double *fnr) {
         for (int k = 0; k < 4; k++)
             below[k] += weight_of(rows, n) * part[k];
         if (i + 1 < rows->n && order[i + 1].p == order[i].p)
-            continue; /* rows of equal probability fall on the same side */
+            continue; /* rows of equal probability must be on the same side */
         *fpr = fmax(*fpr, fabs(below[0] / all[0] - below[2] / all[2]));
         *fnr = fmax(*fnr, fabs(below[1] / all[1] - below[3] / all[3]));
     }

@@ -1,4 +1,5 @@
-/* The report of a study: its tables, which it writes as Markdown, and its pictures, in the order in which they come. */
+/* The report of a study: its tables, which are written as Markdown, and its figures, in the order in which they
+ * come. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,9 @@ typedef struct reading {
     pv_report *report;
     report_cells cells;
     char head[COLUMNS_MAX][64];
-    size_t columns; /* 0: no table is open */
+    size_t columns; /* 0: not inside a table */
     char section[128];
-    char *paragraph; /* being collected */
+    char *paragraph; /* paragraph under construction */
 } reading;
 
 static void end_table(reading *r) {
@@ -42,7 +43,7 @@ static void end_paragraph(reading *r) {
     r->paragraph = NULL;
 }
 
-/* "| a | b |": the first such line is the head, a line of dashes is left out. */
+/* "| a | b |": the first such line is the head, a line of dashes is skipped. */
 static void read_row(reading *r, char *line) {
     bool heads = r->columns == 0;
     if (strspn(line, "|-: \n") == strlen(line))

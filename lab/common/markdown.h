@@ -5,7 +5,7 @@
 #include "prevail/prevail.h"
 #include "prevail/report.h"
 
-/* Headings become sections, tables tables. The text is changed. */
+/* Converts headings to sections and tables to tables. Modifies text. */
 void report_put_markdown(pv_report *report, char *text);
 
 #endif

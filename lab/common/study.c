@@ -1,4 +1,4 @@
-/* A study's run: its folder, checkpoint and report; files in the folder. */
+/* Runs a study: its folder, checkpoint and report, and files in the folder. */
 #include "prevail/prevail.h"
 #include "lab/common/markdown.h"
 #include "lab/common/study.h"
@@ -56,7 +56,7 @@ char *study_printed(study_writer write, const void *what) {
     return text;
 }
 
-/* The same bytes as in the file, into the page. */
+/* Adds the same text to the report as to the file. */
 static int put_in_report(cli_call *call, study_writer write, const void *what) {
     const study_options *options = call->options;
     char *text = study_printed(write, what);
@@ -82,12 +82,40 @@ int study_write(cli_call *call, const char *folder, const char *name, study_writ
     return options->report && ends_with(name, ".md") ? put_in_report(call, write, what) : CLI_OK;
 }
 
+typedef struct written_json {
+    pv_ctx *ctx;
+    const pv_result *object;
+} written_json;
+
 static void write_json(FILE *out, const void *what) {
-    cli_json_write(out, what);
+    const written_json *json = what;
+    cli_json_write(json->ctx, out, json->object);
 }
 
-int study_write_json(cli_call *call, const char *folder, const char *name, json_t *object) {
-    return study_write(call, folder, name, write_json, object);
+int study_write_json(cli_call *call, const char *folder, const char *name, const pv_result *object) {
+    const written_json json = {call->ctx, object};
+    return study_write(call, folder, name, write_json, &json);
+}
+
+pv_result *study_read_json(cli_call *call, const char *path) {
+    FILE *file = fopen(path, "r");
+    char *text = NULL;
+    size_t size = 0, room = 0;
+    for (size_t got = 1; file && got > 0; size += got) {
+        if (room - size < 4096)
+            text = cli_resize(text, room = 2 * room + 65536, 1);
+        got = fread(text + size, 1, room - size - 1, file);
+    }
+    pv_result *found = NULL;
+    if (file && !ferror(file)) {
+        text[size] = '\0';
+        if (pv__json_parse(call->ctx, text, size, &found) != PV_OK)
+            cli_no_memory("for JSON");
+    }
+    if (file)
+        fclose(file);
+    free(text);
+    return found;
 }
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
@@ -112,7 +140,7 @@ size_t study_mean(const double *values, size_t n, size_t stride, double *mean, d
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-/* Runs a study with its report open; what the study says with its exit code stays. */
+/* Runs a study with an open report; the study's exit code is kept. */
 static int run_reported(cli_call *call, const study_plan *plan, study_options *options) {
     static const char *const names[] = {"seed", NULL};
     size_t size = strlen(options->output) + 16;
@@ -138,14 +166,14 @@ static int run_reported(cli_call *call, const study_plan *plan, study_options *o
     return code;
 }
 
-/* The checkpoint goes when all is written, the report as well. */
+/* The checkpoint is deleted when everything is written, including the report. */
 int study_run(cli_call *call, const study_plan *plan) {
     study_options *options = call->options;
     int rank, lock = -1, code = CLI_OK;
     (void)pv_ctx_ranks(call->ctx, &rank);
     if (options->output)
         code = cli_make_folder(call, options->output);
-    if (code == CLI_OK && options->output && rank == 0) /* who writes */
+    if (code == CLI_OK && options->output && rank == 0) /* the rank that writes */
         code = study_folder_take(call, options->output, plan->name, plan->has_cells, &lock);
     if (code == CLI_OK)
         code = study_checkpoint_start(call, plan->name);

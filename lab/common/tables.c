@@ -1,4 +1,4 @@
-/* Tables of studies: the same cells as text and as Markdown, numbers in CSV. */
+/* Tables of studies: the same cells as text and as Markdown; numbers in CSV. */
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* prevail-lab contingency: the paper's section 4, "Prevalence-bias, Bayesian posterior and log odds ratio".
  *
  *   p(Y=1|X=x) = sigmoid(eta_x),  eta_x ~ N(0, 10^2);  posteriors under plain, iw and ig by variational inference with
- *   a mixture of Gaussians, beside the exact ones.
+ *   a mixture of Gaussians, compared with the exact ones.
  */
 #include "prevail/prevail.h"
 #include "lab/common/density.h"
@@ -24,7 +24,7 @@ typedef struct work {
     study_table table;
     double npr[NPR_MAX];
     size_t nprs;
-    double x[2 * CELLS], weight[CELLS]; /* one row for each cell that is not empty */
+    double x[2 * CELLS], weight[CELLS]; /* one row per nonempty cell */
     int32_t label[CELLS];
     size_t rows;
 } work;
@@ -124,7 +124,7 @@ static pv_vi_options vi_options(const contingency_options *options) {
     return vi;
 }
 
-/* The arrays have their sizes before there is a posterior. */
+/* Arrays have their sizes before there is a posterior. */
 static pv_status fit_mixture(pv_ctx *ctx, const work *held, const pv_density *density, const double mode[2],
                              study_posterior *out) {
     pv_vi_options vi = vi_options(held->options);
@@ -236,76 +236,76 @@ static void clear_posteriors(study_table *table) {
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 
-static json_t *json_numbers(const study_numbers *numbers) {
+static pv_result *json_numbers(const study_numbers *numbers) {
     static const char *const names[] = {"log_odds_ratio", "eta0", "eta1"};
-    json_t *object = cli_json_object();
+    pv_result *object = pv__value_object();
     for (int i = 0; i < STUDY_MEASURES; i++) {
-        json_t *entry = cli_json_object();
-        cli_json_set(entry, "mean", cli_json_real(numbers->mean[i]));
-        cli_json_set(entry, "sd", cli_json_real(numbers->sd[i]));
+        pv_result *entry = pv__value_object();
+        pv__value_set(entry, "mean", pv__value_real(numbers->mean[i]));
+        pv__value_set(entry, "sd", pv__value_real(numbers->sd[i]));
         if (i == STUDY_LOR) {
-            json_t *quantiles = cli_json_object();
+            pv_result *quantiles = pv__value_object();
             for (int q = 0; q < STUDY_QUANTILES; q++) {
                 char key[16];
                 snprintf(key, sizeof key, "%g", study_quantile[q]);
-                cli_json_set(quantiles, key, cli_json_real(numbers->quantile[q]));
+                pv__value_set(quantiles, key, pv__value_real(numbers->quantile[q]));
             }
-            cli_json_set(entry, "quantiles", quantiles);
+            pv__value_set(entry, "quantiles", quantiles);
         }
-        cli_json_set(object, names[i], entry);
+        pv__value_set(object, names[i], entry);
     }
-    cli_json_set(object, "marginal", cli_json_real(numbers->marginal));
+    pv__value_set(object, "marginal", pv__value_real(numbers->marginal));
     return object;
 }
 
-static json_t *json_sampled(const study_sampled *hmc) {
-    json_t *object = cli_json_object();
-    cli_json_set(object, "mean", cli_json_real(hmc->mean));
-    cli_json_set(object, "sd", cli_json_real(hmc->sd));
-    cli_json_set(object, "mcse", cli_json_real(hmc->mcse));
-    cli_json_set(object, "ess", cli_json_real(hmc->ess));
-    cli_json_set(object, "rhat", cli_json_real(hmc->rhat));
+static pv_result *json_sampled(const study_sampled *hmc) {
+    pv_result *object = pv__value_object();
+    pv__value_set(object, "mean", pv__value_real(hmc->mean));
+    pv__value_set(object, "sd", pv__value_real(hmc->sd));
+    pv__value_set(object, "mcse", pv__value_real(hmc->mcse));
+    pv__value_set(object, "ess", pv__value_real(hmc->ess));
+    pv__value_set(object, "rhat", pv__value_real(hmc->rhat));
     return object;
 }
 
-static json_t *json_result(cli_call *call, const contingency_options *options, const work *held) {
+static pv_result *json_result(cli_call *call, const contingency_options *options, const work *held) {
     const study_table *table = &held->table;
-    json_t *object = cli_json_object(), *counts = cli_json_array(), *strengths = cli_json_array(),
-           *posteriors = cli_json_object();
+    pv_result *object = pv__value_object(), *counts = pv__value_list(), *strengths = pv__value_list(),
+              *posteriors = pv__value_object();
     for (int x = 0; x < 2; x++) {
-        json_t *row = cli_json_array();
+        pv_result *row = pv__value_list();
         for (int y = 0; y < 2; y++)
-            cli_json_append(row, cli_json_real(table->count[x][y]));
-        cli_json_append(counts, row);
+            pv__value_append(row, pv__value_real(table->count[x][y]));
+        pv__value_append(counts, row);
     }
     for (size_t i = 0; i < held->nprs; i++)
-        cli_json_append(strengths, cli_json_real(held->npr[i]));
+        pv__value_append(strengths, pv__value_real(held->npr[i]));
     for (size_t i = 0; i < table->posteriors; i++) {
         const study_posterior *p = &table->posterior[i];
-        json_t *entry = json_numbers(&p->vi), *exact = json_numbers(&p->exact.numbers);
-        cli_json_set(entry, "elbo", cli_json_real(p->elbo));
-        cli_json_set(entry, "elbo_se", cli_json_real(p->elbo_se));
-        cli_json_set(entry, "stop", cli_json_text(pv_stop_name(p->stop)));
+        pv_result *entry = json_numbers(&p->vi), *exact = json_numbers(&p->exact.numbers);
+        pv__value_set(entry, "elbo", pv__value_real(p->elbo));
+        pv__value_set(entry, "elbo_se", pv__value_real(p->elbo_se));
+        pv__value_set(entry, "stop", pv__value_text(pv_stop_name(p->stop)));
         if (options->hmc)
-            cli_json_set(entry, "hmc", json_sampled(&p->hmc));
-        cli_json_set(exact, "log_evidence", cli_json_real(p->exact.log_evidence));
-        cli_json_set(entry, "exact", exact);
-        cli_json_set(posteriors, p->name, entry);
+            pv__value_set(entry, "hmc", json_sampled(&p->hmc));
+        pv__value_set(exact, "log_evidence", pv__value_real(p->exact.log_evidence));
+        pv__value_set(entry, "exact", exact);
+        pv__value_set(posteriors, p->name, entry);
     }
-    json_t *frequentist = cli_json_object();
-    cli_json_set(frequentist, "log_odds_ratio", cli_json_real(table->lor));
-    cli_json_set(frequentist, "sd", cli_json_real(table->lor_sd));
-    cli_json_set(object, "study", cli_json_text("contingency"));
-    cli_json_set(object, "table", counts);
-    cli_json_set(object, "prevalence", cli_json_real(table->prevalence[1]));
-    cli_json_set(object, "prevalence_n", held->nprs == 1 ? cli_json_real(held->npr[0]) : json_incref(strengths));
-    json_decref(strengths);
-    cli_json_set(object, "prior_sd", cli_json_real(prior_sd));
-    cli_json_set(object, "frequentist", frequentist);
-    cli_json_set(object, "posteriors", posteriors);
-    cli_json_set(object, "seed", json_integer(options->shared.seed));
-    cli_json_set(object, "command", cli_json_text(call->line));
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    pv_result *frequentist = pv__value_object();
+    pv__value_set(frequentist, "log_odds_ratio", pv__value_real(table->lor));
+    pv__value_set(frequentist, "sd", pv__value_real(table->lor_sd));
+    pv__value_set(object, "study", pv__value_text("contingency"));
+    pv__value_set(object, "table", counts);
+    pv__value_set(object, "prevalence", pv__value_real(table->prevalence[1]));
+    pv__value_set(object, "prevalence_n", held->nprs == 1 ? pv__value_real(held->npr[0]) : pv__value_share(strengths));
+    pv_result_free(strengths);
+    pv__value_set(object, "prior_sd", pv__value_real(prior_sd));
+    pv__value_set(object, "frequentist", frequentist);
+    pv__value_set(object, "posteriors", posteriors);
+    pv__value_set(object, "seed", pv__value_integer(options->shared.seed));
+    pv__value_set(object, "command", pv__value_text(call->line));
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
     return object;
 }
 
@@ -388,7 +388,7 @@ static int run_posteriors(cli_call *call) {
         return code;
     list_posteriors(&held);
     code = study_parallel(call, "posteriors", held.table.posteriors, infer, outcome, sound, &held);
-    json_t *object = code == CLI_OK ? json_result(call, options, &held) : NULL;
+    pv_result *object = code == CLI_OK ? json_result(call, options, &held) : NULL;
     if (code == CLI_OK && options->shared.output)
         code = study_write_json(call, options->shared.output, "results.json", object);
     if (code == CLI_OK && options->shared.output) {
@@ -396,10 +396,10 @@ static int run_posteriors(cli_call *call) {
         code = study_contingency_pictures(call, &held.table);
     }
     if (code == CLI_OK && options->shared.running.json)
-        cli_json_print(call, json_incref(object));
+        cli_json_print(call, pv__value_share(object));
     else if (code == CLI_OK)
         print_text(&held.table, options->hmc);
-    json_decref(object);
+    pv_result_free(object);
     clear_posteriors(&held.table);
     return code;
 }

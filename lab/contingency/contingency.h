@@ -1,5 +1,5 @@
-/* lab/contingency/contingency.h: posteriors over (eta0, eta1): exactly by quadrature, and as the study makes and
- * draws them.
+/* lab/contingency/contingency.h: posteriors over (eta0, eta1): exact by quadrature, and those that the study computes
+ * and draws.
  */
 #ifndef PREVAIL_LAB_CONTINGENCY_CONTINGENCY_H
 #define PREVAIL_LAB_CONTINGENCY_CONTINGENCY_H
@@ -18,7 +18,7 @@ typedef struct contingency_options {
     study_vi vi;
 } contingency_options;
 
-/* ---- numbers of a posterior over (eta0, eta1) -------------------------------------------------------------------- */
+/* ---- summary of a posterior over (eta0, eta1) -------------------------------------------------------------------- */
 
 enum { STUDY_QUANTILES = 5 };
 extern const double study_quantile[STUDY_QUANTILES];
@@ -42,13 +42,13 @@ typedef struct study_exact {
 
 /* dims = 2. */
 PV_MUST_USE pv_status study_integrate(pv_ctx *ctx, const pv_density *density, study_exact *exact);
-/* From the mixture itself (marginal left 0): no Monte-Carlo error. dims = 2. */
+/* Computed from the mixture itself, without Monte Carlo error (marginal stays 0). dims = 2. */
 void study_mixture_numbers(const pv_mixture *mixture, study_numbers *numbers);
 double study_mixture_lor_density(const pv_mixture *mixture, double lor);
 
-/* ---- one posterior, as contingency.c makes them and contingency_pictures.c draws them ---------------------------- */
+/* ---- one posterior, computed by contingency.c and drawn by contingency_pictures.c -------------------------------- */
 
-/* The log odds ratio by sampling; mcse: the Monte-Carlo standard error of its mean. */
+/* The log odds ratio by sampling; mcse: the Monte Carlo standard error of its mean. */
 typedef struct study_sampled {
     double mean, sd, mcse, ess, rhat;
 } study_sampled;
@@ -56,7 +56,7 @@ typedef struct study_sampled {
 typedef struct study_posterior {
     char name[40];       /* "ig_npr_10" */
     const char *loss;    /* "ig" */
-    double prevalence_n; /* NaN: no such thing (plain, iw) */
+    double prevalence_n; /* NaN: not used (plain, iw) */
     study_numbers vi;
     double elbo, elbo_se;
     pv_stop stop;
@@ -70,8 +70,8 @@ typedef struct study_posterior {
 typedef struct study_table {
     double count[2][2]; /* [x][y] */
     double prevalence[2];
-    double lor, lor_sd; /* frequentist; not finite where a cell is empty */
-    size_t draws;       /* to show */
+    double lor, lor_sd; /* frequentist; infinite or NaN if a cell is empty */
+    size_t draws;       /* number of draws to show */
     size_t posteriors;
     study_posterior *posterior;
 } study_table;

@@ -1,5 +1,5 @@
-/* The pictures of the contingency study, after the paper's three figures: the posterior in (p0, p1) and in logit space
- * with the iso-curve of the empirical log odds ratio and draws, and the posterior of the log odds ratio. */
+/* Figures of the contingency study, after the paper's three figures: the posterior in (p0, p1) and in logit space, with
+ * the iso-curve of the empirical log odds ratio and draws, and the posterior of the log odds ratio. */
 #include "prevail/prevail.h"
 #include "lab/common/canvas.h"
 #include "lab/contingency/contingency.h"
@@ -15,7 +15,7 @@ static const double WIDTH = 290, HEIGHT = 300, LOG_RANGE = 10;
 typedef struct column {
     const study_posterior *posterior;
     char title[48];
-    size_t n; /* draws that are shown */
+    size_t n; /* number of draws shown */
     double *eta0, *eta1;
 } column;
 
@@ -26,7 +26,7 @@ typedef struct figure {
     size_t columns;
 } figure;
 
-/* Draws spread over all that there are. */
+/* Selects evenly spaced draws. */
 static void take_draws(const study_table *table, column *c) {
     const study_posterior *posterior = c->posterior;
     c->n = table->draws < posterior->count ? table->draws : posterior->count;
@@ -48,7 +48,7 @@ static double quantile_of(size_t n, const double *values, double p) {
 }
 
 /* log density at the centres of the panel's cells, of (p0, p1) or (eta0, eta1); shown down to LOG_RANGE below its
- * greatest value there. */
+ * maximum there. */
 static void add_heat(study_canvas *canvas, double lo, double hi, const pv_mixture *mixture, bool logits) {
     double *value = cli_alloc((size_t)CELLS * CELLS, sizeof *value), high = -HUGE_VAL;
     for (size_t j = 0; j < CELLS; j++)
@@ -130,7 +130,7 @@ static void add_logits(study_canvas *canvas, const figure *f, const column *c) {
                  low, high);
 }
 
-/* Four standard deviations of the exact posterior about the middle; narrow ones are shown with 3 on either side. */
+/* Shows four standard deviations of the exact posterior around the middle, at least 3 on either side. */
 static void add_ratio(study_canvas *canvas, const figure *f, const column *c) {
     const study_posterior *p = c->posterior;
     const study_exact *exact = &p->exact;

@@ -1,10 +1,11 @@
-/* Exact numbers of a posterior over (eta0, eta1), by the trapezium rule on a grid, and those of a Gaussian mixture.
+/* Exact summaries of a posterior over (eta0, eta1), by the trapezium rule on a grid, and those of a Gaussian mixture.
  *
- * The grid lies in d = eta1 - eta0 and m = (eta0 + eta1)/2, sheared and scaled by the posterior's own covariance:
+ * The grid is in d = eta1 - eta0 and m = (eta0 + eta1)/2, sheared and scaled by the posterior's own covariance:
  *     d = c_d + a z1,   m = c_m + b z1 + c z2,
- * so that sums over z2 give the density of the log odds ratio d on even steps. Its extent starts at ten standard
+ * so that sums over z2 give the density of the log odds ratio d at even steps. Its extent starts at ten standard
  * deviations of the prior and shrinks to where the density is above e^-DROP of its maximum. For smooth densities the
- * rule converges faster than any power of the step; 301 points a side leave errors far below Monte-Carlo's.
+ * rule converges faster than any power of the step; with 301 points per side the error is far below that of Monte
+ * Carlo.
  */
 #include "prevail/prevail.h"
 #include "lab/common/density.h"
@@ -31,7 +32,7 @@ typedef struct grid {
     double *value;    /* [side z1][side z2], -log density */
     double *marginal; /* the same, p(Y=1|w) */
     double least;
-    double points; /* effective number of points that carry the mass */
+    double points; /* effective number of points */
     double mean[STUDY_MEASURES], sd[STUDY_MEASURES];
     double dm[2], dd, mm, cov; /* moments of d and m */
     double weight;             /* sum of exp(least - value) */
@@ -56,7 +57,7 @@ static void moments(const frame *f, grid *g) {
             if (!(w > 0))
                 continue;
             place(f, node(f, 0, i, n), node(f, 1, j, n), &d, &m);
-            /* About the centre of the frame, for the digits of the variance. */
+            /* About the centre of the frame, to preserve digits of the variance. */
             const double at[] = {d - f->cd, m - d / 2 - f->cm, m + d / 2 - f->cm};
             sum += w;
             square += w * w;
@@ -90,13 +91,14 @@ static pv_status fill(pv_ctx *ctx, const pv_density *density, const frame *f, gr
     g->least = HUGE_VAL;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < n; k++) {
-            size_t j = i % 2 ? n - 1 - k : k; /* back and forth: the profile starts from its last solution */
+            size_t j =
+                i % 2 ? n - 1 - k : k; /* alternates direction, so that the profile starts from the last solution */
             double d, m;
             place(f, node(f, 0, i, n), node(f, 1, j, n), &d, &m);
             const double eta[] = {m - d / 2, m + d / 2};
             pv_status status = study_density_value(ctx, density, eta, &g->value[i * n + j], &g->marginal[i * n + j]);
-            /* A dozen standard deviations out in the prior the profile may find no solution in double precision. That
-             * does not matter to a coarse grid, which only looks for the mass. */
+            /* A dozen standard deviations out in the prior the profile may have no solution in double precision. That
+             * does not matter on the coarse grid, which only locates the mass. */
             if (status == PV_ERR_NUMERIC && n == COARSE)
                 g->value[i * n + j] = HUGE_VAL;
             else if (status != PV_OK)
@@ -107,7 +109,8 @@ static pv_status fill(pv_ctx *ctx, const pv_density *density, const frame *f, gr
     return PV_OK;
 }
 
-/* The frame of the next grid: scaled by the moments once enough points carry the mass, and no larger than needed. */
+/* The frame of the next grid: scaled by the moments once there are enough effective points, and no larger than
+ * needed. */
 static frame next_frame(const frame *f, const grid *g, double mode_d, double mode_m) {
     frame out = *f;
     if (g->points > 30) {
@@ -141,7 +144,7 @@ static frame next_frame(const frame *f, const grid *g, double mode_d, double mod
     return out;
 }
 
-/* Settled: the next frame is neither much smaller nor of another shape. */
+/* Whether the next frame is neither much smaller nor of another shape. */
 static bool settled(const frame *f, const frame *next, const grid *g) {
     if (g->points <= 30)
         return false;
@@ -168,7 +171,7 @@ static void marginalise(const frame *f, const grid *g, study_exact *out) {
     for (int q = 0; q < STUDY_QUANTILES; q++) {
         while (i + 1 < n && cdf[i] < study_quantile[q])
             i++;
-        /* The density between two nodes taken as a line: y0 t + (y1 - y0) t^2/2 = what is missing. */
+        /* Linear density between two nodes: y0 t + (y1 - y0) t^2/2 = the missing mass. */
         double y0 = out->density[i - 1], y1 = out->density[i], missing = (study_quantile[q] - cdf[i - 1]) / h;
         double t = 2 * missing / (y0 + sqrt(fmax(y0 * y0 + 2 * (y1 - y0) * missing, 0)));
         out->numbers.quantile[q] = out->lor[i - 1] + h * t;
@@ -203,7 +206,8 @@ pv_status study_integrate(pv_ctx *ctx, const pv_density *density, study_exact *o
         memcpy(out->numbers.sd, g.sd, sizeof g.sd);
         out->numbers.marginal = g.mean_marginal;
         double cell = f.a * f.c * (f.high[0] - f.low[0]) * (f.high[1] - f.low[1]) / ((FINE - 1.0) * (FINE - 1.0));
-        out->log_evidence = log(g.weight) - g.least + log(cell); /* d and m have the same area as eta0 and eta1 */
+        out->log_evidence =
+            log(g.weight) - g.least + log(cell); /* d and m have the same area element as eta0 and eta1 */
         marginalise(&f, &g, out);
     }
     free(g.value);

@@ -1,9 +1,9 @@
-/* prevail-lab coverage: do intervals hold the truth as often as they say?
+/* prevail-lab coverage: do intervals have their nominal coverage?
  *
- * A population with three covariates, x1 and x2 standard normal with correlation 0.3, x3 binary, and
- * logit p(Y=1|x) = a + b . x, with a such that the prevalence is as asked. Each replicate draws cases and controls from
- * it, and the stated prevalence from N_pr observations of Y; fits with each method; and notes where the truth lies
- * among the posterior's draws. A central interval holds the truth where that place does not lie in its tails.
+ * A population with three covariates, x1 and x2 standard normal with correlation 0.3, x3 binary, and logit p(Y=1|x) = a
+ * + b . x, with a chosen to give the requested prevalence. Each replicate draws cases and controls, and estimates the
+ * prevalence from N_pr observations of Y; fits with each method; and records the rank of the truth among the
+ * posterior's draws. A central interval covers the truth if that rank is not in its tails.
  */
 #include "prevail/prevail.h"
 #include "lab/common/study.h"
@@ -23,12 +23,12 @@ const double coverage_level[LEVELS] = {0.5, 0.8, 0.9, 0.95};
 static const double slopes[FEATURES] = {0.8, -0.5, 0.7}, correlation = 0.3, share = 0.3;
 static const double settings[QUANTITIES - FEATURES - 1][FEATURES] = {{0, 0, 1}, {1, -1, 1}, {-1, 1, 0}};
 
-/* ---- the population ---------------------------------------------------------------------------------------------- */
+/* ---- population -------------------------------------------------------------------------------------------------- */
 
 static double prevalence_at(double intercept) {
     double sd = sqrt(slopes[0] * slopes[0] + slopes[1] * slopes[1] + 2 * correlation * slopes[0] * slopes[1]);
     double sum = 0, weight = 0;
-    for (int i = -180; i <= 180; i++) { /* the trapezium rule, exact to rounding here */
+    for (int i = -180; i <= 180; i++) { /* the trapezium rule, exact up to rounding here */
         double z = 0.05 * i, w = exp(-0.5 * z * z);
         sum += w * ((1 - share) * pv_sigmoid(intercept + sd * z) + share * pv_sigmoid(intercept + slopes[2] + sd * z));
         weight += w;
@@ -66,10 +66,10 @@ typedef struct sample {
     double *x;      /* [rows][FEATURES], standardised */
     int32_t *label; /* [rows] */
     double mean[FEATURES], sd[FEATURES];
-    double stated; /* prevalence */
+    double stated; /* the estimated prevalence */
 } sample;
 
-/* People come from the population until both groups are full; those of a full group are sent home. */
+/* Draws people from the population until both groups are full; further people of a full group are discarded. */
 static void draw_sample(const coverage *c, size_t replicate, sample *s) {
     pv_rng rng = pv_rng_stream(c->seed, PV_STREAM_STUDY_PEOPLE, replicate);
     size_t left[2] = {c->controls, c->cases}, n = 0;
@@ -97,7 +97,7 @@ static void draw_sample(const coverage *c, size_t replicate, sample *s) {
     s->stated = c->prevalence;
     if (isinf(c->prevalence_n))
         return;
-    /* No case, or nothing but cases, leaves no prevalence to state: counted as half a one. */
+    /* If there are no cases, or only cases, half a case is counted, because a prevalence of 0 or 1 cannot be used. */
     pv_rng count = pv_rng_stream(c->seed, PV_STREAM_STUDY_PREVALENCE, replicate);
     double seen = 0;
     for (size_t i = 0; (double)i < c->prevalence_n; i++)
@@ -105,7 +105,7 @@ static void draw_sample(const coverage *c, size_t replicate, sample *s) {
     s->stated = fmin(fmax(seen, 0.5), c->prevalence_n - 0.5) / c->prevalence_n;
 }
 
-/* From a draw of the standardised parameters to the quantities; shift corrects plain's intercept. */
+/* Converts a draw of the standardised parameters to the quantities; shift corrects plain's intercept. */
 static void quantities_of(const sample *s, const double *w, double shift, double value[QUANTITIES]) {
     value[0] = w[0] + shift;
     for (int j = 0; j < FEATURES; j++) {
@@ -120,7 +120,7 @@ static void quantities_of(const sample *s, const double *w, double shift, double
 }
 
 static void measure(const coverage *c, const sample *s, const pv_classifier *fit, int method, outcome *out) {
-    /* King and Zeng: the odds of every draw from the design's to the stated prevalence. */
+    /* King and Zeng: converts the odds of every draw from the design's to the given prevalence. */
     double shift = method == PLAIN ? pv_logit(s->stated) - log((double)c->cases) + log((double)c->controls) : 0;
     const pv_posterior *p = fit->posterior;
     double below[QUANTITIES] = {0}, *values = cli_alloc(QUANTITIES * p->count, sizeof *values);
@@ -183,7 +183,7 @@ static pv_status fit_one(pv_ctx *ctx, const coverage *c, size_t replicate, const
     return status;
 }
 
-/* A fit that fails on its data is counted. */
+/* Fits that fail because of their data are counted. */
 static pv_status run_replicate(pv_ctx *ctx, void *state, size_t replicate) {
     const coverage *c = state;
     size_t rows = c->cases + c->controls;

@@ -1,5 +1,4 @@
-/* lab/coverage/coverage.h: the outcome of the coverage study, as coverage.c makes and coverage_report.c
- * prints it. */
+/* lab/coverage/coverage.h: results of the coverage study, computed by coverage.c and reported by coverage_report.c. */
 #ifndef PREVAIL_LAB_COVERAGE_COVERAGE_H
 #define PREVAIL_LAB_COVERAGE_COVERAGE_H
 
@@ -14,10 +13,10 @@ extern const char *const coverage_quantity[QUANTITIES];
 extern const char *const coverage_method[METHODS];
 extern const double coverage_level[LEVELS];
 
-/* One fit. Kept as it is, so without padding. */
+/* One fit. Stored in checkpoints byte by byte, so without padding. */
 typedef struct outcome {
-    int64_t done, troubled;      /* truths; troubled: divergences, R-hat of 1.05 or more, a run that diverged */
-    double place[QUANTITIES];    /* of the truth among the draws, in (0,1) */
+    int64_t done, troubled;      /* booleans; troubled: divergences, R-hat of 1.05 or more, a run that diverged */
+    double place[QUANTITIES];    /* rank of the truth among the draws, scaled to (0,1) */
     double estimate[QUANTITIES]; /* posterior median */
 } outcome;
 
@@ -45,7 +44,7 @@ typedef struct coverage {
 } coverage;
 
 outcome *coverage_at(const coverage *c, size_t replicate, int infer, int method);
-/* Fills list from "laplace,vi"; room for three. */
+/* Parses "laplace,vi" into list, which holds three. */
 int coverage_read_infer(cli_call *call, const char *text, pv_inference *list, int *count);
 int coverage_report(cli_call *call, const coverage *c);
 

@@ -1,4 +1,4 @@
-/* The coverage study's result: text, JSON, a Markdown table, a picture. */
+/* Results of the coverage study: text, JSON, a Markdown table, a figure. */
 #include "prevail/prevail.h"
 #include "lab/common/canvas.h"
 #include "lab/common/study.h"
@@ -15,7 +15,7 @@ const char *coverage_infer_name(pv_inference infer) {
 }
 
 typedef struct summary {
-    size_t n; /* fits that count */
+    size_t n; /* number of fits that count */
     size_t failed, troubled;
     double share[QUANTITIES][LEVELS];
     double bias[QUANTITIES], rmse[QUANTITIES];
@@ -107,56 +107,56 @@ static void write_markdown(FILE *out, const void *what) {
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static json_t *json_method(const coverage *c, int infer, int method) {
+static pv_result *json_method(const coverage *c, int infer, int method) {
     summary s = summarise(c, infer, method);
-    json_t *object = cli_json_object(), *list = cli_json_object();
+    pv_result *object = pv__value_object(), *list = pv__value_object();
     for (int q = 0; q < QUANTITIES && s.n; q++) {
-        json_t *entry = cli_json_object(), *share = cli_json_object(), *error = cli_json_object();
+        pv_result *entry = pv__value_object(), *share = pv__value_object(), *error = pv__value_object();
         for (int l = 0; l < LEVELS; l++) {
             char key[16];
             snprintf(key, sizeof key, "%g", coverage_level[l]);
-            cli_json_set(share, key, cli_json_real(s.share[q][l]));
-            cli_json_set(error, key, cli_json_real(share_error(s.share[q][l], s.n)));
+            pv__value_set(share, key, pv__value_real(s.share[q][l]));
+            pv__value_set(error, key, pv__value_real(share_error(s.share[q][l], s.n)));
         }
-        cli_json_set(entry, "truth", cli_json_real(c->truth[q]));
-        cli_json_set(entry, "coverage", share);
-        cli_json_set(entry, "coverage_se", error);
-        cli_json_set(entry, "bias", cli_json_real(s.bias[q]));
-        cli_json_set(entry, "rmse", cli_json_real(s.rmse[q]));
-        cli_json_set(list, coverage_quantity[q], entry);
+        pv__value_set(entry, "truth", pv__value_real(c->truth[q]));
+        pv__value_set(entry, "coverage", share);
+        pv__value_set(entry, "coverage_se", error);
+        pv__value_set(entry, "bias", pv__value_real(s.bias[q]));
+        pv__value_set(entry, "rmse", pv__value_real(s.rmse[q]));
+        pv__value_set(list, coverage_quantity[q], entry);
     }
-    cli_json_set(object, "fits", json_integer((json_int_t)s.n));
-    cli_json_set(object, "failed", json_integer((json_int_t)s.failed));
-    cli_json_set(object, "troubled", json_integer((json_int_t)s.troubled));
-    cli_json_set(object, "quantities", list);
+    pv__value_set(object, "fits", pv__value_integer((int64_t)s.n));
+    pv__value_set(object, "failed", pv__value_integer((int64_t)s.failed));
+    pv__value_set(object, "troubled", pv__value_integer((int64_t)s.troubled));
+    pv__value_set(object, "quantities", list);
     return object;
 }
 
-static json_t *json_result(cli_call *call, const coverage *c) {
+static pv_result *json_result(cli_call *call, const coverage *c) {
     static const char *const keys[METHODS] = {"ig_profile", "ig_plugin", "plain_corrected"};
-    json_t *object = cli_json_object(), *infers = cli_json_object();
+    pv_result *object = pv__value_object(), *infers = pv__value_object();
     for (int i = 0; i < c->infers; i++) {
-        json_t *methods = cli_json_object();
+        pv_result *methods = pv__value_object();
         for (int m = 0; m < METHODS; m++)
             if (m != PLUGIN || !isinf(c->prevalence_n))
-                cli_json_set(methods, keys[m], json_method(c, i, m));
-        cli_json_set(infers, coverage_infer_name(c->infer[i]), methods);
+                pv__value_set(methods, keys[m], json_method(c, i, m));
+        pv__value_set(infers, coverage_infer_name(c->infer[i]), methods);
     }
-    cli_json_set(object, "study", cli_json_text("coverage"));
-    cli_json_set(object, "replicates", json_integer((json_int_t)c->replicates));
-    cli_json_set(object, "cases", json_integer((json_int_t)c->cases));
-    cli_json_set(object, "controls", json_integer((json_int_t)c->controls));
-    cli_json_set(object, "prevalence", cli_json_real(c->prevalence));
-    cli_json_set(object, "prevalence_n",
-                 isinf(c->prevalence_n) ? cli_json_text("known") : cli_json_real(c->prevalence_n));
-    cli_json_set(object, "infer", infers);
-    cli_json_set(object, "seed", json_integer((json_int_t)c->seed));
-    cli_json_set(object, "command", cli_json_text(call->line));
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    pv__value_set(object, "study", pv__value_text("coverage"));
+    pv__value_set(object, "replicates", pv__value_integer((int64_t)c->replicates));
+    pv__value_set(object, "cases", pv__value_integer((int64_t)c->cases));
+    pv__value_set(object, "controls", pv__value_integer((int64_t)c->controls));
+    pv__value_set(object, "prevalence", pv__value_real(c->prevalence));
+    pv__value_set(object, "prevalence_n",
+                  isinf(c->prevalence_n) ? pv__value_text("known") : pv__value_real(c->prevalence_n));
+    pv__value_set(object, "infer", infers);
+    pv__value_set(object, "seed", pv__value_integer((int64_t)c->seed));
+    pv__value_set(object, "command", pv__value_text(call->line));
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
     return object;
 }
 
-/* ---- picture ----------------------------------------------------------------------------------------------------- */
+/* ---- figure ------------------------------------------------------------------------------------------------------ */
 
 enum { NINETY = 2 };
 static const pv_ink inks[METHODS] = {PV_INK_IG, PV_INK_PLUGIN, PV_INK_PLAIN};
@@ -211,7 +211,7 @@ static int write_picture(cli_call *call, const coverage *c) {
 
 int coverage_report(cli_call *call, const coverage *c) {
     const char *folder = c->options->shared.output;
-    json_t *object = json_result(call, c);
+    pv_result *object = json_result(call, c);
     int code = CLI_OK;
     if (folder) {
         code = study_write_json(call, folder, "results.json", object);
@@ -221,9 +221,9 @@ int coverage_report(cli_call *call, const coverage *c) {
             code = write_picture(call, c);
     }
     if (code == CLI_OK && c->options->shared.running.json)
-        cli_json_print(call, json_incref(object));
+        cli_json_print(call, pv__value_share(object));
     else if (code == CLI_OK)
         print_all(stdout, c, false);
-    json_decref(object);
+    pv_result_free(object);
     return code;
 }

@@ -1,8 +1,8 @@
 /* prevail-lab coverage --sbc: simulation-based calibration (Talts et al. 2018) of vi and hmc.
  *
- * Parameters of a logistic model are drawn from their prior, labels from the model given covariates. Were the posterior
- * exact, the rank of each parameter among draws from it would be uniform. plain log-loss: the one whose model generates
- * the data.
+ * Parameters of a logistic model are drawn from their prior, and labels from the model given covariates. If the
+ * posterior is exact, the rank of each parameter among draws from it is uniform. Uses the plain log-loss, whose model
+ * generates the data.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -41,8 +41,8 @@ typedef struct sample {
     int32_t label[ROWS];
 } sample;
 
-/* The prior may give labels of one kind only, which the loss refuses (no such study exists): such samples are drawn
- * again. To keep ranks uniform the condition must not depend on w given the data, and it does not. */
+/* The prior may produce labels of one kind only, which the loss rejects: such samples are drawn again. Ranks stay
+ * uniform because this condition depends on the data alone, not on w given the data. */
 static void draw_sample(uint64_t seed, size_t replicate, sample *s) {
     pv_rng rng = pv_rng_stream(seed, PV_STREAM_STUDY_SBC, replicate);
     int ones;
@@ -131,7 +131,7 @@ static size_t outcome_of(void *state, size_t replicate, pv_field *field) {
     return 1;
 }
 
-/* Ranks become indices of bins. */
+/* Ranks are used as indices of bins. */
 static bool sound(const void *state, size_t replicate) {
     const sbc *s = state;
     const int *rank = rank_at(s, replicate, 0);
@@ -141,14 +141,14 @@ static bool sound(const void *state, size_t replicate) {
     return true;
 }
 
-/* ---- the test ---------------------------------------------------------------------------------------------------- */
+/* ---- test -------------------------------------------------------------------------------------------------------- */
 
 typedef struct histogram {
     int count[BINS];
     double n, chi_square, p;
 } histogram;
 
-/* Upper tail of chi-square by Wilson and Hilferty's cube root: good to three digits at these degrees of freedom. */
+/* Upper tail of chi-square by Wilson and Hilferty's cube root: accurate to three digits at these degrees of freedom. */
 static double chi_square_tail(double x, double df) {
     double v = 2 / (9 * df);
     return pv_normal_cdf(-(cbrt(x / df) - 1 + v) / sqrt(v));
@@ -191,30 +191,30 @@ static void write_markdown(FILE *out, const void *what) {
     print_table(out, what, true);
 }
 
-static json_t *json_result(cli_call *call, const sbc *s) {
-    json_t *object = cli_json_object(), *infers = cli_json_object();
+static pv_result *json_result(cli_call *call, const sbc *s) {
+    pv_result *object = pv__value_object(), *infers = pv__value_object();
     for (int i = 0; i < s->infers; i++) {
-        json_t *list = cli_json_object();
+        pv_result *list = pv__value_object();
         for (int j = 0; j < PARAMS; j++) {
             histogram h = make_histogram(s, i, j);
-            json_t *entry = cli_json_object(), *counts = cli_json_array();
+            pv_result *entry = pv__value_object(), *counts = pv__value_list();
             for (int b = 0; b < BINS; b++)
-                cli_json_append(counts, json_integer(h.count[b]));
-            cli_json_set(entry, "counts", counts);
-            cli_json_set(entry, "chi_square", cli_json_real(h.chi_square));
-            cli_json_set(entry, "p", cli_json_real(h.p));
-            cli_json_set(list, parameter[j], entry);
+                pv__value_append(counts, pv__value_integer(h.count[b]));
+            pv__value_set(entry, "counts", counts);
+            pv__value_set(entry, "chi_square", pv__value_real(h.chi_square));
+            pv__value_set(entry, "p", pv__value_real(h.p));
+            pv__value_set(list, parameter[j], entry);
         }
-        cli_json_set(infers, coverage_infer_name(s->infer[i]), list);
+        pv__value_set(infers, coverage_infer_name(s->infer[i]), list);
     }
-    cli_json_set(object, "study", cli_json_text("coverage --sbc"));
-    cli_json_set(object, "replicates", json_integer((json_int_t)s->replicates));
-    cli_json_set(object, "rows", json_integer(ROWS));
-    cli_json_set(object, "draws", json_integer(DRAWS));
-    cli_json_set(object, "infer", infers);
-    cli_json_set(object, "seed", json_integer((json_int_t)s->seed));
-    cli_json_set(object, "command", cli_json_text(call->line));
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    pv__value_set(object, "study", pv__value_text("coverage --sbc"));
+    pv__value_set(object, "replicates", pv__value_integer((int64_t)s->replicates));
+    pv__value_set(object, "rows", pv__value_integer(ROWS));
+    pv__value_set(object, "draws", pv__value_integer(DRAWS));
+    pv__value_set(object, "infer", infers);
+    pv__value_set(object, "seed", pv__value_integer((int64_t)s->seed));
+    pv__value_set(object, "command", pv__value_text(call->line));
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
     return object;
 }
 
@@ -262,7 +262,7 @@ static int write_picture(cli_call *call, const sbc *s) {
                         PARAMS);
 }
 
-/* Those of a checkpoint may be any. */
+/* Ranks from a checkpoint are not trusted. */
 static int check_ranks(cli_call *call, const sbc *s) {
     for (size_t i = 0; i < s->replicates * (size_t)s->infers * PARAMS; i++)
         if (s->rank[i] < -1 || s->rank[i] > DRAWS)
@@ -291,7 +291,7 @@ int coverage_ranks(cli_call *call) {
     code = study_parallel(call, "data sets", s.replicates, run_replicate, outcome_of, sound, &s);
     if (code == CLI_OK)
         code = check_ranks(call, &s);
-    json_t *object = code == CLI_OK ? json_result(call, &s) : NULL;
+    pv_result *object = code == CLI_OK ? json_result(call, &s) : NULL;
     if (code == CLI_OK && options->shared.output) {
         code = study_write_json(call, options->shared.output, "sbc.json", object);
         if (code == CLI_OK)
@@ -300,10 +300,10 @@ int coverage_ranks(cli_call *call) {
             code = write_picture(call, &s);
     }
     if (code == CLI_OK && options->shared.running.json)
-        cli_json_print(call, json_incref(object));
+        cli_json_print(call, pv__value_share(object));
     else if (code == CLI_OK)
         print_table(stdout, &s, false);
-    json_decref(object);
+    pv_result_free(object);
     free(s.rank);
     return code;
 }

@@ -1,9 +1,9 @@
-/* prevail-lab designs: whether intervals hold the truth where rows were not taken from one pot of cases and controls.
+/* prevail-lab designs: coverage of intervals under designs other than unstratified case-control sampling.
  *
- * Samples of populations that prevail simulate has: strata with their own enrichment, the second phase of a cohort,
- * case-cohort samples, matched sets, surveys. Each is fitted as its design asks; noted are the share of 90 % intervals
- * that hold the truth, of slopes and of people's risks, and the squared error beside that of another estimator: the
- * weighted one (strata, cohorts), or regression that ignores the sets.
+ * Samples from the populations of prevail simulate: strata with different enrichment, the second phase of a cohort,
+ * case-cohort samples, matched sets, surveys. Each is fitted as its design requires. The study records how many 90 %
+ * intervals of slopes and of people's risks cover the truth, and the squared error relative to another estimator: the
+ * weighted one (strata, cohorts), or a regression that ignores the sets.
  */
 #include "lab/designs/designs.h"
 #include "prevail/prevail.h"
@@ -71,9 +71,8 @@ static const char *simulated_kind(designs_kind kind) {
     return names[kind];
 }
 
-/* Clusters of thirty rows: x1 differs within them, x2 does not, and rows of one have an intercept in common. It is
- * drawn from the bridge distribution (Wang and Louis 2003), so that without it the log odds are linear with the slopes
- * SLOPE. */
+/* Clusters of thirty rows: x1 varies within them, x2 does not, and the rows of one share an intercept. It is drawn from
+ * the bridge distribution (Wang and Louis 2003), so that marginally the log odds are linear with slopes SLOPE. */
 static pv_status draw_clusters(pv_ctx *ctx, const designs_cell *cell, uint64_t seed, sample *s) {
     enum { EACH = 30, COLUMNS = 5 };
     static const char *const names[COLUMNS] = {"cluster", "x1", "x2", "weight", "y"};
@@ -142,7 +141,7 @@ static pv_fit_options options_of(const designs_cell *cell, const sample *s, uint
     pv_fit_options options = pv_fit_options_default();
     bool survey = cell->kind == DESIGNS_SURVEY || cell->kind == DESIGNS_CLUSTERS;
     options.infer = survey ? PV_INFER_ROBUST : PV_INFER_LAPLACE;
-    options.draws = cell->kind == DESIGNS_PREVALENCE ? 100 : 1000; /* each asks all rows for a prevalence */
+    options.draws = cell->kind == DESIGNS_PREVALENCE ? 100 : 1000; /* each draw infers a prevalence from all rows */
     options.seed = (int64_t)(seed % 9007199254740992);
     options.known = s->known;
     if (cell->kind == DESIGNS_KNOWN || cell->kind == DESIGNS_PREVALENCE)
@@ -175,7 +174,7 @@ static pv_status slopes_of(pv_ctx *ctx, const pv_classifier *c, double found[2],
 
 /* ---- risks ------------------------------------------------------------------------------------------------------- */
 
-/* Ten people, the same for all samples, strata in turn. */
+/* Ten people, the same for all samples, from strata in turn. */
 static pv_status people_of(pv_ctx *ctx, const designs_cell *cell, const sample *s, pv_table **people, double *risk) {
     double x[2][DESIGNS_PEOPLE];
     char text[DESIGNS_PEOPLE][16];
@@ -221,8 +220,8 @@ static pv_status risks_held(pv_ctx *ctx, const designs_cell *cell, const sample 
 
 /* ---- prevalences of an unknown population ------------------------------------------------------------------------ */
 
-/* Rows of a population in which stratum s has the prevalence 0.1, 0.2, ...: labels by chance, then rows of that stratum
- * and label from a large sample, which has both. */
+/* Rows of a population in which stratum s has prevalence 0.1, 0.2, ...: random labels, then rows of that stratum and
+ * label from a large sample that has both. */
 static pv_status population_rows(pv_ctx *ctx, const designs_cell *cell, uint64_t seed, const pv_schema *schema,
                                  double *truth, pv_dataset **rows) {
     size_t strata = (size_t)cell->strata, each = (size_t)cell->target, n = 0;
@@ -270,7 +269,7 @@ static pv_status prevalences_held(pv_ctx *ctx, const designs_cell *cell, const p
 
 /* ---- a cell ------------------------------------------------------------------------------------------------------ */
 
-/* The estimator that the cell's own is compared with. */
+/* The estimator with which the cell's own is compared. */
 static pv_status compare(pv_ctx *ctx, const designs_cell *cell, size_t place, const sample *s, uint64_t seed,
                          designs_outcome *to) {
     sample plain = {.table = s->table};
@@ -338,7 +337,7 @@ bool designs_chosen(const designs_options *options, size_t place) {
     return !options->only || strstr(designs_cells[place].name, options->only);
 }
 
-/* A sample that lacks a label in a stratum cannot be fitted, and is left out; so are fits that fail. */
+/* Leaves out samples that lack a label in a stratum and cannot be fitted, and fits that fail. */
 static pv_status run_replicate(pv_ctx *ctx, void *state, size_t replicate) {
     const designs *d = state;
     pv_status status = PV_OK;

@@ -1,4 +1,4 @@
-/* The designs study's result: text, JSON, a Markdown table, a picture. */
+/* Results of the designs study: text, JSON, a Markdown table, a figure. */
 #include "prevail/prevail.h"
 #include "lab/common/canvas.h"
 #include "lab/common/tables.h"
@@ -11,10 +11,10 @@
 #include <string.h>
 
 typedef struct summary {
-    size_t n;                 /* samples that count */
-    double slopes, slopes_se; /* shares, NaN: none */
+    size_t n;                 /* number of samples that count */
+    double slopes, slopes_se; /* fractions, NaN: none */
     double risks, risks_se;
-    double error; /* squared errors over the other's */
+    double error; /* squared errors relative to the other estimator */
     double told, told_se;
 } summary;
 
@@ -77,35 +77,35 @@ static void write_markdown(FILE *out, const void *what) {
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static json_t *json_result(const cli_call *call, const designs *d) {
-    json_t *object = cli_json_object(), *cells = cli_json_object();
+static pv_result *json_result(const cli_call *call, const designs *d) {
+    pv_result *object = pv__value_object(), *cells = pv__value_object();
     for (size_t c = 0; c < DESIGNS_CELLS; c++) {
         if (!designs_chosen(d->options, c))
             continue;
         summary s = summarise(d, c);
-        json_t *entry = cli_json_object();
-        cli_json_set(entry, "samples", json_integer((json_int_t)s.n));
-        cli_json_set(entry, "slopes", cli_json_real(s.slopes));
-        cli_json_set(entry, "slopes_se", cli_json_real(s.slopes_se));
-        cli_json_set(entry, "risks", cli_json_real(s.risks));
-        cli_json_set(entry, "risks_se", cli_json_real(s.risks_se));
-        cli_json_set(entry, "error", cli_json_real(s.error));
-        cli_json_set(entry, "told", cli_json_real(s.told));
-        cli_json_set(entry, "told_se", cli_json_real(s.told_se));
-        cli_json_set(cells, designs_cells[c].name, entry);
+        pv_result *entry = pv__value_object();
+        pv__value_set(entry, "samples", pv__value_integer((int64_t)s.n));
+        pv__value_set(entry, "slopes", pv__value_real(s.slopes));
+        pv__value_set(entry, "slopes_se", pv__value_real(s.slopes_se));
+        pv__value_set(entry, "risks", pv__value_real(s.risks));
+        pv__value_set(entry, "risks_se", pv__value_real(s.risks_se));
+        pv__value_set(entry, "error", pv__value_real(s.error));
+        pv__value_set(entry, "told", pv__value_real(s.told));
+        pv__value_set(entry, "told_se", pv__value_real(s.told_se));
+        pv__value_set(cells, designs_cells[c].name, entry);
     }
-    cli_json_set(object, "study", cli_json_text("designs"));
-    cli_json_set(object, "replicates", json_integer((json_int_t)d->replicates));
-    cli_json_set(object, "rows", json_integer(d->options->rows));
-    cli_json_set(object, "cohort", json_integer(d->options->cohort));
-    cli_json_set(object, "cells", cells);
-    cli_json_set(object, "seed", json_integer(d->options->shared.seed));
-    cli_json_set(object, "command", cli_json_text(call->line));
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    pv__value_set(object, "study", pv__value_text("designs"));
+    pv__value_set(object, "replicates", pv__value_integer((int64_t)d->replicates));
+    pv__value_set(object, "rows", pv__value_integer(d->options->rows));
+    pv__value_set(object, "cohort", pv__value_integer(d->options->cohort));
+    pv__value_set(object, "cells", cells);
+    pv__value_set(object, "seed", pv__value_integer(d->options->shared.seed));
+    pv__value_set(object, "command", pv__value_text(call->line));
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
     return object;
 }
 
-/* ---- a picture --------------------------------------------------------------------------------------------------- */
+/* ---- figure ------------------------------------------------------------------------------------------------------ */
 
 static int draw(cli_call *call, const designs *d) {
     study_canvas canvas = {0};
@@ -152,7 +152,7 @@ static int draw(cli_call *call, const designs *d) {
 
 int designs_report(cli_call *call, const designs *d) {
     const char *folder = d->options->shared.output;
-    json_t *object = json_result(call, d);
+    pv_result *object = json_result(call, d);
     int code = CLI_OK;
     if (folder) {
         code = study_write_json(call, folder, "results.json", object);
@@ -162,9 +162,9 @@ int designs_report(cli_call *call, const designs *d) {
             code = draw(call, d);
     }
     if (code == CLI_OK && d->options->shared.running.json)
-        cli_json_print(call, json_incref(object));
+        cli_json_print(call, pv__value_share(object));
     else if (code == CLI_OK)
         print_all(stdout, d, false);
-    json_decref(object);
+    pv_result_free(object);
     return code;
 }

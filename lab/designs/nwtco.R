@@ -1,14 +1,16 @@
-# Phase-two samples of the National Wilms Tumor Study (survival::nwtco): relapse, with the institution's histology known for
-# everyone and the central laboratory's for the sample only.
+# Two-phase samples of the National Wilms Tumor Study (survival::nwtco). The outcome is relapse. The institution's
+# histology is known for everyone, the central laboratory's for the sample only.
 #
 #   Rscript nwtco.R PREVAIL SAMPLES [PARTS]
 #
-# PARTS: 1, the strata as a feature; 2, without; 3, relapses drawn from the model, so that it is right; 1,2,3 by default.
+# PARTS: 1, with the strata as a feature; 2, without; 3, relapses drawn from the model, so that it is correct; default
+# 1,2,3.
 #
-# Strata are the institution's histology. Each sample has 150 relapses and 150 others of either stratum, all there are where
-# there are fewer. Models: relapse on central histology, stage and age, with and without the strata as a feature. Compared with the
-# same model of the full cohort, whose coefficients 90 % intervals are to hold: semiparametric maximum likelihood (prevail --phase-one), the weighted estimator (prevail
-# --loss iw) and survey::twophase with svyglm.
+# Strata are the institution's histology. Each sample has 150 relapses and 150 others from each stratum, or all if there
+# are fewer. Models: relapse on central histology, stage and age, with and without the strata as a feature. The truth is
+# the same model fitted to the full cohort; we count how often 90 % intervals contain its coefficients. Methods:
+# semiparametric maximum likelihood (prevail --phase-one), the weighted estimator (prevail --loss iw), and
+# survey::twophase with svyglm.
 suppressMessages({library(survival); library(survey)})
 arguments <- commandArgs(TRUE)
 prevail <- arguments[1]
@@ -37,7 +39,8 @@ fit <- function(rows, ...) {
          p_value = if (length(p_value)) p_value[1] else NA)
 }
 
-# drawn: probabilities of relapse that each sample's cohort is drawn from, so that the model is right; NULL: the cohort as it is.
+# drawn: probabilities of relapse from which each sample's cohort is drawn, so that the model is correct; NULL: the real
+# cohort.
 compare <- function(formula, more, drawn = NULL) {
     found <- lapply(seq_len(samples), function(seed) {
         set.seed(seed)

@@ -1,10 +1,10 @@
-# Surveys: how often 90 % intervals of R's svyglm hold the truth, on samples that prevail simulates.
+# Surveys: coverage of 90 % intervals of R's svyglm on samples simulated by prevail.
 #
 #   Rscript survey.R PREVAIL SAMPLES
 #
-# Each sample has 1,200 rows in some 220 clusters of three strata. Intervals: normal, by svyglm's variances, which prevail fit --infer
-# robust has too; by Student's t with the design's degrees of freedom; and normal with each cluster's residuals corrected for its
-# leverage (Mancl and DeRouen 2001). Of two slopes, and of the log odds of five people.
+# Each sample has 1,200 rows in about 220 clusters of three strata. Intervals: normal with svyglm's variances (as in
+# prevail fit --infer robust); Student's t with the design's degrees of freedom; and normal with each cluster's
+# residuals corrected for its leverage (Mancl and DeRouen 2001). For two slopes, and for the log odds of five people.
 suppressMessages(library(survey))
 arguments <- commandArgs(TRUE)
 prevail <- arguments[1]
@@ -18,7 +18,7 @@ simulate <- function(seed) {
 }
 people <- rbind(c(1, 0, 0, 0, 0), c(1, 0, 0, 1, 0), c(1, 0, 0, 0, 1), c(1, 1, 1, 0, 0), c(1, -1, 1, 0, 1))
 wanted <- rbind(c(0, 1, 0, 0, 0), c(0, 0, 1, 0, 0), people)
-# The same sandwich with (I - H_gg)^-1 r in the place of a cluster's residuals r.
+# The same sandwich with (I - H_gg)^-1 r instead of a cluster's residuals r.
 corrected <- function(fit, rows) {
     x <- model.matrix(fit)
     p <- fitted(fit)

@@ -91,7 +91,7 @@ def judge(prevail, work, method, seed):
     metrics = found["metrics"]
     return {"method": method, "seed": seed, "calibration": calibration, "calibration_se": error,
             "calibration_rest": rest, "calibration_rest_se": rest_error,
-            "log_likelihood": -metrics["nell"]["value"], "auc": metrics["auc"]["value"]}
+            "log_likelihood": -metrics["log_loss"]["value"], "auc": metrics["auc"]["value"]}
 
 
 def write(rows, folder):

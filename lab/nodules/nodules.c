@@ -1,4 +1,4 @@
-/* study nodules: the paper's section 9.1. Benign or malignant, from images, at several stated prevalences. */
+/* study nodules: the paper's section 9.1. Benign or malignant, from images, at several prevalences. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +10,23 @@
 #include "lab/lab.h"
 #include "tool/console.h"
 
-/* The paper's twelve columns, then what is in the CSV and JSON files only. Its NELL has two standard deviations added
- * (8.1), so nell_upper stands beside it. */
-static const grid_column columns[] = {{"nell_upper", "upper"}, {"holdout_nll", "nll"}, {"information_gain", "gain"},
-                                      {"accuracy", "acc"},     {"tnr", "tnr"},         {"tpr", "tpr"},
-                                      {"npv", "npv"},          {"ppv", "ppv"},         {"auc", "auc"},
-                                      {"informedness", "I"},   {"markedness", "M"},    {"mcc", "mcc"},
-                                      {"nell", "nell"},        {"brier", "brier"},     {"ece", "ece"}};
+/* The paper's twelve columns, followed by those that are only in the CSV and JSON files. The paper's NELL includes two
+ * standard deviations (8.1), so it corresponds to log_loss_upper. */
+static const grid_column columns[] = {{"log_loss_upper", "upper"},
+                                      {"holdout_nll", "nll"},
+                                      {"information_gain", "gain"},
+                                      {"accuracy", "acc"},
+                                      {"tnr", "tnr"},
+                                      {"tpr", "tpr"},
+                                      {"npv", "npv"},
+                                      {"ppv", "ppv"},
+                                      {"auc", "auc"},
+                                      {"informedness", "I"},
+                                      {"markedness", "M"},
+                                      {"mcc", "mcc"},
+                                      {"log_loss", "log_loss"},
+                                      {"brier", "brier"},
+                                      {"ece", "ece"}};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static pv_status judge(const grid *g, const grid_cell *cell, size_t prevalence, bool adapted, double *values) {
@@ -35,7 +45,7 @@ static const pv_ink prevalence_ink[] = {PV_INK_EMPIRICAL, PV_INK_NEGATIVE, PV_IN
                                         PV_INK_POSITIVE,  PV_INK_PLUGIN,   PV_INK_KNOWN};
 enum { INKS = sizeof prevalence_ink / sizeof *prevalence_ink };
 
-/* The rows of all folds, each predicted by the model that did not see it. */
+/* The rows of all folds, each predicted by the model that was not fitted to it. */
 typedef struct pooled {
     size_t rows;
     int32_t *label;
@@ -102,7 +112,7 @@ static pv_status draw_curve(const grid *g, study_canvas *canvas, const pooled *a
     return status;
 }
 
-/* A method's curves at all prevalences, the operating points of adapted (large) and own (small) predictions. */
+/* A method's curves at all prevalences, with the operating points of adapted (large) and own (small) predictions. */
 static pv_status draw_method(const grid *g, study_canvas *canvas, int network, int design, int method) {
     pv_status status = PV_OK;
     study_segment(canvas, PV_INK_MUTED, NULL, true, 0, 0, 1, 1);
@@ -137,13 +147,13 @@ static int draw_roc(const grid *g, int network, int design, const char *name) {
     return status == PV_OK ? code : cli_fail(g->call, status);
 }
 
-/* ---- the study --------------------------------------------------------------------------------------------------- */
+/* ---- study ------------------------------------------------------------------------------------------------------- */
 
 static int work(cli_call *call) {
     static const grid_kind kind = {.study = "nodules", .grades = false};
     static const grid_reported reported = {
         .title = "Nodules",
-        .note = "nell_upper is stated for the stated prevalence, all others for the rows held out.",
+        .note = "log_loss_upper is stated for the stated prevalence, all others for the rows held out.",
         .columns = COLUMNS,
         .shown = PAPER_COLUMNS,
         .paper_losses = 3,
@@ -203,7 +213,7 @@ const cli_command lab_nodules = {
     .without = grid_without,
     .options_size = sizeof(grid_options),
     .output =
-        "For each network, kind of batch, stated prevalence and method the mean over folds of nell, holdout_nll, "
+        "For each network, kind of batch, stated prevalence and method the mean over folds of log_loss, holdout_nll, "
         "information_gain, accuracy, tnr, tpr, npv, ppv, auc, informedness, markedness and mcc, as in prevail eval, "
         "the paper's beside them. Decisions are by predictions adapted to the held-out rows' label shares; of iw also "
         "as they are. -o writes results.json, tables.md, metrics.csv, roc_NETWORK_BATCHES.svg, and cells/, a file for "

@@ -1,4 +1,4 @@
-/* What readers said of a nodule, in one word (section 9.2 of the paper). */
+/* Classifies the readers' votes on a nodule (section 9.2 of the paper). */
 #include "lab/ratings/ratings.h"
 
 rating_kind ratings_kind(const double *frequency) {

@@ -1,6 +1,6 @@
 /* study ratings: the paper's section 9.2. Readers' grades 1 to 5 from images, as soft labels.
  *
- * The first four columns judge grades, the others benign (below 3) against malignant (above), by pv_binarise.
+ * The first four columns evaluate grades, the others benign (below 3) against malignant (above), by pv_binarise.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "lab/lab.h"
 #include "tool/console.h"
 
-static const grid_column columns[] = {{"nell_upper", "upper"}, /* the paper's NELL (8.1) */
+static const grid_column columns[] = {{"log_loss_upper", "upper"}, /* the paper's NELL (8.1) */
                                       {"holdout_nll", "nll"},
                                       {"information_gain", "gain"},
                                       {"one_off_accuracy", "oneoff"},
@@ -27,14 +27,15 @@ static const grid_column columns[] = {{"nell_upper", "upper"}, /* the paper's NE
                                       {"informedness", "I"},
                                       {"markedness", "M"},
                                       {"mcc", "mcc"},
-                                      {"nell", "nell"}};
+                                      {"log_loss", "log_loss"}};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
 enum { MIDDLE = 2 }; /* grade 3 */
 
-/* Metrics of the two sides, as eval --binarise has them. */
+/* Metrics of the two sides, as with eval --binarise. */
 static pv_status assess_binarised(const grid *g, const grid_cell *cell, const grid_judged *j, pv_metrics *metrics) {
-    static const double even[2] = {-0.69314718055994530942, -0.69314718055994530942}; /* read by no column used */
+    static const double even[2] = {-0.69314718055994530942,
+                                   -0.69314718055994530942}; /* not used by any of the columns */
     pv_targets grades = pv_dataset_targets(g->held_out[cell->fold]);
     double *share = cli_alloc(5 * j->rows, sizeof *share), *log_p = share + 2 * j->rows, *weight = log_p + 2 * j->rows;
     size_t uncertain;
@@ -54,8 +55,8 @@ static pv_status judge(const grid *g, const grid_cell *cell, size_t prevalence, 
     if (status == PV_OK)
         status = assess_binarised(g, cell, &j, &two);
     if (status == PV_OK) {
-        two.nell = grades.nell;
-        two.nell_upper = grades.nell_upper;
+        two.log_loss = grades.log_loss;
+        two.log_loss_upper = grades.log_loss_upper;
         two.holdout_nll = grades.holdout_nll;
         two.information_gain = grades.information_gain;
         two.one_off_accuracy = grades.one_off_accuracy;
@@ -97,7 +98,7 @@ static void draw_panel(const grid *g, study_canvas *canvas, int network, int des
     }
     for (size_t s = 0; s < SHOWN; s++) {
         double lo[BINS], hi[BINS], middle[BINS];
-        for (int b = 0; b < BINS; b++) { /* side by side within the bin */
+        for (int b = 0; b < BINS; b++) { /* next to each other within the bin */
             lo[b] = (b + 0.08 + 0.84 * (double)s / SHOWN) / BINS;
             hi[b] = (b + 0.08 + 0.84 * (double)(s + 1) / SHOWN) / BINS;
             middle[b] = 0.5 * (lo[b] + hi[b]);
@@ -133,7 +134,7 @@ static int draw_histograms(const grid *g, int network, int design, const char *n
                         g->prevalences);
 }
 
-/* ---- the study --------------------------------------------------------------------------------------------------- */
+/* ---- study ------------------------------------------------------------------------------------------------------- */
 
 static int work(cli_call *call) {
     static const grid_kind kind = {.study = "ratings", .grades = true};
@@ -200,10 +201,11 @@ const cli_command lab_ratings = {
     .groups = groups,
     .without = grid_without,
     .options_size = sizeof(grid_options),
-    .output = "For each network, kind of batch, stated prevalence and method the mean over folds of nell, holdout_nll, "
-              "information_gain and one_off_accuracy of the grades, accuracy to markedness of benign and malignant, as "
-              "in prevail eval, the paper's beside them. -o writes results.json, tables.md, metrics.csv, "
-              "histograms_NETWORK_BATCHES.svg, and cells/, a file for each fit.\n" STUDY_TEXT_FILES,
+    .output =
+        "For each network, kind of batch, stated prevalence and method the mean over folds of log_loss, holdout_nll, "
+        "information_gain and one_off_accuracy of the grades, accuracy to markedness of benign and malignant, as "
+        "in prevail eval, the paper's beside them. -o writes results.json, tables.md, metrics.csv, "
+        "histograms_NETWORK_BATCHES.svg, and cells/, a file for each fit.\n" STUDY_TEXT_FILES,
     .examples = examples,
     .run = run,
     .family = lab_commands};

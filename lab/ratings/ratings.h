@@ -1,10 +1,11 @@
-/* lab/ratings/ratings.h: five grades in words; rating_kind.c. */
+/* lab/ratings/ratings.h: five grades as kinds; rating_kind.c. */
 #ifndef PREVAIL_LAB_RATINGS_RATINGS_H
 #define PREVAIL_LAB_RATINGS_RATINGS_H
 
 enum { RATING_GRADES = 5 };
 
-/* By more than half of the votes below 3 or above; the uncertain ones by the side that has more. */
+/* Benign or malignant if more than half of the votes are below 3 or above 3; unsure of the side with more votes
+ * otherwise. */
 typedef enum rating_kind {
     RATING_BENIGN,
     RATING_UNSURE_BENIGN,

@@ -1,8 +1,8 @@
-/* prevail-lab robust: linear models fitted by label to populations that are not linear.
+/* prevail-lab robust: linear models fitted to samples by label from populations that are not linear.
  *
- * As many cases as controls are sampled from simulated populations; the default fit is evaluated against the best
- * linear predictor of the population: how often its intervals hold it, and the errors of the efficient, the weighted
- * and the combined estimate.
+ * Equal numbers of cases and controls are sampled from simulated populations. The default fit is evaluated against the
+ * population's best linear predictor: the coverage of its intervals, and the errors of the efficient, the weighted and
+ * the combined estimate.
  */
 #include "lab/robust/robust.h"
 #include "lab/lab.h"
@@ -43,7 +43,7 @@ static bool sound(const void *state, size_t job) {
 
 static int read_truths(cli_call *call, const char *text, bool sample, bool *wanted) {
     bool all = strcmp(text, "all") == 0;
-    for (int t = 0; t < ROBUST_TRUTHS; t++) /* a sample does not go with strata */
+    for (int t = 0; t < ROBUST_TRUTHS; t++) /* a population sample is not supported with strata */
         wanted[t] = all && !(sample && robust_has_strata((robust_truth)t));
     if (all)
         return CLI_OK;

@@ -1,4 +1,4 @@
-/* lab/robust/robust.h: the study of wrong models: what robust.c runs and robust_report.c prints. */
+/* lab/robust/robust.h: the study of misspecified models, run by robust.c and reported by robust_report.c. */
 #ifndef PREVAIL_LAB_ROBUST_ROBUST_H
 #define PREVAIL_LAB_ROBUST_ROBUST_H
 
@@ -6,7 +6,7 @@
 #include "prevail/prevail.h"
 #include "tool/command.h"
 
-/* X(NAME, "as it is written", "log odds, but for the intercept") */
+/* X(NAME, "name in options", "log odds without the intercept") */
 #define ROBUST_TRUTH_LIST(X)                                                                                           \
     X(RIGHT, "right", "0.8 x1 - 0.5 x2")                                                                               \
     X(SQUARE15, "square-0.15", "0.8 x1 - 0.5 x2 + 0.15 x1^2")                                                          \
@@ -23,19 +23,19 @@ typedef enum robust_truth {
 } robust_truth;
 extern const char *const robust_truth_name[ROBUST_TRUTHS], *const robust_truth_text[ROBUST_TRUTHS];
 
-enum { ROBUST_COLUMNS = 40, ROBUST_SIZES = 4, ROBUST_PLACES = 3 }; /* intercept, x1, and the other slopes' mean */
+enum { ROBUST_COLUMNS = 40, ROBUST_SIZES = 4, ROBUST_PLACES = 3 }; /* intercept, x1, and the mean of the other slopes */
 enum { ROBUST_EFFICIENT, ROBUST_WEIGHTED, ROBUST_COMBINED, ROBUST_ESTIMATES };
 
-/* One sample. Kept as it is, so without padding. */
+/* One sample. Stored in checkpoints byte by byte, so without padding. */
 typedef struct robust_outcome {
     double done;
-    double held[ROBUST_PLACES];      /* 90 % intervals hold the best linear predictor */
+    double held[ROBUST_PLACES];      /* whether 90 % intervals cover the best linear predictor */
     double error[ROBUST_ESTIMATES];  /* of x1 */
     double square[ROBUST_ESTIMATES]; /* mean square error of all slopes */
     double p_value;
-    double few;    /* fit warns that few rows decide a coefficient */
-    double names;  /* that of x1, and names log(x1) */
-    double strata; /* fit warns that strata matter */
+    double few;    /* fit warns that few rows dominate a coefficient */
+    double names;  /* the coefficient is that of x1, and the warning suggests log(x1) */
+    double strata; /* fit warns about strata */
 } robust_outcome;
 
 typedef struct robust_options {
@@ -48,10 +48,10 @@ typedef struct robust_options {
 typedef struct robust_population {
     robust_truth truth;
     int columns;
-    size_t rows;                     /* of each label */
-    size_t people;                   /* of a sample of the population; 0: there is none */
-    double prevalence, intercept;    /* of the log odds */
-    double stratum_prevalence[2];    /* of truth `stratum` */
+    size_t rows;                     /* per label */
+    size_t people;                   /* in a population sample; 0: none */
+    double prevalence, intercept;    /* intercept of the log odds */
+    double stratum_prevalence[2];    /* for the truths with strata */
     double best[1 + ROBUST_COLUMNS]; /* the best linear predictor in the population */
 } robust_population;
 

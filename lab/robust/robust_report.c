@@ -1,4 +1,4 @@
-/* The study of wrong models: text, JSON, a Markdown table. */
+/* Results of the study of misspecified models: text, JSON, a Markdown table. */
 #include "lab/common/tables.h"
 #include "lab/robust/robust.h"
 #include "tool/console.h"
@@ -19,7 +19,7 @@ static const char *const titles[SHOWN] = {"intercept",  "x1",       "others",   
 static const char *const keys[SHOWN] = {"intercept", "x1",      "others", "efficient", "weighted", "combined",
                                         "ratio",     "differs", "few",    "names",     "strata"};
 
-/* Mean of a number of each sample, by its place in the outcome. */
+/* Mean over samples of a number at the given offset in the outcome. */
 static mean mean_of(const robust_study *s, size_t cell, size_t offset, double (*of)(double)) {
     double *values = cli_alloc(s->replicates, sizeof *values), sd;
     mean m = {NAN, NAN};
@@ -45,7 +45,7 @@ static double is_small(double p) {
     return p < 0.05;
 }
 
-/* Of a mean square: by the delta method. */
+/* Root of a mean square, with its error by the delta method. */
 static mean root(mean square) {
     double value = sqrt(square.value);
     return (mean){value, square.error / (2 * value)};
@@ -99,43 +99,43 @@ static void write_markdown(FILE *out, const void *what) {
     print_all(out, what, true);
 }
 
-static json_t *json_all(const robust_study *s) {
-    json_t *object = cli_json_object(), *cells = cli_json_object();
-    cli_json_set(object, "study", cli_json_text("robust"));
-    cli_json_set(object, "replicates", json_integer((json_int_t)s->replicates));
-    cli_json_set(object, "seed", json_integer((json_int_t)s->seed));
-    cli_json_set(object, "prevalence", cli_json_real(s->options->prevalence));
+static pv_result *json_all(const robust_study *s) {
+    pv_result *object = pv__value_object(), *cells = pv__value_object();
+    pv__value_set(object, "study", pv__value_text("robust"));
+    pv__value_set(object, "replicates", pv__value_integer((int64_t)s->replicates));
+    pv__value_set(object, "seed", pv__value_integer((int64_t)s->seed));
+    pv__value_set(object, "prevalence", pv__value_real(s->options->prevalence));
     for (size_t c = 0; c < s->cells; c++) {
         char first[64], second[64], name[140];
-        json_t *cell = cli_json_object();
+        pv_result *cell = pv__value_object();
         for (int i = 0; i < SHOWN; i++) {
             mean found = shown_of(s, c, i);
-            json_t *entry = cli_json_object();
-            cli_json_set(entry, "value", cli_json_real(found.value));
-            cli_json_set(entry, "error", cli_json_real(found.error));
-            cli_json_set(cell, keys[i], entry);
+            pv_result *entry = pv__value_object();
+            pv__value_set(entry, "value", pv__value_real(found.value));
+            pv__value_set(entry, "error", pv__value_real(found.error));
+            pv__value_set(cell, keys[i], entry);
         }
         cell_parts(s, c, first, second);
         snprintf(name, sizeof name, "%s, %s", first, second);
-        cli_json_set(cells, name, cell);
+        pv__value_set(cells, name, cell);
     }
-    cli_json_set(object, "cells", cells);
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    pv__value_set(object, "cells", cells);
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
     return object;
 }
 
 int robust_report(cli_call *call, const robust_study *s) {
     const study_options *shared = &s->options->shared;
-    json_t *object = json_all(s);
+    pv_result *object = json_all(s);
     int code = CLI_OK;
     if (shared->output)
         code = study_write_json(call, shared->output, "results.json", object);
     if (code == CLI_OK && shared->output)
         code = study_write(call, shared->output, "tables.md", write_markdown, s);
     if (code == CLI_OK && shared->running.json)
-        cli_json_print(call, json_incref(object));
+        cli_json_print(call, pv__value_share(object));
     else if (code == CLI_OK)
         print_all(stdout, s, false);
-    json_decref(object);
+    pv_result_free(object);
     return code;
 }

@@ -1,4 +1,4 @@
-/* Populations whose log odds are no linear function of the columns, and samples of them by label. */
+/* Populations whose log odds are not linear in the columns, and samples from them by label. */
 #include "lab/robust/robust.h"
 #include "tool/console.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double SHARE = 0.3, HIGHER = 0.5; /* of the stratum s = 1, and what x1 is higher by there */
+static const double SHARE = 0.3, HIGHER = 0.5; /* proportion of the stratum s = 1, and shift of x1 in it */
 
 /* z1 and z2 are standard normal. */
 static double log_odds(robust_truth truth, int s, const double *z) {
@@ -30,7 +30,7 @@ static double log_odds(robust_truth truth, int s, const double *z) {
     return linear;
 }
 
-/* The column x1 as the model sees it. */
+/* The column x1 as given to the model. */
 static double shown(robust_truth truth, int s, double z) {
     return truth == ROBUST_LOGNORMAL ? exp(z) : z + (robust_has_strata(truth) ? HIGHER * s : 0);
 }
@@ -61,7 +61,7 @@ static double prevalence_of(const robust_population *p, double intercept) {
     return sum;
 }
 
-enum { BEST = 3 }; /* intercept, x1, x2: other columns are noise, and their slopes 0 */
+enum { BEST = 3 }; /* intercept, x1, x2: other columns are noise with slopes 0 */
 
 /* Gradient and curvature of the mean log-likelihood of the linear predictor b. */
 static void add_moments(const robust_population *p, int s, const double *b, double *g, double H[BEST][BEST]) {
@@ -124,11 +124,12 @@ void robust_population_find(robust_population *p) {
 
 typedef struct sample {
     size_t rows;
-    double *x; /* [1 + columns + 1][rows]: the label, the columns, the stratum */
+    double *x; /* [1 + columns + 1][rows]: label, columns, stratum */
     double **column;
 } sample;
 
-/* People come until every group, a label or a label of a stratum, is full; those of a full group are sent home. */
+/* Draws people until every group, a label or a label within a stratum, is full; further people of a full group are
+ * discarded. */
 static void draw_sample(const robust_population *p, uint64_t seed, uint64_t index, const sample *to) {
     bool strata = robust_has_strata(p->truth);
     pv_rng rng = pv_rng_stream(seed, PV_STREAM_STUDY_PEOPLE, index);
@@ -172,7 +173,7 @@ static void name_of(size_t i, const robust_population *p, char *name) {
         snprintf(name, 8, "x%d", (int)i);
 }
 
-/* The prevalence of each stratum, and its share of the population. */
+/* The prevalence of each stratum, and its proportion of the population. */
 static pv_status table_of_strata(pv_ctx *ctx, const robust_population *p, pv_table **table) {
     static const double stratum[] = {0, 1};
     const double share[] = {1 - SHARE, SHARE};
@@ -187,7 +188,7 @@ static pv_status table_of_strata(pv_ctx *ctx, const robust_population *p, pv_tab
     return status;
 }
 
-/* ---- how the estimates fare -------------------------------------------------------------------------------------- */
+/* ---- evaluation of the estimates --------------------------------------------------------------------------------- */
 
 static pv_status coefficients(pv_ctx *ctx, const pv_classifier *fit, double *w, double *to) {
     pv_classifier other = *fit;
@@ -235,7 +236,7 @@ static pv_status judge(pv_ctx *ctx, const robust_population *p, const pv_classif
     return PV_OK;
 }
 
-/* People of the population, whatever their labels. */
+/* Draws people of the population, with any labels. */
 static void draw_people(const robust_population *p, uint64_t seed, uint64_t index, const sample *to) {
     pv_rng rng = pv_rng_stream(seed, PV_STREAM_STUDY_CLINIC, index);
     for (size_t n = 0; n < to->rows; n++) {

@@ -1,4 +1,4 @@
-# Tables of R's packages as CSV files with the outcome y (0, 1) last. usage: Rscript tables.R FOLDER
+# Writes tables from R packages as CSV files with the outcome y (0, 1) last. usage: Rscript tables.R FOLDER
 folder <- commandArgs(TRUE)[1]
 get <- function(package, name) {
   place <- new.env()
@@ -27,3 +27,9 @@ put("work", get("carData", "Mroz"), "lfp", "no")
 put("birthwt", get("MASS", "birthwt"), "low", 1, "bwt")
 put("infert", get("datasets", "infert"), "case", 1, c("stratum", "pooled.stratum"))
 put("flchain", get("survival", "flchain"), "death", 1, c("futime", "chapter", "sample.yr"))
+put("arrests", get("carData", "Arrests"), "released", "No")
+put("spam", get("kernlab", "spam"), "type", "spam")
+put("votes", get("mlbench", "HouseVotes84"), "Class", "republican")
+put("pbc", subset(get("survival", "pbc"), !is.na(trt)), "status", 2, c("id", "time"))
+put("rotterdam", getExportedValue("survival", "rotterdam"), "recur", 1, c("pid", "rtime", "dtime", "death"))
+put("contraception", transform(get("mlmRev", "Contraception"), livch = paste("children", livch), district = paste("district", district)), "use", "Y", "woman")

@@ -1,9 +1,9 @@
-/* prevail-lab unknown: how often the interval of an unknown prevalence holds the truth when the model is learned.
+/* prevail-lab unknown: coverage of intervals for an unknown prevalence when the model is learned.
  *
- * A linear model is fitted to as many rows of each label, by default; other rows, whose prevalence is another, tell
- * that prevalence. Once as predict does it, once with the model's ratios taken as right. Beside that the intervals of
- * rows are held against their risks, and the test of label shift is put to rows that are a mixture, and to rows whose
- * last column, which does not depend on the label, has shifted.
+ * A linear model is fitted to equal numbers of rows per label by default. The prevalence of other rows, which differs,
+ * is inferred from them, once as predict does it and once treating the model's ratios as exact. In addition, the
+ * intervals of rows are compared with their true risks, and the test of label shift is applied to rows that are a
+ * mixture, and to rows whose last column, which does not depend on the label, has shifted.
  */
 #include "lab/unknown/unknown.h"
 #include "lab/common/study.h"
@@ -29,8 +29,8 @@ typedef struct unknown_options {
 enum { BINS, AS_RIGHT, METHODS };
 typedef struct found {
     double value[METHODS], lo[METHODS], hi[METHODS];
-    double rows; /* share of the rows whose interval holds the risk */
-    double p;    /* of the test of label shift; 1 where there is none */
+    double rows; /* fraction of rows whose interval covers the risk */
+    double p;    /* of the test of label shift; 1 if there is none */
 } found;
 typedef struct outcome {
     found cell[CELLS];
@@ -41,13 +41,13 @@ typedef struct unknown {
     const unknown_options *options;
     size_t replicates, jobs;
     unknown_population which[UNKNOWN_POPULATIONS];
-    size_t count;  /* of `which` */
+    size_t count;  /* length of `which` */
     outcome *made; /* [count][SIZES][replicates] */
 } unknown;
 
 /* ---- a model ----------------------------------------------------------------------------------------------------- */
 
-/* With intervals of rows where they are by bins. */
+/* With intervals for rows if the method is bins. */
 static pv_status predict(pv_ctx *ctx, const pv_classifier *fit, const pv_dataset *data, pv_unknown_method method,
                          pv_prediction **said) {
     pv_unknown_options how = pv_unknown_options_default();
@@ -69,7 +69,7 @@ static void keep(const pv_prediction *said, int method, found *to) {
     to->hi[method] = said->inferred->hi[last];
 }
 
-/* Intervals of the last label's risk against the risk. */
+/* Compares intervals of the last label's risk with the risk. */
 static double rows_held(const pv_prediction *said, const double *share, double *log_density) {
     size_t k = (size_t)said->classes, held = 0;
     for (size_t i = 0; i < said->rows; i++) {
@@ -170,7 +170,7 @@ static bool sound(const void *state, size_t job) {
     return study_within((const double *)(const void *)&u->made[job], sizeof *u->made / sizeof(double), 0, 1, false);
 }
 
-/* ---- what they say together -------------------------------------------------------------------------------------- */
+/* ---- summary ----------------------------------------------------------------------------------------------------- */
 
 #define SUMMARY_LIST(X)                                                                                                \
     X(coverage, "coverage")                                                                                            \
@@ -248,34 +248,34 @@ static void write_markdown(FILE *out, const void *what) {
     print_all(out, what, true);
 }
 
-static json_t *json_result(const cli_call *call, const unknown *u) {
-    json_t *object = cli_json_object(), *cells = cli_json_array();
+static pv_result *json_result(const cli_call *call, const unknown *u) {
+    pv_result *object = pv__value_object(), *cells = pv__value_list();
     for (size_t c = 0; c < u->count * SIZES * CELLS; c++) {
-        json_t *entry = cli_json_object();
+        pv_result *entry = pv__value_object();
         double s[SUMMARIES];
         size_t block = c / CELLS, at = c % CELLS;
         summarise(u, block, at, s);
-        cli_json_set(entry, "population", cli_json_text(unknown_population_name[u->which[block / SIZES]]));
-        cli_json_set(entry, "training_rows", json_integer((json_int_t)size_of[block % SIZES]));
-        cli_json_set(entry, "target_rows", json_integer((json_int_t)target_of[at / PREVALENCES]));
-        cli_json_set(entry, "prevalence", cli_json_real(prevalence_of[at % PREVALENCES]));
-#define ENTRY(name, title) cli_json_set(entry, #name, cli_json_real(s[SUM_##name]));
+        pv__value_set(entry, "population", pv__value_text(unknown_population_name[u->which[block / SIZES]]));
+        pv__value_set(entry, "training_rows", pv__value_integer((int64_t)size_of[block % SIZES]));
+        pv__value_set(entry, "target_rows", pv__value_integer((int64_t)target_of[at / PREVALENCES]));
+        pv__value_set(entry, "prevalence", pv__value_real(prevalence_of[at % PREVALENCES]));
+#define ENTRY(name, title) pv__value_set(entry, #name, pv__value_real(s[SUM_##name]));
         SUMMARY_LIST(ENTRY)
 #undef ENTRY
-        cli_json_append(cells, entry);
+        pv__value_append(cells, entry);
     }
-    cli_json_set(object, "study", cli_json_text("unknown"));
-    cli_json_set(object, "replicates", json_integer((json_int_t)u->replicates));
-    cli_json_set(object, "cells", cells);
-    cli_json_set(object, "seed", json_integer(u->options->shared.seed));
-    cli_json_set(object, "command", cli_json_text(call->line));
-    cli_json_set(object, "version", cli_json_text(PV_VERSION));
+    pv__value_set(object, "study", pv__value_text("unknown"));
+    pv__value_set(object, "replicates", pv__value_integer((int64_t)u->replicates));
+    pv__value_set(object, "cells", cells);
+    pv__value_set(object, "seed", pv__value_integer(u->options->shared.seed));
+    pv__value_set(object, "command", pv__value_text(call->line));
+    pv__value_set(object, "version", pv__value_text(PV_VERSION));
     return object;
 }
 
 static int report(cli_call *call, const unknown *u) {
     const char *folder = u->options->shared.output;
-    json_t *object = json_result(call, u);
+    pv_result *object = json_result(call, u);
     int code = CLI_OK;
     if (folder) {
         code = study_write_json(call, folder, "results.json", object);
@@ -283,10 +283,10 @@ static int report(cli_call *call, const unknown *u) {
             code = study_write(call, folder, "tables.md", write_markdown, u);
     }
     if (code == CLI_OK && u->options->shared.running.json)
-        cli_json_print(call, json_incref(object));
+        cli_json_print(call, pv__value_share(object));
     else if (code == CLI_OK)
         print_all(stdout, u, false);
-    json_decref(object);
+    pv_result_free(object);
     return code;
 }
 

@@ -1,10 +1,10 @@
-/* lab/unknown/unknown.h: populations whose labels' distributions are known (unknown_sample.c), for unknown.c. */
+/* lab/unknown/unknown.h: populations with known label distributions (unknown_sample.c), for unknown.c. */
 #ifndef PREVAIL_LAB_UNKNOWN_UNKNOWN_H
 #define PREVAIL_LAB_UNKNOWN_UNKNOWN_H
 
 #include "prevail/prevail.h"
 
-/* X(NAME, "as it is written", labels, columns, "the rows of a label; 0, and the column `other`, are standard normal")
+/* X(NAME, "name in options", labels, columns, "rows of each label"); label 0 and the column `other` are standard normal
  */
 #define UNKNOWN_POPULATION_LIST(X)                                                                                     \
     X(GAUSSIAN, "gaussian", 2, 3, "1 is 1.2 higher in x1 and 0.9 in x2")                                               \
@@ -23,12 +23,12 @@ extern const char *const unknown_population_name[UNKNOWN_POPULATIONS],
     *const unknown_population_text[UNKNOWN_POPULATIONS];
 extern const int unknown_labels[UNKNOWN_POPULATIONS];
 
-/* Labels' shares where the last one's is prevalence. */
+/* Label proportions if that of the last label is prevalence. */
 void unknown_shares(unknown_population which, double prevalence, double *share);
 
-/* Rows drawn from a population. shares NULL: `each` rows of each label; else rows, each of a label at random. shift:
- * of the last column, whose rows do not depend on the label, in standard deviations. log_density [rows][labels] gets
- * log f_y of each row, up to what labels have in common; NULL: not wanted. */
+/* Rows drawn from a population. share NULL: `rows` rows of each label; otherwise rows with random labels. shift: added
+ * to the last column, which does not depend on the label, in standard deviations. log_density [rows][labels] receives
+ * log f_y of each row, up to terms common to all labels; NULL: not wanted. */
 typedef struct unknown_rows {
     unknown_population which;
     size_t rows;

@@ -1,4 +1,4 @@
-/* Rows of the study of unknown prevalences, and the densities they come from. */
+/* Rows for the study of unknown prevalences, and their densities. */
 #include "lab/unknown/unknown.h"
 #include "tool/console.h"
 
@@ -32,7 +32,7 @@ void unknown_shares(unknown_population which, double prevalence, double *share) 
 
 static const double yes[2] = {0.3, 0.6}, level[2][LEVELS] = {{0.5, 0.3, 0.2}, {0.2, 0.3, 0.5}};
 
-/* Mean and standard deviation of column j among rows of label y that look like it. */
+/* Mean and standard deviation of column j for rows of label y, within the same mixture component. */
 static double mean_of(unknown_population which, int y, int j) {
     switch (which) {
     case UNKNOWN_GAUSSIAN:
@@ -91,7 +91,8 @@ static void draw_row(unknown_population which, int y, double shift, pv_rng *rng,
             x[j] = u < level[y > 0][0] ? 0 : u < level[y > 0][0] + level[y > 0][1] ? 1 : 2;
         }
     }
-    if (which == UNKNOWN_TIES) /* one of two levels, as likely, in place of the number; its deviation is 1/2 */
+    if (which ==
+        UNKNOWN_TIES) /* one of two equally likely levels in place of the number; the standard deviation is 1/2 */
         x[last] = x[last] - shift > 0 || pv_rng_uniform(rng) < shift;
 }
 

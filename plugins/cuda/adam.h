@@ -1,10 +1,10 @@
-/* plugins/cuda/adam.h: the step of four parameters. */
+/* plugins/cuda/adam.h: Adam's step for four parameters. */
 #ifndef PV_PLUGIN_ADAM_H
 #define PV_PLUGIN_ADAM_H
 
 #include "kernels.h"
 
-/* Four neighbours; arrays begin at multiples of eight, so that they are of one layer. */
+/* Four adjacent parameters. Arrays begin at multiples of eight, so the four belong to the same layer. */
 enum { FOUR = 4 };
 template <typename T> static __device__ Pack<T, FOUR> four_of(const T *array, size_t i) {
     return reinterpret_cast<const Pack<T, FOUR> *>(array)[i];
@@ -27,7 +27,7 @@ static __device__ float slope_of(const pv__slope &prior, float away) {
     }
 }
 
-/* The prior's slope, and Adam as src/core/vector_kernels.c has it. Returns the four as they are then. */
+/* The prior's gradient, and Adam as in src/core/vector_kernels.c. Returns the updated parameters. */
 static __device__ inline Pack<float, FOUR> adam_four(size_t i, const Sent *sent, const Parameters &p,
                                                      Pack<float, FOUR> w) {
     const float keep_mean = 0.9f, keep_square = 0.999f, tiny = 1e-12f, new_mean = 0.1f, new_square = 0.001f;

@@ -1,4 +1,4 @@
-/* Any convolution, slowly: where cuDNN has none. */
+/* Any convolution, slowly: used if cuDNN has none. */
 #include "kernels.h"
 
 template <typename T, typename X> static __global__ void any_forward_kernel(Conv c, const X *x, const T *w, T *y) {
@@ -40,7 +40,7 @@ template <typename T> static __global__ void any_data_kernel(Conv c, const T *dy
     }
 }
 
-/* A block for each weight. */
+/* One block per weight. */
 template <typename T, typename X>
 static __global__ void any_weights_kernel(Conv c, const X *x, const T *dy, float *dw) {
     __shared__ float held[THREADS];

@@ -1,19 +1,19 @@
-/* The linear auxiliary network beside the parameters that it takes: log q = A^T (w - o) + b, as src/core/auxiliary.c
- * has it.
+/* The linear auxiliary network, updated together with the parameters it depends on: log q = A^T (w - o) + b, as in
+ * src/core/auxiliary.c.
  *
- * A step of it moves A and o, by what loss.cu decides, before w moves, and needs A^T (w - o) afterwards. All that is
- * done in the pass in which Adam moves w, for up to eight classes; for more of them A and o are passed over before and
- * after it.
+ * A step changes A and o, as decided by loss.cu, before w changes, and needs A^T (w - o) afterwards. For up to eight
+ * classes all of that happens in the pass in which Adam updates w; for more classes there are separate passes over A
+ * and o before and after it.
  */
 #include <string.h>
 
 #include "adam.h"
 #include "net.h"
 
-/* Classes are taken so many at a time. */
+/* Number of classes processed together. */
 enum { GROUP = 8 };
 
-/* total [K] of all threads into sum [count][AUXILIARY_BLOCKS]. */
+/* Sums total [K] over all threads into sum [count][AUXILIARY_BLOCKS]. */
 template <int K> static __device__ void keep_sums(int count, const double *total, double *sum) {
 #pragma unroll
     for (int y = 0; y < K; y++) {
@@ -25,17 +25,17 @@ template <int K> static __device__ void keep_sums(int count, const double *total
     }
 }
 
-/* What a pass does, in this order: A's step; o's too; Adam's; A^T (w - o); |w - o|^2 too. */
+/* The parts of a pass, in this order: step of A; also of o; Adam; sum A^T (w - o); also |w - o|^2. */
 enum { TO_FOLLOW = 1, TO_MOVE = 2, TO_LEARN = 4, TO_SUM = 8, TO_SQUARE = 16 };
 
 struct Linear {
     size_t room;
-    const double *moves, *limits; /* A's step of each class; its threshold, and o's gain */
+    const double *moves, *limits; /* step of A per class; its threshold, and the gain of o */
     float *offset, *matrix;
-    double *sum, *away, *lost; /* lost: what A^T (w - o) loses by the steps of A and o */
+    double *sum, *away, *lost; /* lost: change of A^T (w - o) due to the steps of A and o */
 };
 
-/* Parameters begin to end, four at a time, and count classes, at most K. */
+/* Parameters begin to end, four at a time, for count classes, at most K. */
 template <int K>
 static __global__ void linear_kernel(size_t begin, size_t end, int count, int todo, Linear l, const Sent *sent,
                                      Parameters p) {
@@ -91,14 +91,14 @@ static __global__ void linear_kernel(size_t begin, size_t end, int count, int to
         keep_sums<1>(1, &square, l.away);
 }
 
-/* A pass over parameters begin to end for all classes, its sums those of blocks from `first` on. */
+/* A pass over parameters begin to end for all classes; its sums are those of blocks from `first` on. */
 static pv__plugin_code pass(pv__net *net, cudaStream_t s, size_t begin, size_t end, int first, int blocks, int todo,
                             const Parameters *p, char *why) {
     const Auxiliary *a = &net->auxiliary;
     int k = (int)net->spec.classes;
     for (int y = 0; y < k; y += GROUP) {
         int count = k - y < GROUP ? k - y : GROUP, own = todo;
-        if (y + GROUP < k) /* the last group moves o */
+        if (y + GROUP < k) /* the last group also updates o */
             own &= ~TO_MOVE;
         if (y > 0)
             own &= ~TO_SQUARE;
@@ -118,7 +118,7 @@ static pv__plugin_code pass(pv__net *net, cudaStream_t s, size_t begin, size_t e
     return PV_PLUGIN_OK;
 }
 
-/* Of the pass over all parameters, or that of the last layer's; the others are the rest's. */
+/* Blocks of the pass over the last layer, if it is separate; the rest are for the other parameters. */
 enum { EARLY_BLOCKS = 396 };
 
 bool auxiliary_learns(const pv__net *net) {
@@ -137,7 +137,7 @@ pv__plugin_code auxiliary_follow(pv__net *net, const Parameters *p, char *why) {
                : pass(net, net->apart, 0, net->room, 0, AUXILIARY_BLOCKS, TO_FOLLOW | TO_MOVE, p, why);
 }
 
-/* sums [blocks], of each row of partial [blocks][AUXILIARY_BLOCKS]; adds: to what is there, once. */
+/* sums [blocks], over each row of partial [blocks][AUXILIARY_BLOCKS]; adds: adds to the existing sums once. */
 static __global__ void rows_kernel(double *partial, bool adds, double *sums) {
     double total = 0;
     for (int i = (int)threadIdx.x; i < AUXILIARY_BLOCKS; i += THREADS) {
@@ -162,13 +162,13 @@ pv__plugin_code auxiliary_sums(pv__net *net, char *why) {
     if (!auxiliary_learns(net))
         CODE_TRY(sum_up(net, why));
     rows_kernel<<<k + 1, THREADS, 0, net->apart>>>(a->partial, false, a->sums);
-    /* What A^T (w - o) loses, the bias gains, the first of the loss's arrays. */
+    /* The bias, the first of the loss's arrays, gains what A^T (w - o) loses. */
     rows_kernel<<<k, THREADS, 0, net->apart>>>(a->partial + (k + 1) * AUXILIARY_BLOCKS, true, net->loss.arrays);
     CUDA_TRY(cudaGetLastError());
     return PV_PLUGIN_OK;
 }
 
-/* ---- there and back ---------------------------------------------------------------------------------------------- */
+/* ---- upload and download ----------------------------------------------------------------------------------------- */
 
 static pv__plugin_code make(pv__net *net, char *why) {
     Auxiliary *a = &net->auxiliary;
@@ -192,7 +192,7 @@ pv__plugin_code auxiliary_put(pv__net *net, const double *offset, const double *
     for (size_t y = 0; y < k; y++) {
         for (size_t i = 0; i < net->params; i++)
             column[i] = matrix[i * k + y];
-        CUDA_TRY(cudaStreamSynchronize(net->stream)); /* the stage is free */
+        CUDA_TRY(cudaStreamSynchronize(net->stream)); /* the staging buffer is free */
         CODE_TRY(params_in(net, column.data(), a->matrix + y * net->room, why));
     }
     CUDA_TRY(cudaMemsetAsync(a->partial, 0, AUXILIARY_BLOCKS * (2 * k + 1) * sizeof(double), net->stream));

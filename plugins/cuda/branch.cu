@@ -1,8 +1,8 @@
-/* The branches of an inception block after its convolutions of one pixel: stride 2, 3x3 or 5x5, few channels, in bf16.
- * The slope of their input, gone back through its ReLU.
+/* Backward pass of the branches of an inception block after their 1x1 convolutions: stride 2, 3x3 or 5x5, few channels,
+ * in bf16. Computes the gradient of their input, including the ReLU before it.
  *
- * Pixels of an input fall into four classes, of even and odd lines and columns, which take the slopes of different
- * taps. Those of one class lie next to each other in the slope, too: for each tap sixteen of them are the rows of a
+ * The pixels of an input form four classes, by even and odd lines and columns, which use the gradients of different
+ * taps. The gradients needed by one class are adjacent, too: for each tap, sixteen of them are the rows of a matrix
  * product.
  */
 #include "lanes.h"
@@ -12,7 +12,7 @@ static __global__ __launch_bounds__(THREADS, 2) void branch_data_kernel(int imag
                                                                         const bf16 *dy, const bf16 *w, const bf16 *y,
                                                                         bf16 *dx, float *partial) {
     enum { STEPS = Q / 16, OWN = Q / 4, PRODUCTS = Q / COLUMNS, PADDING = KERNEL / 2, ALL = KERNEL * KERNEL };
-    extern __shared__ uint2 weights[]; /* [tap][STEPS][PRODUCTS][WARP], as each lane takes them */
+    extern __shared__ uint2 weights[]; /* [tap][STEPS][PRODUCTS][WARP], in the order in which lanes read them */
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, q = lane % 4;
     for (int i = warp; i < ALL * STEPS * PRODUCTS; i += BLOCK_WARPS) {
         int tap = i / (STEPS * PRODUCTS), s = i / PRODUCTS % STEPS, j = i % PRODUCTS;
@@ -33,7 +33,7 @@ static __global__ __launch_bounds__(THREADS, 2) void branch_data_kernel(int imag
             line[half] = i / columns;
             column[half] = i % columns;
         }
-        /* Tap (r, s) of pixel (2 i + odd, ...) is of the slope at i + (odd + padding - r) / 2. */
+        /* Tap (r, s) of pixel (2 i + odd, ...) uses the gradient at i + (odd + padding - r) / 2. */
 #pragma unroll
         for (int r = 0; r < KERNEL; r++) {
             if ((odd_line + PADDING - r) % 2 != 0)

@@ -1,8 +1,8 @@
-/* Convolutions by cuDNN's graph interface, which is loaded when the first is asked for: without it the plug-in still
- * says what is missing.
+/* Convolutions through cuDNN's graph interface, which is loaded on first use: without it the plug-in can still report
+ * what is missing.
  *
- * Of the ways that cuDNN proposes, the first is taken that is the same every time and that the precision allows. None
- * is timed: the choice, and so the result, depends on the device and the library alone.
+ * Of the engines that cuDNN proposes, the first that is deterministic and that the precision allows is used. None is
+ * timed, so the choice, and with it the result, depends only on the device and the library.
  */
 #include <dlfcn.h>
 #include <mutex>
@@ -86,7 +86,7 @@ void cudnn_close(cudnnHandle_t handle) {
 
 /* ---- descriptors ------------------------------------------------------------------------------------------------- */
 
-/* A descriptor that destroys itself; bad where anything failed on the way. */
+/* A descriptor that destroys itself; bad if anything failed during construction. */
 struct Made {
     cudnnBackendDescriptor_t d = NULL;
     bool good;
@@ -118,10 +118,10 @@ struct Made {
     }
 };
 
-/* The last two are within a fused pass and never in memory. */
+/* The last two exist only inside a fused pass, never in memory. */
 enum { ID_X = 'x', ID_W = 'w', ID_Y = 'y', ID_BIAS = 'b', ID_PRODUCT = 'p', ID_SUM = 's' };
 
-/* [n][channels][height][width] as cuDNN counts, channels next to each other in memory. */
+/* [n][channels][height][width] in cuDNN's order of dimensions, with channels adjacent in memory. */
 static void describe(Made &made, int64_t id, cudnnDataType_t type, int64_t n, int64_t c, int64_t h, int64_t w) {
     const int64_t sizes[] = {n, c, h, w}, strides[] = {h * w * c, 1, w * c, c}, alignment = 16;
     const bool within = id == ID_PRODUCT || id == ID_SUM;
@@ -134,7 +134,7 @@ static void describe(Made &made, int64_t id, cudnnDataType_t type, int64_t n, in
         .end();
 }
 
-/* matrices: by matrix units alone. */
+/* matrices: only engines that use matrix units. */
 static bool notes_allow(cudnnBackendDescriptor_t config, pv_precision precision, bool matrices) {
     Made engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     int64_t count = 0;
@@ -169,7 +169,7 @@ static bool notes_allow(cudnnBackendDescriptor_t config, pv_precision precision,
     return by_matrices || !matrices;
 }
 
-/* The first of what cuDNN proposes that is allowed, and that it then agrees to. */
+/* The first proposal of cuDNN that is allowed and that it can finalise. */
 static bool choose(cudnnHandle_t handle, const Made &graph, cudnnBackendHeurMode_t mode, pv_precision precision,
                    bool matrices, Plan *plan) {
     enum { MOST = 24 };
@@ -222,7 +222,7 @@ static void point(Made &what, Made &operation, cudnnPointwiseMode_t mode, const 
     operation.end();
 }
 
-/* The operations as one, and a way to do them. */
+/* Combines the operations into one graph and finds an engine for it. */
 static bool plan_of(cudnnHandle_t handle, const Conv *c, int count, const Made *const *operation, Plan *plan) {
     cudnnBackendDescriptor_t all[3];
     Made graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
@@ -233,13 +233,13 @@ static bool plan_of(cudnnHandle_t handle, const Conv *c, int count, const Made *
     graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, all)
         .set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle)
         .end();
-    bool matrices = c->precision != PV_PRECISION_FP32; /* in fp32 they are not exact enough */
+    bool matrices = c->precision != PV_PRECISION_FP32; /* not accurate enough for fp32 */
     return graph.good && ((matrices && choose(handle, graph, CUDNN_HEUR_MODE_A, c->precision, true, plan)) ||
                           choose(handle, graph, CUDNN_HEUR_MODE_A, c->precision, false, plan) ||
                           choose(handle, graph, CUDNN_HEUR_MODE_FALLBACK, c->precision, false, plan));
 }
 
-/* fused: biases are added to the forward pass's output, and then its ReLU taken. */
+/* fused: adds biases to the output of the forward pass and applies ReLU. */
 static bool make_with(cudnnHandle_t handle, const Conv *c, Pass pass, bool fused, bool adds, Plan *plan) {
     static const struct {
         cudnnBackendDescriptorType_t type;

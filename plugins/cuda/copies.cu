@@ -1,4 +1,4 @@
-/* Between host and device: precisions, and the order of tensors and parameters. */
+/* Copies between host and device: converts precision and the order of tensors and parameters. */
 #include "kernels.h"
 
 template <typename A, typename B> static __global__ void convert_kernel(size_t n, const A *from, B *to) {

@@ -1,7 +1,7 @@
-/* The first layer: one channel in. */
+/* The first layer: one input channel. */
 #include "kernels.h"
 
-/* What a block's shared memory holds. */
+/* Limits of a block's shared memory. */
 enum { FIRST_MOST = 512, WIDTH_MOST = 512 };
 
 bool first_fits(const Conv *c) {
@@ -9,7 +9,7 @@ bool first_fits(const Conv *c) {
            c->out <= FIRST_MOST && c->width <= WIDTH_MOST;
 }
 
-/* Blocks take tiles of some rows of an image, which they hold with the pixels around them. */
+/* Blocks process tiles of a few rows of an image, which they load with the surrounding pixels. */
 enum { TILE_ROWS = 8 };
 
 static __device__ void hold_tile(const float *x, int first, int height, int width, float *tile) {
@@ -34,7 +34,7 @@ static size_t tile_bytes(const Conv *c) {
     return (size_t)(TILE_ROWS + 2) * (c->width + 2) * sizeof(float);
 }
 
-/* A thread keeps the weights of eight channels in registers and goes through pixels. */
+/* A thread keeps the weights of eight channels in registers and loops over pixels. */
 template <typename T>
 static __global__ void first_kernel(int tiles, int height, int width, int channels, const float *x, const float *w,
                                     const float *bias, T *y) {
@@ -72,9 +72,9 @@ static __global__ void first_kernel(int tiles, int height, int width, int channe
     }
 }
 
-/* The same by products of matrices, pixels times nine taps and a one, for 64 channels at a time: each factor is the sum
- * of two numbers in bf16, and the product of the smaller ones is left out. A warp has sixteen pixels. Column n of
- * product j is such a channel that a thread's results are neighbours, as many as an access of sixteen bytes takes. */
+/* The same by matrix products, pixels times nine taps and a one, for 64 channels at a time. Each factor is the sum of
+ * two bf16 numbers, and the product of the two smaller ones is dropped. A warp processes sixteen pixels. The channel in
+ * column n of product j is chosen such that a thread's results are adjacent, as many as a 16-byte access holds. */
 enum { FIRST_WIDTH = 64, FIRST_PRODUCTS = FIRST_WIDTH / 8 };
 
 template <typename T> static __device__ int channel_of(int j, int n) {
@@ -82,7 +82,7 @@ template <typename T> static __device__ int channel_of(int j, int n) {
     return 4 * pack * (j / products) + n / 2 * pack + 2 * (j % products) + n % 2;
 }
 
-/* x around a strip of an image, each number split. */
+/* Loads x around a strip of an image, with each number split. */
 static __device__ void hold_split(const float *x, int first, int height, int width, uint32_t *tile) {
     int wide = width + 2;
     for (int i = threadIdx.x; i < (TILE_ROWS + 2) * wide; i += THREADS) {
@@ -153,12 +153,12 @@ static __global__ __launch_bounds__(THREADS, 3) void first_products_kernel(int t
     }
 }
 
-/* By products of matrices: in fp32 they are not exact enough. */
+/* Matrix products are not accurate enough for fp32. */
 static bool by_products(const Conv *c) {
     return c->precision != PV_PRECISION_FP32 && c->out % FIRST_WIDTH == 0;
 }
 
-/* Blocks that share the tiles evenly, at most so many. */
+/* The number of blocks, at most `most`, that share the tiles evenly. */
 static int blocks_of(int tiles, int most) {
     int each = (tiles + most - 1) / most;
     return (tiles + each - 1) / each;
@@ -176,12 +176,12 @@ void first_forward(cudaStream_t s, bool half, const Conv *c, const float *x, con
                                                                            w, bias, (T *)y)));
 }
 
-/* dw[c][t] = sum over pixels of dy[c] x[t], dbias[c] = sum of dy[c], dy where y is above 0. A thread has V channels:
- * few enough that the registers of many threads suffice. */
+/* dw[c][t] = sum over pixels of dy[c] x[t], dbias[c] = sum of dy[c], with dy only where y > 0. A thread processes V
+ * channels, few enough for many threads to have enough registers. */
 template <typename T, int V>
 static __global__ void first_backward_kernel(int tiles, int height, int width, int channels, const float *x, const T *y,
                                              const T *dy, float *partial) {
-    extern __shared__ float tile[]; /* then held [channels][TAPS + 1] */
+    extern __shared__ float tile[]; /* reused as held [channels][TAPS + 1] */
     float *held = tile + (TILE_ROWS + 2) * (width + 2);
     int groups = channels / V, lanes = THREADS / groups, lane = threadIdx.x / groups, g = threadIdx.x % groups;
     int strips = (height + TILE_ROWS - 1) / TILE_ROWS;
@@ -207,7 +207,7 @@ static __global__ void first_backward_kernel(int tiles, int height, int width, i
             }
         }
     }
-    int turns = lanes, own = lane; /* one after the other: the same order every time */
+    int turns = lanes, own = lane; /* in turns: always in the same order */
     if (WARP % groups == 0) {      /* within a warp first */
 #pragma unroll
         for (int j = 0; j < V; j++)

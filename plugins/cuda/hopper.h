@@ -1,9 +1,9 @@
-/* plugins/cuda/hopper.h: what compute capability 9.0 has for products of matrices: tiles that a copy engine brings into
- * shared memory, barriers that count their bytes, and products that read them there.
+/* plugins/cuda/hopper.h: matrix products on compute capability 9.0: tiles that a copy engine loads into shared memory,
+ * barriers that count their bytes, and products that read tiles from there.
  *
- * Tiles are rows of 64 channels in bf16, 128 bytes, whose eight pieces of 16 bytes are in an order that the copy engine
- * and the products agree on: piece p of the row at address a is where piece p ^ (a / 128 mod 8) would be. As that is a
- * matter of addresses alone, a product may begin at any row.
+ * Tiles are rows of 64 bf16 channels, 128 bytes, whose eight 16-byte pieces are swizzled in the way that the copy
+ * engine and the products expect: piece p of the row at address a is at position p ^ (a / 128 mod 8). Since this
+ * depends on addresses alone, a product may begin at any row.
  */
 #ifndef PV_PLUGIN_HOPPER_H
 #define PV_PLUGIN_HOPPER_H
@@ -20,7 +20,7 @@ INLINE uint32_t address_of(const void *shared) {
     return (uint32_t)__cvta_generic_to_shared(shared);
 }
 
-/* Where the piece of a row is, from the beginning of a tile, which is at a multiple of eight rows. */
+/* Offset of a piece of a row from the beginning of a tile, which starts at a multiple of eight rows. */
 INLINE uint32_t piece_at(int row, int piece) {
     return (uint32_t)(row * ROW + ((piece ^ (row & 7)) * PIECE));
 }
@@ -54,14 +54,14 @@ INLINE void barrier_wait(uint64_t *barrier, uint32_t phase) {
                  : "memory");
 }
 
-/* A group of four warps waits for itself. */
+/* Synchronises a group of four warps. */
 INLINE void group_wait(int group) {
     asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
-/* The box of an [images][height][width][64] tensor that begins there; what is outside of it is 0. */
+/* Copies a box of an [images][height][width][64] tensor; elements outside the tensor are 0. */
 INLINE void copy_box(void *to, const CUtensorMap *map, uint64_t *barrier, int column, int row, int image,
                      int channel = 0) {
     asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, "
@@ -70,8 +70,8 @@ INLINE void copy_box(void *to, const CUtensorMap *map, uint64_t *barrier, int co
                  : "memory");
 }
 
-/* Every second line, from line or line + 1 on, of a tensor that is taken as [images][height / 2][2][width][64]; there
- * and back. */
+/* Copy every second line, starting with line `odd`, of a tensor viewed as [images][height / 2][2][width][64], to and
+ * from shared memory. */
 INLINE void copy_lines(void *to, const CUtensorMap *map, uint64_t *barrier, int odd, int row, int image) {
     asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %3, %4, "
                  "%5, %6}], [%2];" ::"r"(address_of(to)),
@@ -86,17 +86,17 @@ INLINE void store_lines(const void *from, const CUtensorMap *map, int odd, int r
                  : "memory");
 }
 
-/* What this thread stored is out of shared memory. */
+/* Waits until this thread's stores have been read from shared memory. */
 INLINE void stores_read(void) {
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
-/* What was written to shared memory, the copy engine sees. */
+/* Makes writes to shared memory visible to the copy engine. */
 INLINE void written(void) {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* One tap of weights [64][9][64], as rows of the last. */
+/* Copies one tap of weights [64][9][64], as rows of the last dimension. */
 INLINE void copy_tap(void *to, const CUtensorMap *map, uint64_t *barrier, int tap) {
     asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, "
                  "%5}], [%2];" ::"r"(address_of(to)),
@@ -104,7 +104,7 @@ INLINE void copy_tap(void *to, const CUtensorMap *map, uint64_t *barrier, int ta
                  : "memory");
 }
 
-/* Four 8x8 matrices of bf16, transposed, from or to rows of 16 bytes; each lane has the address of one. */
+/* Four 8x8 matrices of bf16, transposed, from or to rows of 16 bytes; each lane has the address of one row. */
 INLINE void load_turned(uint32_t at, uint32_t *to) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -112,7 +112,7 @@ INLINE void load_turned(uint32_t at, uint32_t *to) {
                  : "memory");
 }
 
-/* Two of them, by the first sixteen lanes. */
+/* Two of them, with addresses from the first sixteen lanes. */
 INLINE void store_turned(uint32_t at, uint32_t a, uint32_t b) {
     asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(at), "r"(a), "r"(b) : "memory");
 }
@@ -124,15 +124,15 @@ INLINE void load_turned_two(uint32_t at, uint32_t *to) {
                  : "memory");
 }
 
-/* All bits of those halves that are above 0. */
+/* Sets all bits of the halves that are above 0. */
 INLINE uint32_t above_zero(uint32_t pair) {
     return __hgt2_mask(*reinterpret_cast<__nv_bfloat162 *>(&pair), __float2bfloat162_rn(0.0f));
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* Rows of a tile from an address on, for a product. Turned, with more than 64 columns: those from 64 on are of the same
- * rows but one on, and so forth. */
+/* Descriptor of the rows of a tile from an address on, for a product. Transposed, with more than 64 columns: columns
+ * from 64 on come from the same rows shifted by one, and so forth. */
 INLINE uint64_t rows_from(const void *shared) {
     return (uint64_t)((address_of(shared) & 0x3FFFF) >> 4) | (uint64_t)(ROW >> 4) << 16 |
            (uint64_t)(EIGHT_ROWS >> 4) << 32 | 1ull << 62;
@@ -147,8 +147,8 @@ INLINE void products_end(void) {
     asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
-/* sum [64][columns] = a b, added to it where more is not 0. A_TURNED, B_TURNED: rows are of what is summed over, and
- * not of the output's rows or columns. */
+/* sum [64][columns] = a b, added to the previous sum if more is not 0. A_TURNED, B_TURNED: the rows of a or b run over
+ * the summed dimension instead of the rows or columns of the output. */
 #define FOUR(i) "+f"(sum[i]), "+f"(sum[(i) + 1]), "+f"(sum[(i) + 2]), "+f"(sum[(i) + 3])
 
 template <int A_TURNED, int B_TURNED> INLINE void product72(float *sum, uint64_t a, uint64_t b, int more) {

@@ -1,6 +1,5 @@
-/* Where an inception block begins: two convolutions of one pixel, one of every second, and maxima, all of the same
- * tensor of 64 channels, in bf16. By themselves each of them reads or writes all of that tensor, which is most of their
- * work.
+/* The entry of an inception block: two 1x1 convolutions, one with stride 2, and max pooling, all of the same tensor of
+ * 64 channels, in bf16. Separately each would read or write the whole tensor, which dominates their cost.
  */
 #include "lanes.h"
 
@@ -8,8 +7,8 @@ enum { MOUTH = 64, WORDS = 8 };
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-/* Both convolutions of one pixel, Q channels out each. A lane sums over sixteen channels of its own; its outputs are
- * Q / 4 neighbours. */
+/* Both 1x1 convolutions, with Q output channels each. A lane sums over sixteen input channels; its outputs are Q / 4
+ * adjacent channels. */
 template <int Q>
 static __global__ __launch_bounds__(THREADS) void mouth_forward_kernel(size_t tiles, const bf16 *x, Narrow a, Narrow b,
                                                                        bf16 *y_a, bf16 *y_b) {
@@ -70,12 +69,13 @@ static __global__ __launch_bounds__(THREADS) void mouth_forward_kernel(size_t ti
 
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
 
-/* Channels of a lane's: sixteen neighbours, two of each of eight products' columns. */
+/* The channels of a lane: sixteen adjacent ones, two from each of eight products' columns. */
 static __device__ int channel_of(int column, int product) {
     return column / 2 * PIXELS + product * 2 + column % 2;
 }
 
-/* What the maxima of windows around a pixel hand back to it: windows begin at odd lines and columns, from -1 on. */
+/* Adds the gradients from the maxima of the windows around a pixel; windows begin at odd lines and columns, from -1
+ * on. */
 static __device__ void add_maxima(const Mouth &m, size_t image, int line, int column, int q, float *sum) {
     int lines = m.height / 2, columns = m.width / 2;
     for (int p = line / 2; p <= (line + 1) / 2 && p < lines; p++)
@@ -94,12 +94,12 @@ static __device__ void add_maxima(const Mouth &m, size_t image, int line, int co
         }
 }
 
-/* The slope of the tensor by all four; GATED: where it is above 0, and sums of that over pixels for each block. */
+/* The gradient of the tensor from all four; GATED: only where it is above 0, with sums over pixels for each block. */
 template <int Q, bool GATED>
 static __global__ __launch_bounds__(THREADS, 2) void mouth_data_kernel(size_t tiles, Mouth m) {
     enum { STEPS = Q / 16, OWN = Q / 4, PRODUCTS = MOUTH / COLUMNS };
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, q = lane % 4;
-    __shared__ uint2 w[3 * STEPS][PRODUCTS][WARP]; /* as each lane takes them */
+    __shared__ uint2 w[3 * STEPS][PRODUCTS][WARP]; /* in the order in which lanes read them */
     for (int i = warp; i < 3 * STEPS * PRODUCTS; i += BLOCK_WARPS) {
         int s = i / PRODUCTS, j = i % PRODUCTS;
         const bf16 *from = s < STEPS ? m.w_a : s < 2 * STEPS ? m.w_b : m.w_c;

@@ -1,4 +1,4 @@
-/* plugins/cuda/kernels.h: what the files of kernels share. */
+/* plugins/cuda/kernels.h: declarations shared by the files of kernels. */
 #ifndef PV_PLUGIN_KERNELS_H
 #define PV_PLUGIN_KERNELS_H
 
@@ -6,7 +6,7 @@
 
 #include "cuda.h"
 
-/* The call with T the type of activations. */
+/* Makes the call with T the type of activations. */
 #define DISPATCH(half, call)                                                                                           \
     do {                                                                                                               \
         if (half) {                                                                                                    \
@@ -27,18 +27,18 @@ static inline int blocks_for(size_t n) {
     for (type i = blockIdx.x * (type)blockDim.x + threadIdx.x; i < (n); i += (type)gridDim.x * blockDim.x)
 #define EACH(i, n) EACH_AS(size_t, i, n)
 
-/* What counts packs of V: eights of what fits into a device's memory are fewer than 2^32 - 2^20, and divisions of such
- * numbers cheap. */
+/* The type for counting packs of V. Packs of eight that fit into device memory number fewer than 2^32 - 2^20, so 32
+ * bits suffice and divisions are cheap. */
 template <int V> using Count = typename std::conditional<V == 8, unsigned, size_t>::type;
 
 enum { WARP = 32 };
 
-/* The sum of a block of THREADS, in the first of them. */
+/* The sum over a block of THREADS, returned in its first thread. */
 static __device__ inline double block_sum(double value) {
     __shared__ double warp[THREADS / WARP];
     for (int lane = WARP / 2; lane > 0; lane /= 2)
         value += __shfl_down_sync(~0u, value, lane);
-    __syncthreads(); /* the last one's are read */
+    __syncthreads(); /* the previous results have been read */
     if (threadIdx.x % WARP == 0)
         warp[threadIdx.x / WARP] = value;
     __syncthreads();
@@ -48,7 +48,7 @@ static __device__ inline double block_sum(double value) {
     return value;
 }
 
-/* x as the sum of two numbers in bf16, in one word; then the upper or the lower ones of two such words. */
+/* split: x as the sum of two bf16 numbers, in one word; upper, lower: the high or low halves of two such words. */
 static __device__ inline uint32_t split(float x) {
     bf16 high = __float2bfloat16_rn(x), low = __float2bfloat16_rn(x - __bfloat162float(high));
     return (uint32_t)__bfloat16_as_ushort(high) << 16 | __bfloat16_as_ushort(low);
@@ -65,7 +65,7 @@ static __device__ inline uint32_t pair_of(float low, float high) {
     return *reinterpret_cast<uint32_t *>(&both);
 }
 
-/* sum [16][8] += a b, of one warp. */
+/* sum [16][8] += a b, computed by one warp. */
 static __device__ inline void product_warp(float *sum, const uint32_t *a, uint32_t b0, uint32_t b1) {
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, "
@@ -74,7 +74,7 @@ static __device__ inline void product_warp(float *sum, const uint32_t *a, uint32
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/* V neighbours as one access. */
+/* V adjacent values, accessed at once. */
 template <typename T, int V> struct alignas(sizeof(T) * V) Pack { T at[V]; };
 
 #endif

@@ -1,8 +1,8 @@
-/* plugins/cuda/lanes.h: products of one warp on pixels as they lie in memory, in bf16.
+/* plugins/cuda/lanes.h: matrix products by single warps on pixels in place, in bf16.
  *
- * A warp takes sixteen pixels, the rows of its products; these take numbers to be summed over in any order, as long as
- * both sides have the same, and have columns in any order. Both are chosen so that what a lane needs of a pixel lies
- * together in memory: of C channels, lane q of each four has C / 4 neighbours from q C / 4 on. It has rows g and g + 8.
+ * A warp processes sixteen pixels, the rows of its products. The order of the summed dimension is arbitrary as long as
+ * both factors agree, and so is the order of columns. Both are chosen such that a lane's part of a pixel is contiguous:
+ * of C channels, lane q of each group of four has the C / 4 channels from q C / 4 on. It has rows g and g + 8.
  */
 #ifndef PV_PLUGIN_LANES_H
 #define PV_PLUGIN_LANES_H
@@ -19,7 +19,7 @@ static __device__ float high_of(uint32_t pair) {
     return __uint_as_float(pair & 0xFFFF0000u);
 }
 
-/* N neighbours in words of four bytes. */
+/* N adjacent words of four bytes. */
 template <int N> static __device__ void load(const void *from, uint32_t *to) {
     if constexpr (N == 2)
         *reinterpret_cast<uint2 *>(to) = *reinterpret_cast<const uint2 *>(from);
@@ -38,8 +38,8 @@ template <int N> static __device__ void store(void *to, const uint32_t *from) {
             reinterpret_cast<uint4 *>(to)[i] = reinterpret_cast<const uint4 *>(from)[i];
 }
 
-/* Sums over pixels of C channels, of which a thread has its lane's of the pixels that it took, into row [C] of the
- * block.
+/* Sums over pixels for C channels into row [C] of the block; each thread holds the sums of its lane's channels over the
+ * pixels it processed.
  */
 template <int C> static __device__ void sum_pixels(float *total, float *partial) {
     __shared__ float held[BLOCK_WARPS][C];

@@ -1,12 +1,13 @@
-/* Kernels of the layers: all but the convolutions (first.cu, any.cu, cuDNN's).
+/* Kernels of the layers other than convolutions (first.cu, any.cu, cuDNN).
  *
- * Elements are taken eight at a time where channels come in eights (16 bytes of bf16), else one by one.
+ * Elements are processed eight at a time (16 bytes of bf16) if the number of channels is a multiple of eight, else
+ * singly.
  */
 #include "kernels.h"
 
 /* ---- dropout ----------------------------------------------------------------------------------------------------- */
 
-/* Philox 4x32-10, as src/core/rng.c has it. */
+/* Philox 4x32-10, as in src/core/rng.c. */
 static __device__ uint4 philox(uint4 c, uint2 k) {
 #pragma unroll
     for (int round = 0; round < 10; round++) {
@@ -25,7 +26,7 @@ size_t mask_bytes(size_t size) {
 
 enum { STREAM_DROPOUT = 31 }; /* PV_STREAM_DROPOUT */
 
-/* One block of draws is sixteen bits for each of eight elements in the host's order: pv__dropout_mask. */
+/* One Philox block provides sixteen bits for each of eight elements in the host's order: pv__dropout_mask. */
 static __device__ unsigned draw_eight(const Draws *draws, int node, unsigned threshold, size_t image, size_t block) {
     uint2 key = make_uint2((unsigned)draws->seed, (unsigned)(draws->seed >> 32));
     unsigned long long index = (draws->first + image) * PV_NODES_MAX + (unsigned)node;
@@ -46,7 +47,7 @@ static __global__ void draw_kernel(const Draws *draws, int node, unsigned thresh
     mask[i] = (uint8_t)draw_eight(draws, node, threshold, i / bytes, i % bytes);
 }
 
-/* Eight pixels of eight channels at a time, turned to eight channels of eight pixels. */
+/* Processes eight pixels of eight channels at a time, transposed to eight channels of eight pixels. */
 static __global__ void draw_turned_kernel(const Draws *draws, int node, unsigned threshold, int images, int plane,
                                           int channels, uint8_t *mask) {
     size_t groups = channels / 8, eights = plane / 8, bytes = groups * plane;
@@ -69,7 +70,7 @@ static __global__ void draw_turned_kernel(const Draws *draws, int node, unsigned
     }
 }
 
-/* Whether a byte of the mask is eight channels of a pixel; of one pixel it is in the host's order too. */
+/* Whether a byte of the mask covers eight channels of a pixel; with a single pixel that is also the host's order. */
 static bool is_turned(int plane, int channels) {
     return channels % 8 == 0 && (plane % 8 == 0 || plane == 1);
 }
@@ -97,7 +98,7 @@ static __global__ void bias_relu_kernel(size_t packs, int plane, int channels, c
         int c = (int)(i % groups) * V;
         size_t to = (size_t)pixel * whole + (slice.at + c) / V;
         Pack<T, V> v = reinterpret_cast<const Pack<T, V> *>(x)[i];
-        size_t first = ((size_t)pixel * slice.whole + slice.at + c); /* where the mask is turned */
+        size_t first = ((size_t)pixel * slice.whole + slice.at + c); /* position if the mask is transposed */
         unsigned eight = mask && turned ? mask[first / 8] >> (first % 8) : 0;
 #pragma unroll
         for (int j = 0; j < V; j++) {
@@ -141,7 +142,7 @@ void bias_relu(cudaStream_t s, bool half, int images, int plane, int channels, c
         DISPATCH(half, (bias_relu_packs<T, 1>(s, n, plane, channels, bias, mask, scale, (const T *)x, slice, (T *)y)));
 }
 
-/* out[i] = sum over blocks of partial[block][n]: a column of threads for each i, all loads under way at once. */
+/* out[i] = sum over blocks of partial[block][n]: a column of threads per i, with all loads in flight together. */
 static __global__ void sum_kernel(int blocks, size_t n, const float *partial, float *out) {
     __shared__ float held[WARP][WARP + 1];
     size_t i = blockIdx.x * (size_t)WARP + threadIdx.x;
@@ -165,7 +166,7 @@ void sum_blocks(cudaStream_t s, int blocks, size_t n, const float *partial, floa
     sum_kernel<<<(unsigned)((n + WARP - 1) / WARP), dim3(WARP, WARP), 0, s>>>(blocks, n, partial, out);
 }
 
-/* A thread has one group of channels and goes through pixels, some at a time: their loads are under way together. */
+/* A thread has one group of channels and loops over pixels, several at a time so that their loads overlap. */
 template <typename T, int V>
 static __global__ void gate_kernel(size_t pixels, int channels, float scale, const T *y, const T *from, Slice slice,
                                    T *dy, float *partial) {
@@ -240,7 +241,7 @@ void add(cudaStream_t s, bool half, size_t n, const void *x, void *sum) {
         DISPATCH(half, (add_kernel<T, 1><<<blocks_for(n), THREADS, 0, s>>>(n, (const T *)x, (T *)sum)));
 }
 
-/* ---- maxima and concatenation ------------------------------------------------------------------------------------ */
+/* ---- max pooling and concatenation ------------------------------------------------------------------------------- */
 
 template <typename T, int V> static __global__ void maxpool_kernel(Conv c, const T *x, T *y, uint8_t *from) {
     Count<V> groups = c.out / V;
@@ -269,7 +270,7 @@ template <typename T, int V> static __global__ void maxpool_kernel(Conv c, const
     }
 }
 
-/* The same for 3x3, all nine loads under way at once. */
+/* The same for 3x3, with all nine loads in flight together. */
 template <typename T, int V> static __global__ void maxpool_nine_kernel(Conv c, const T *x, T *y, uint8_t *from) {
     Count<V> groups = c.out / V;
     EACH_AS(Count<V>, i, (Count<V>)c.images * c.out_height * c.out_width * groups) {
@@ -302,7 +303,7 @@ template <typename T, int V> static __global__ void maxpool_nine_kernel(Conv c, 
     }
 }
 
-/* Each input takes the slopes of the windows whose largest it is. */
+/* Each input collects the gradients of the windows whose maximum it is. */
 template <typename T, int V>
 static __global__ void maxpool_backward_kernel(Conv c, const T *dy, const uint8_t *from, bool adds, T *dx) {
     Count<V> groups = c.in / V;

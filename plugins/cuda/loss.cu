@@ -1,8 +1,9 @@
-/* The loss of a step: what src/core/loss_batch.c and src/infer/marginal_tracker.c have, for the rows of a batch, in double
- * precision. One block works out the slopes; another, beside the backward pass, moves the auxiliary network's bias.
+/* The loss of a step: computes what src/core/loss_batch.c and src/infer/marginal_tracker.c do for the rows of a batch,
+ * in double precision. One block computes the derivatives; another, in parallel with the backward pass, updates the
+ * auxiliary network's bias.
  *
- * What a batch has is little: it is brought to shared memory where it fits, as nothing but waiting takes time here.
- * Sums over rows are a warp's, for each class, in an order that the number of rows decides.
+ * A batch is small, so latency dominates: its data are copied to shared memory if they fit. Each class is summed over
+ * rows by one warp, in an order that depends on the number of rows.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,12 +13,12 @@
 
 #define EACH_THREAD(i, n) for (int i = (int)threadIdx.x; i < (n); i += THREADS)
 
-/* As src/core/loss_batch.c has it. */
+/* As in src/core/loss_batch.c. */
 static const double EXPONENT_MAX = 600;
 
-/* ---- slopes ------------------------------------------------------------------------------------------------------ */
+/* ---- derivatives ------------------------------------------------------------------------------------------------- */
 
-/* What a warp's lanes have, added up or the largest of it, for all of them. */
+/* The sum over a warp's lanes, or the maximum, returned in all lanes. */
 static __device__ double warp_sum(double value) {
     for (int lanes = WARP / 2; lanes > 0; lanes /= 2)
         value += __shfl_xor_sync(~0u, value, lanes);
@@ -29,7 +30,7 @@ static __device__ double warp_most(double value) {
     return value;
 }
 
-/* A warp for each class, whose lanes take rows. */
+/* One warp per class, whose lanes take rows. */
 #define EACH_CLASS(y, k) for (int y = (int)threadIdx.x / WARP; y < (k); y += THREADS / WARP)
 #define EACH_ROW(i, n) for (int i = (int)threadIdx.x % WARP; i < (n); i += WARP)
 
@@ -45,7 +46,7 @@ static __device__ void log_softmax(int k, const double *logit, double *log_q) {
     }
 }
 
-/* The batch's estimate of log p(y|w): weight is the population's. */
+/* The batch's estimate of log p(y|w), with the population weights. */
 static __device__ void batch_marginal(const LossRun &r) {
     int n = r.rows, k = r.classes;
     EACH_CLASS(y, k) {
@@ -62,7 +63,7 @@ static __device__ void batch_marginal(const LossRun &r) {
     }
 }
 
-/* Returns this thread's share of the value. */
+/* Returns this thread's part of the value. */
 static __device__ double joint(const LossRun &r) {
     int n = r.rows, k = r.classes;
     double value = 0;
@@ -110,7 +111,7 @@ static __device__ double selection(const LossRun &r) {
     return value;
 }
 
-/* Copies n numbers to room, and goes on behind them. */
+/* Copies n numbers to room and advances it. */
 static __device__ const double *near(double **room, const double *from, int n) {
     double *to = *room;
     EACH_THREAD(i, n)
@@ -119,7 +120,7 @@ static __device__ const double *near(double **room, const double *from, int n) {
     return to;
 }
 
-/* What it reads more than once, in shared memory. */
+/* Copies data that are read more than once to shared memory. */
 static __device__ void bring_near(LossRun *r, double *room) {
     int n = r->rows, k = r->classes;
     r->loglik = near(&room, r->loglik, n * k);
@@ -163,7 +164,7 @@ static __global__ void loss_kernel(LossRun r, bool fits) {
 
 /* ---- the auxiliary network's bias -------------------------------------------------------------------------------- */
 
-/* What rows add to p-tilde: src/infer/marginal_tracker.c. Each stratum's sums of it and of its square. */
+/* The rows' contributions to p-tilde (src/infer/marginal_tracker.c): sums and sums of squares per stratum. */
 static __device__ void add_rows(const LossRun &r) {
     int n = r.rows, k = r.classes;
     EACH_THREAD(i, n * k)
@@ -189,7 +190,7 @@ static __device__ void add_rows(const LossRun &r) {
     __syncthreads();
 }
 
-/* Rows of the batch are now known as they are; one that is in it twice is taken in turn. */
+/* Stores the current probabilities of the batch's rows; a row that occurs twice is handled in turn. */
 static __device__ void remember(const LossRun &r) {
     int n = r.rows, k = r.classes;
     EACH_THREAD(i, n * k) {
@@ -210,7 +211,7 @@ static __device__ void remember(const LossRun &r) {
         if (threadIdx.x % WARP == 0)
             r.sum[y] += sum;
     }
-    EACH_THREAD(i, n * k) { /* the last of a row's */
+    EACH_THREAD(i, n * k) { /* the last occurrence of a row */
         int after = i / k + 1;
         while (after < n && r.row[after] != r.row[i / k])
             after++;
@@ -240,7 +241,7 @@ static __device__ void follow_rows(const LossRun &r) {
     remember(r);
 }
 
-/* The paper's way: Adam on the batch's own estimate (train_bias in src/infer/minibatch.c). */
+/* The paper's method: Adam on the batch's own estimate (train_bias in src/infer/minibatch.c). */
 static __device__ void train_bias(const LossRun &r) {
     const double SLOWLY = 50, keep_mean = 0.9, keep_square = 0.999, tiny = 1e-12;
     int k = r.classes;
@@ -259,7 +260,7 @@ static __device__ void train_bias(const LossRun &r) {
     }
 }
 
-/* A's step along w - o, its threshold, and o's gain: pv_auxiliary_follow. */
+/* The step of A along w - o, its threshold, and the gain of o: pv_auxiliary_follow. */
 static __device__ void follow_steps(const LossRun &r) {
     int k = r.classes;
     double mean = 0, most = 0, least = 1, away = r.sums[k];
@@ -343,7 +344,7 @@ pv__plugin_code loss_follow(pv__net *net, char *why) {
     return net->loss.spec.linear ? auxiliary_follow(net, &parameters, why) : PV_PLUGIN_OK;
 }
 
-/* ---- its state, there and back ----------------------------------------------------------------------------------- */
+/* ---- upload and download of its state ---------------------------------------------------------------------------- */
 
 static pv__plugin_code make(pv__net *net, size_t n, char *why) {
     Loss *l = &net->loss;
@@ -360,7 +361,7 @@ static pv__plugin_code make(pv__net *net, size_t n, char *why) {
         for (cudaEvent_t &done : l->done)
             CUDA_TRY(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
     }
-    if (n > l->room) { /* what was there before goes with the net */
+    if (n > l->room) { /* the previous allocation is freed with the net */
         size_t room = n > 2 * l->room ? n : 2 * l->room;
         CODE_TRY(take(net, room * k, &l->last, why));
         CODE_TRY(take(net, room, &l->rho, why));
@@ -401,11 +402,11 @@ pv__plugin_code loss_put(pv__net *net, const pv__step_loss *loss, const pv__step
     l->begun = l->asked = 0;
     CUDA_TRY(cudaMemsetAsync(l->turn, 0, sizeof *l->turn, net->stream));
     CODE_TRY(loss->form == PV_STEP_JOINT ? state_in(net, state, why) : PV_PLUGIN_OK);
-    l->spec.rho = NULL; /* the caller's */
+    l->spec.rho = NULL; /* owned by the caller */
     return PV_PLUGIN_OK;
 }
 
-/* The linear network's sums and bias as the last step left them. */
+/* Brings the linear network's sums and bias up to date with the last step. */
 static pv__plugin_code catch_up(pv__net *net, char *why) {
     if (!net->loss.spec.linear)
         return PV_PLUGIN_OK;

@@ -1,4 +1,4 @@
-/* A network on the device: its memory, its layers, and its passes for the engine of the host. */
+/* A network on the device: its memory, its layers, and its passes for the host's engine. */
 #include <mutex>
 #include <new>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "net.h"
 
-/* ---- making ------------------------------------------------------------------------------------------------------ */
+/* ---- construction ------------------------------------------------------------------------------------------------ */
 
 static size_t rounded(size_t n) {
     return (n + 7) / 8 * 8;
@@ -50,14 +50,15 @@ static Conv conv_of(const pv__net *net, int t) {
     c.padding = (int)node->padding;
     c.precision = net->spec.precision;
     if (node->kind == PV_NODE_CONV && c.out_height == 1 && c.out_width == 1 && c.padding == 0 && c.kernel == c.height &&
-        c.kernel == c.width) { /* the whole plane: in memory it is one pixel of many channels, and the work a product */
+        c.kernel == c.width) { /* a kernel that covers the whole plane: in memory that is one pixel with many channels,
+                                  so it is a matrix product */
         c.in *= c.height * c.width;
         c.height = c.width = c.kernel = c.stride = 1;
     }
     return c;
 }
 
-/* Where each parameter lies; the host has weights [out][in][kernel][kernel]. */
+/* Assigns positions to parameters; the host has weights as [out][in][kernel][kernel]. */
 static pv__plugin_code place_parameters(pv__net *net, char *why) {
     const pv__graph *g = &net->graph;
     size_t outputs = net->spec.classes ? (size_of(g->node[g->nodes - 1].out) + 1) * net->spec.classes : 0;
@@ -95,8 +96,8 @@ static pv__plugin_code place_parameters(pv__net *net, char *why) {
     return PV_PLUGIN_OK;
 }
 
-/* cuDNN compiles a fused pass when it is made, in a tenth of a second and more: worth it where a pass over the output
- * takes long, which has so many bytes an image. */
+/* cuDNN compiles a fused pass when it is created, which takes a tenth of a second or more. It pays if a pass over the
+ * output takes long: from this many bytes per image. */
 enum { FUSED_LEAST = 100 << 10 };
 
 static int users_of(const pv__graph *g, int tensor) {
@@ -107,7 +108,7 @@ static int users_of(const pv__graph *g, int tensor) {
     return users;
 }
 
-/* Whether the layer is one of those that have kernels of their own, and how far they go. */
+/* Decides whether the layer has kernels of its own, and how much they cover. */
 static pv__plugin_code make_wide(pv__net *net, int t, char *why) {
     const pv__graph *g = &net->graph;
     Layer *layer = &net->layer[t];
@@ -116,7 +117,8 @@ static pv__plugin_code make_wide(pv__net *net, int t, char *why) {
     if (x == 0 || !wide_fits(&layer->conv) || (one && (g->node[t].dropout > 0 || layer->joins >= 0)))
         return PV_PLUGIN_OK;
     Layer *below = &net->layer[x - 1];
-    /* What a layer of stride 2 has is for any convolution below but the first, whose kernel takes maps of stride 1. */
+    /* The kernel for a layer of stride 2 works with any convolution below except the first, whose kernel needs stride
+     * 1. */
     bool gates = !below->first && g->node[x - 1].kind == PV_NODE_CONV && g->node[x - 1].dropout == 0;
     bool onward = net->half && alone && (one ? below->first : gates);
     if ((!one && !onward) ||
@@ -129,7 +131,8 @@ static pv__plugin_code make_wide(pv__net *net, int t, char *why) {
                : PV_PLUGIN_OK;
 }
 
-/* Convolutions that are nothing but parts of a concatenation write their part of it, and read it on the way back. */
+/* Convolutions whose output is only a part of a concatenation write directly to that part, and read it in the backward
+ * pass. */
 static void find_slices(pv__net *net) {
     const pv__graph *g = &net->graph;
     for (int t = 0; t < g->nodes; t++)
@@ -152,7 +155,7 @@ static void find_slices(pv__net *net) {
     }
 }
 
-/* Whether the node reads tensor x as one of the four of inception_entry.cu does, with so many channels out. */
+/* Whether the node reads tensor x like one of the four nodes in inception_entry.cu, with this many output channels. */
 static bool is_narrow(const pv__net *net, int t, int x, size_t out, size_t stride) {
     const pv__node *node = &net->graph.node[t];
     return node->kind == PV_NODE_CONV && node->input[0] == x && node->kernel == 1 && node->padding == 0 &&
@@ -160,7 +163,7 @@ static bool is_narrow(const pv__net *net, int t, int x, size_t out, size_t strid
            (stride == 2 || net->layer[t].joins < 0);
 }
 
-/* Tensors that just those four read. They come in the order a, c, b, maxima (inception_block). */
+/* Finds tensors that are read only by those four, which come in the order a, c, b, max pooling (inception_block). */
 static void find_mouths(pv__net *net) {
     const pv__graph *g = &net->graph;
     for (int x = 1; x <= g->nodes; x++) {
@@ -191,7 +194,7 @@ static void find_mouths(pv__net *net) {
     }
 }
 
-/* Whether the layer is a branch whose kernel goes back through the ReLU below it. */
+/* Decides whether the layer is a branch whose kernel includes the ReLU below it. */
 static void make_branch(pv__net *net, int t) {
     const pv__graph *g = &net->graph;
     Layer *layer = &net->layer[t];
@@ -205,7 +208,7 @@ static void make_branch(pv__net *net, int t) {
     below->done = below->done || layer->branch;
 }
 
-/* The gradient by the node's input comes after that of another. */
+/* Whether the gradient with respect to the node's input is computed after that of another node. */
 static bool comes_after(const pv__graph *g, int t) {
     for (int later = t + 1; later < g->nodes; later++)
         for (int i = 0; i < g->node[later].inputs; i++)
@@ -214,7 +217,7 @@ static bool comes_after(const pv__graph *g, int t) {
     return false;
 }
 
-/* cuDNN's ways to do what no kernel of ours does. */
+/* Creates cuDNN plans for everything that our kernels do not cover. */
 static void make_plans(pv__net *net, int t, size_t *room, size_t *room_beside) {
     const pv__node *node = &net->graph.node[t];
     Layer *layer = &net->layer[t];
@@ -270,8 +273,8 @@ static pv__plugin_code make_layers(pv__net *net, char *why) {
     return take_tensor(net, images * largest, &net->spare, why);
 }
 
-/* The buffers that cuDNN's passes are for. The gradient by an input goes to the spare tensor where others add to it:
- * two plans' worth, of which the pack is made when it is known. */
+/* Binds the buffers of cuDNN's passes. The gradient of an input goes to the spare tensor if others add to it, so two
+ * plans may be needed, whose buffers are bound when that is known. */
 static pv__plugin_code bind_plans(pv__net *net, char *why) {
     const pv__graph *g = &net->graph;
     int users[PV_NODES_MAX + 1] = {0};
@@ -336,7 +339,7 @@ static pv__plugin_code make_rows(pv__net *net, char *why) {
 }
 
 static pv__plugin_code net_make(pv__net *net, char *why) {
-    int least, greatest; /* what others wait for goes first */
+    int least, greatest; /* work that others wait for has priority */
     CUDA_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     CUDA_TRY(cudaStreamCreateWithPriority(&net->stream, cudaStreamNonBlocking, greatest));
     CUDA_TRY(cudaStreamCreateWithPriority(&net->aside, cudaStreamNonBlocking, least));
@@ -345,7 +348,8 @@ static pv__plugin_code net_make(pv__net *net, char *why) {
     CUDA_TRY(cudaEventCreateWithFlags(&net->there, cudaEventDisableTiming));
     CODE_TRY(cudnn_open(&net->handle, net->stream, why));
     char unneeded[PV_PLUGIN_TEXT];
-    if (cudnn_open(&net->beside, net->aside, unneeded) != PV_PLUGIN_OK) { /* then one after the other */
+    if (cudnn_open(&net->beside, net->aside, unneeded) !=
+        PV_PLUGIN_OK) { /* then gradients of weights are not computed in parallel */
         cudnn_close(net->beside);
         net->beside = NULL;
         (void)cudaGetLastError();
@@ -396,7 +400,7 @@ static void net_free(pv__net *net) {
             cudaStreamDestroy(beside);
     if (net->stream)
         cudaStreamDestroy(net->stream);
-    (void)cudaGetLastError(); /* of a device that was lost: told of already */
+    (void)cudaGetLastError(); /* the error of a lost device, which was already reported */
     delete net;
 }
 
@@ -405,8 +409,8 @@ std::mutex &one_at_a_time(void) {
     return lock;
 }
 
-/* Nets that were closed wait for the next of their kind: making one takes longer than an epoch of a fit, and stops all
- * others on the device meanwhile. */
+/* Closed nets are kept for reuse by the next one of the same kind: creating a net takes longer than an epoch of a fit,
+ * and blocks all others on the device meanwhile. */
 static std::mutex waiting_lock;
 static pv__net *waiting;
 enum { WAITING_MOST = 64 };
@@ -429,7 +433,7 @@ static void free_waiting(void) {
     free_all(list);
 }
 
-/* Those that wait take so much that others may find too little. */
+/* Whether cached nets take so much memory that others may lack it. */
 static bool is_crowded(void) {
     size_t left, whole;
     return cudaMemGetInfo(&left, &whole) != cudaSuccess || left < whole / 2;
@@ -506,7 +510,7 @@ void net_close(pv__net *net) {
         net_free(net);
 }
 
-/* ---- for the host's engine --------------------------------------------------------------------------------------- */
+/* ---- functions of the host's engine ------------------------------------------------------------------------------ */
 
 pv__plugin_code params_in(pv__net *net, const double *from, float *to, char *why) {
     CUDA_TRY(cudaMemcpyAsync(net->stage, from, net->params * sizeof(double), cudaMemcpyHostToDevice, net->stream));

@@ -1,4 +1,4 @@
-/* The layers of a network, forward and backward. */
+/* Forward and backward passes of a network's layers. */
 #include "net.h"
 
 pv__plugin_code join(pv__net *net, cudaStream_t first, cudaStream_t then, char *why) {
@@ -11,12 +11,12 @@ static float scale_of(const pv__node *node, bool dropout) {
     return dropout && node->dropout > 0 ? (float)(1 / (1 - node->dropout)) : 1.0f;
 }
 
-/* Where the node's output is in the tensor that has it: its own, or a concatenation. */
+/* The position of the node's output in its tensor: its own, or that of a concatenation. */
 static Slice slice_of(const pv__net *net, int t) {
     return net->layer[t].joins < 0 ? Slice{0, (int)net->graph.node[t].out.channels} : net->layer[t].slice;
 }
 
-/* Both convolutions of one pixel that read the tensor. */
+/* Both 1x1 convolutions that read the tensor. */
 static void lead_forward(pv__net *net, int t) {
     const Layer *a = &net->layer[t], *b = &net->layer[a->mouth_b];
     const Narrow first = {net->w_half + a->weight, net->w + a->bias},
@@ -48,7 +48,7 @@ static pv__plugin_code conv_forward(pv__net *net, int t, bool dropout, char *why
         return PV_PLUGIN_OK;
     if (!layer->planned[PASS_FORWARD])
         any_forward(net->stream, net->half, node->input[0] == 0, c, x, weights_of(net, t), y);
-    int end = layer->joins < 0 ? t : layer->joins; /* whose dropout it is */
+    int end = layer->joins < 0 ? t : layer->joins; /* the node whose dropout applies */
     bias_relu(net->stream, net->half, net->images, (int)(node->out.height * node->out.width), (int)node->out.channels,
               net->w + layer->bias, dropout ? net->layer[end].mask : NULL, scale_of(&net->graph.node[end], dropout), y,
               slice_of(net, t), net->value[end + 1]);
@@ -74,7 +74,7 @@ static void concat_forward(pv__net *net, int t, bool dropout) {
 pv__plugin_code layers_forward(pv__net *net, bool dropout, char *why) {
     const pv__graph *g = &net->graph;
     bool drawn = !dropout;
-    if (dropout) { /* beside the first layers, which need none */
+    if (dropout) { /* in parallel with the first layers, which have no dropout */
         CODE_TRY(join(net, net->stream, net->aside, why));
         for (int t = 0; t < g->nodes; t++)
             if (g->node[t].dropout > 0)
@@ -102,7 +102,7 @@ pv__plugin_code layers_forward(pv__net *net, bool dropout, char *why) {
     return PV_PLUGIN_OK;
 }
 
-/* The gradient by a convolution's weights, from its slope, beside what comes next. */
+/* The gradient of a convolution's weights from its output's, in parallel with what comes next. */
 static pv__plugin_code weight_gradient(pv__net *net, int t, char *why) {
     Layer *layer = &net->layer[t];
     int x = net->graph.node[t].input[0];
@@ -120,11 +120,11 @@ static pv__plugin_code weight_gradient(pv__net *net, int t, char *why) {
     return PV_PLUGIN_OK;
 }
 
-/* The slope through dropout and ReLU, and the gradient by the node's parameters. */
+/* Propagates the gradient through dropout and ReLU, and computes that of the node's parameters. */
 static pv__plugin_code own_gradient(pv__net *net, int t, char *why) {
     const pv__node *node = &net->graph.node[t];
     Layer *layer = &net->layer[t];
-    int end = layer->joins < 0 ? t : layer->joins; /* whose dropout it is */
+    int end = layer->joins < 0 ? t : layer->joins; /* the node whose dropout applies */
     float scale = scale_of(&net->graph.node[end], net->dropped);
     bool conv = node->kind == PV_NODE_CONV;
     if (layer->first && layer->done)
@@ -147,7 +147,7 @@ static pv__plugin_code own_gradient(pv__net *net, int t, char *why) {
     return weight_gradient(net, t, why);
 }
 
-/* The slope of the input so far as that layer's own gradient has it. */
+/* Computes the gradient of the input, including that layer's own ReLU. */
 static pv__plugin_code onward_gradient(pv__net *net, int t, char *why) {
     const Layer *layer = &net->layer[t];
     int x = net->graph.node[t].input[0];
@@ -169,7 +169,7 @@ static pv__plugin_code onward_gradient(pv__net *net, int t, char *why) {
     return PV_PLUGIN_OK;
 }
 
-/* The slope of the tensor that four read, when those of all four outputs are there. */
+/* The gradient of the tensor that four nodes read, once those of all four outputs are available. */
 static pv__plugin_code lead_gradient(pv__net *net, int t, char *why) {
     const Layer *layer = &net->layer[t];
     int x = net->graph.node[t].input[0], b = layer->mouth_b, c = layer->mouth_c, pool = layer->mouth_pool;
@@ -196,7 +196,7 @@ static pv__plugin_code lead_gradient(pv__net *net, int t, char *why) {
     return PV_PLUGIN_OK;
 }
 
-/* The slope of input i, whose channels are at `at` of a concatenation; reached: added to what is there. */
+/* The gradient of input i, whose channels begin at `at` in a concatenation; reached: added to existing gradients. */
 static pv__plugin_code input_gradient(pv__net *net, int t, int i, int at, bool reached, char *why) {
     const pv__node *node = &net->graph.node[t];
     Layer *layer = &net->layer[t];
@@ -207,7 +207,7 @@ static pv__plugin_code input_gradient(pv__net *net, int t, int i, int at, bool r
     if (layer->leads)
         return lead_gradient(net, t, why);
     if (layer->led)
-        return PV_PLUGIN_OK; /* as part of it */
+        return PV_PLUGIN_OK; /* computed as part of it */
     if (conv && layer->onward)
         return onward_gradient(net, t, why);
     if (node->kind == PV_NODE_CONCAT && layer->done)
@@ -246,7 +246,7 @@ pv__plugin_code layers_backward(pv__net *net, bool low, bool early, char *why) {
             }
             at += (int)shape_of(g, x).channels;
         }
-        if (early && t + 1 == g->nodes) { /* most of all parameters, beside the layers below */
+        if (early && t + 1 == g->nodes) { /* most of the parameters, in parallel with the layers below */
             CODE_TRY(join(net, net->stream, net->apart, why));
             CODE_TRY(join(net, net->aside, net->apart, why));
             CODE_TRY(learn(net, net->apart, early_begin(net), net->room, why));

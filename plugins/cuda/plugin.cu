@@ -1,4 +1,4 @@
-/* libprevail-cuda.so: the table that the library loads, what it says of the device, and images in its memory. */
+/* libprevail-cuda.so: the table that the library loads, the description of the device, and images in device memory. */
 #include <mutex>
 #include <new>
 #include <stdio.h>
@@ -12,7 +12,7 @@ pv__plugin_code cuda_failed(char *why, cudaError_t error, const char *what) {
     return error == cudaErrorMemoryAllocation ? PV_PLUGIN_MEMORY : PV_PLUGIN_FAILED;
 }
 
-enum { MAJOR_LEAST = 8 }; /* bf16 and tf32 came with it */
+enum { MAJOR_LEAST = 8 }; /* required for bf16 and tf32 */
 
 static pv__plugin_code about(pv__device_about *about, char *why) {
     int count = 0, runtime = 0;

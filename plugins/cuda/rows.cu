@@ -1,4 +1,4 @@
-/* Kernels of rows: views out of volumes, pooling over views, the output layer, and the step of the parameters. */
+/* Kernels for rows: cutting views out of volumes, pooling over views, the output layer, and the parameters' step. */
 #include "adam.h"
 
 /* ---- views ------------------------------------------------------------------------------------------------------- */
@@ -30,7 +30,7 @@ template <typename P> struct Volume {
     }
 };
 
-/* As src/data/views.c has it, in the same precision. Some blocks for each view. */
+/* As in src/data/views.c, in the same precision. Several blocks per view. */
 template <typename P>
 static __global__ void cut_kernel(int views, pv__cut cut, pv__volumes_spec spec, const P *pixels, const Where *where,
                                   const pv__plane *planes, float *x) {
@@ -66,9 +66,9 @@ void cut_views(cudaStream_t s, int rows, int views, const pv__cut *cut, const pv
         cut_kernel<<<blocks, THREADS, 0, s>>>(views, *cut, spec, (const float *)volumes->pixels, where, plane, x);
 }
 
-/* ---- the output layer -------------------------------------------------------------------------------------------- */
+/* ---- output layer ------------------------------------------------------------------------------------------------ */
 
-/* A block for each row. */
+/* One block per row. */
 template <typename T>
 static __global__ void head_kernel(Head h, const T *features, const float *w, float *pooled, unsigned short *chosen,
                                    double *loglik) {
@@ -137,7 +137,7 @@ static __global__ void head_backward_kernel(Head h, const unsigned short *chosen
     }
 }
 
-/* dw[f][y] = sum over rows of pooled[f] dlogits[y]; then the biases'. */
+/* dw[f][y] = sum over rows of pooled[f] dlogits[y]; followed by the biases' gradient. */
 static __global__ void head_weights_kernel(Head h, const float *pooled, const double *dlogits, float *dw) {
     int i = blockIdx.x * blockDim.x + threadIdx.x, f = i / h.classes, y = i % h.classes;
     if (f > h.features)
@@ -159,7 +159,7 @@ void head_weights(cudaStream_t s, const Head *head, const float *pooled, const d
     head_weights_kernel<<<(unsigned)((n + THREADS - 1) / THREADS), THREADS, 0, s>>>(*head, pooled, dlogits, dw);
 }
 
-/* ---- the step ---------------------------------------------------------------------------------------------------- */
+/* ---- parameters' step -------------------------------------------------------------------------------------------- */
 
 static __global__ void adam_kernel(size_t begin, size_t end, const Sent *sent, Parameters p) {
     for (size_t i = begin + blockIdx.x * (size_t)THREADS + threadIdx.x; i < end; i += (size_t)gridDim.x * THREADS)

@@ -1,8 +1,8 @@
-/* What draws of w make of rows of two labels: the mean of a label's probability and the ends of an interval.
+/* Predictions of rows of two labels from draws of w: the mean of a label's probability, and the bounds of an interval.
  *
- * Rows go in pieces: their log odds at every draw, [rows][draws]; then a block of threads has a row, with its draws in
- * the block's own memory, where they are added up in one order and, for the ends, sorted. A probability grows with the
- * log odds, so that sorting these once serves both labels.
+ * Rows are processed in pieces. First the log odds of each row at every draw are computed, [rows][draws]; then one
+ * block per row loads its draws into shared memory, sums them in a fixed order and, for the bounds, sorts them. Since a
+ * probability increases with the log odds, sorting these once is sufficient for both labels.
  */
 #include <algorithm>
 #include <new>
@@ -12,17 +12,18 @@
 
 enum { TILE_ROWS = 32, HALF_ROWS = TILE_ROWS / 2, ROWS_TOGETHER = 8, SPREAD_THREADS = 256 };
 static const size_t PIECE_BYTES = (size_t)64 << 20;
-static const double DEEP = -640; /* as predict/predict_draws.c has it: an exponential of less could underflow in a mean */
+static const double DEEP =
+    -640; /* like predict/predict_draws.c: below this, an exponential could underflow in a mean */
 
 struct Spreads {
-    size_t draws, outputs, piece; /* what there is room for; rows at a time */
+    size_t draws, outputs, piece; /* allocated sizes; rows per piece */
     double *w;                    /* [1 + inputs][draws], the bias first */
     double *shift;                /* [outputs][draws] */
     double *odds;                 /* [piece][draws] */
     pv__spread_of_row *of;        /* [piece][2] */
 };
 
-/* odds [tiles x 32][draws] of halves of tiles: a thread has a draw, and some rows at a time. */
+/* odds [tiles x 32][draws] from halves of tiles: each thread computes one draw for several rows at a time. */
 static __global__ void odds_kernel(const float *x, int inputs, size_t draws, const double *w, double *odds) {
     extern __shared__ double half[]; /* [inputs][HALF_ROWS] */
     const int offset = blockIdx.z * HALF_ROWS;
@@ -61,7 +62,7 @@ static __device__ double log_one(double z) {
     return fmin(z, 0.0) - log1p(exp(-fabs(z)));
 }
 
-/* A sum over the block, in one order; everybody gets it. */
+/* Sum over the block in a fixed order; every thread gets it. */
 static __device__ double sum_block(double x, double *room) {
     __syncthreads();
     room[threadIdx.x] = x;
@@ -86,7 +87,7 @@ static __device__ double most_of_block(double x, double *room) {
     return room[0];
 }
 
-/* Sorts z [size], a power of two, upwards: bitonic, the same steps whatever the numbers. */
+/* Sorts z [size], a power of two, in increasing order by bitonic sort, whose steps do not depend on the values. */
 static __device__ void sort_block(double *z, int size) {
     for (int run = 2; run <= size; run *= 2)
         for (int step = run / 2; step > 0; step /= 2) {
@@ -104,7 +105,8 @@ static __device__ void sort_block(double *z, int size) {
     __syncthreads();
 }
 
-/* p at a place among the sorted, with what lies between two; sign -1: of label 0, whose order is the other way. */
+/* p at a fractional index of the sorted log odds, by linear interpolation; sign -1: of label 0, whose order is
+ * reversed. */
 static __device__ double place_of(const double *z, int draws, double at, double sign) {
     int below = (int)floor(at), next = min(below + 1, draws - 1);
     double low = label_one(sign * z[sign > 0 ? below : draws - 1 - below]);
@@ -113,7 +115,7 @@ static __device__ double place_of(const double *z, int draws, double at, double 
 }
 
 struct SpreadRows {
-    size_t draws, size; /* size: the power of two that holds them */
+    size_t draws, size; /* size: draws rounded up to a power of two */
     const double *odds, *shift;
     bool ends;
     double low, high;
@@ -140,7 +142,7 @@ static __device__ pv__spread_of_row mean_of(const SpreadRows &p, const double *z
 }
 
 static __global__ void spread_kernel(const SpreadRows p) {
-    extern __shared__ double z[]; /* [size], then room for a number of each thread */
+    extern __shared__ double z[]; /* [size], then one number per thread */
     double *room = z + p.size;
     const double *odds = p.odds + blockIdx.x * p.draws;
     for (size_t s = threadIdx.x; s < p.size; s += blockDim.x)
@@ -160,7 +162,7 @@ static __global__ void spread_kernel(const SpreadRows p) {
     }
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- host -------------------------------------------------------------------------------------------------------- */
 
 static size_t power_above(size_t n) {
     size_t size = 2;
@@ -203,7 +205,7 @@ static pv__plugin_code take_room(pv__passes *s, const pv__spread_spec *spec, cha
     return PV_PLUGIN_OK;
 }
 
-/* Each draw's weights side by side: neighbouring threads have neighbouring draws. */
+/* Transposes the draws' weights so that neighbouring threads read neighbouring draws. */
 static pv__plugin_code put_draws(pv__passes *s, const pv__spread_spec *spec, char *why) {
     const size_t width = 1 + s->matrix->inputs;
     double *turned = new (std::nothrow) double[width * spec->draws];
@@ -222,7 +224,7 @@ static pv__plugin_code put_draws(pv__passes *s, const pv__spread_spec *spec, cha
     return PV_PLUGIN_OK;
 }
 
-/* Rows of a piece, from `begin` on. */
+/* Processes the rows of a piece, from `begin` on. */
 static pv__plugin_code run_piece(pv__passes *s, const pv__spread_spec *spec, size_t begin, size_t rows, size_t stride,
                                  pv__spread_of_row *of, char *why) {
     Spreads *k = s->spreads;

@@ -1,7 +1,7 @@
-/* Dense layers after the first, with ReLU between them: rows go through in pieces that fit some memory.
+/* Dense layers after the first, with ReLU between them. Rows are processed in pieces of limited memory.
  *
- * Values and slopes of a layer are [rows][width], in double precision. A piece's gradient is a sum over parts of its
- * rows, and pieces are added in order: the same bytes every time.
+ * Values and slopes of a layer are [rows][width] in double precision. A piece's gradient is a sum over parts of its
+ * rows, and pieces are added in order, so that results are the same bytes every time.
  */
 #include <algorithm>
 #include <new>
@@ -15,18 +15,18 @@ static const size_t PIECE_BYTES = (size_t)256 << 20, PIECE_ROWS = 1 << 18;
 struct Stack {
     int layers;
     size_t width[LAYERS_MAX + 1];
-    size_t at[LAYERS_MAX]; /* where a layer's parameters begin */
-    size_t params, piece;  /* in all; rows at a time */
+    size_t at[LAYERS_MAX]; /* first parameter of each layer */
+    size_t params, piece;  /* number of parameters; rows per piece */
     double *w, *dw;        /* [params] */
     double *value[LAYERS_MAX + 1], *slope[LAYERS_MAX + 1];
-    double *partial; /* [PARTS][from + 1][to] of the largest layer */
+    double *partial; /* [PARTS][from + 1][to], sized for the largest layer */
 };
 
 enum Work { FORWARD, BACKWARD, WEIGHTS };
 
-/* C [m][n] = A B, with a sum over k. FORWARD: A = x, B = W, biases added, ReLU where gated. BACKWARD: A = dy, B = W
- * transposed, 0 where x, the layer's input, is not above 0. WEIGHTS: A = x transposed with a row of ones below, B = dy,
- * over a part of the rows. */
+/* C [m][n] = A B, summed over k. FORWARD: A = x, B = W, plus biases, with ReLU if gated. BACKWARD: A = dy, B = W
+ * transposed, set to 0 where x, the layer's input, is not positive. WEIGHTS: A = x transposed with a final row of ones,
+ * B = dy, over a part of the rows. */
 struct Product {
     size_t m, n, k;
     const double *x, *dy, *w, *bias;
@@ -59,7 +59,7 @@ template <Work WORK> static __global__ void product_kernel(const Product p) {
     double sum[EACH][EACH] = {};
     for (size_t k0 = begin; k0 < end; k0 += DEPTH) {
         for (int i = threadIdx.x; i < DEPTH * SIDE; i += blockDim.x) {
-            /* What lies side by side in memory is read side by side. */
+            /* Neighbouring threads read neighbouring addresses. */
             int side = WORK == WEIGHTS ? i % SIDE : i / DEPTH, depth = WORK == WEIGHTS ? i / SIDE : i % DEPTH;
             size_t k = k0 + depth;
             a[depth][side] = row0 + side < p.m && k < end ? a_at<WORK>(p, row0 + side, k) : 0;
@@ -107,8 +107,8 @@ static __global__ void relu_kernel(size_t n, double *x) {
         x[i] = fmax(x[i], 0.0);
 }
 
-/* dw [n] += the parts of a piece's sum, in order; from parts [count][stride], which begin with `skip` of no use to
- * every `group`. */
+/* dw [n] += the parts of a piece's sum, in order, from parts [count][stride]; every `group` numbers start with `skip`
+ * unused ones. */
 static __global__ void add_parts(size_t n, size_t count, size_t stride, size_t group, size_t skip, const double *parts,
                                  double *dw) {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-/* A table's rows in the device's memory. */
+/* A table's rows in device memory. */
 #include <algorithm>
 #include <new>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "table.h"
 
-/* rows [n][inputs] into tiles; what is beyond n in the last of them becomes 0. */
+/* Stores rows [n][inputs] in tiles; the last one is padded with zeros. */
 static __global__ void tile_rows(size_t n, int inputs, const float *rows, float *to) {
     size_t tile = blockIdx.x;
     for (int i = threadIdx.x; i < inputs * 32; i += blockDim.x) {
@@ -29,8 +29,8 @@ pv__plugin_code matrix_open(size_t n, size_t inputs, pv__matrix **matrix, char *
     return PV_PLUGIN_OK;
 }
 
-/* One of several threads that fill a matrix: pinned memory of its own, rows that become floats while those before are
- * on their way. */
+/* One of several threads that fill a matrix, with its own pinned memory; it converts rows to floats while earlier ones
+ * are being copied. */
 struct Filler {
     enum { BYTES = 4 << 20, TURNS = 2 };
     float *host[TURNS] = {}, *there[TURNS] = {};
@@ -50,7 +50,7 @@ struct Filler {
         }
         return PV_PLUGIN_OK;
     }
-    /* x [rows][inputs] into the tiles from `to` on. */
+    /* Stores x [rows][inputs] in the tiles from `to` on. */
     pv__plugin_code fill(int inputs, size_t rows, const double *x, float *to) {
         const size_t most_rows = BYTES / sizeof(float) / 32 / inputs * 32;
         int turn = 0;
@@ -58,7 +58,7 @@ struct Filler {
             size_t n = std::min(most_rows, rows - begin);
             CUDA_TRY(cudaEventSynchronize(done[turn]));
             const double *from = x + begin * inputs;
-            int beyond = 0; /* a number, not a flag: so that the loop takes several at a time */
+            int beyond = 0; /* an integer instead of a flag, so that the loop can be vectorised */
             for (size_t i = 0; i < n * inputs; i++) {
                 float x = (float)from[i];
                 host[turn][i] = x;
@@ -113,7 +113,7 @@ pv__plugin_code matrix_fill(pv__matrix *matrix, size_t begin, size_t rows, const
     for (size_t t = 1; t < threads; t++)
         try {
             team[t] = std::thread(work, t);
-        } catch (...) { /* no more threads: this one does it */
+        } catch (...) { /* no further threads can be created: continue on this one */
             work(t);
         }
     work(0);
@@ -125,7 +125,7 @@ pv__plugin_code matrix_fill(pv__matrix *matrix, size_t begin, size_t rows, const
         code = matrix->fillers[t].code;
         memcpy(why, matrix->fillers[t].why, PV_PLUGIN_TEXT);
     }
-    if (begin + rows == matrix->n) { /* they are not needed any more */
+    if (begin + rows == matrix->n) { /* no longer needed */
         delete[] matrix->fillers;
         matrix->fillers = nullptr;
     }

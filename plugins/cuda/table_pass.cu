@@ -1,10 +1,10 @@
-/* Passes over a table's rows that lie in the device's memory.
+/* Passes over the rows of a table in device memory.
  *
- * Rows are kept in single precision, 32 to a tile, each tile column by column: [tile][inputs][32]. A block of threads
- * takes a tile into its own memory, where it is read twice: a lane has a row for the products with w, then a column for
- * the sum of x times slope. So a pass with gradient reads the matrix once. All arithmetic and all sums are in double
- * precision; tiles belong to groups whose sums are added in order, and how many groups there are depends on the number
- * of rows alone: the same bytes every time, on any device.
+ * Rows are stored in single precision in tiles of 32, each by columns: [tile][inputs][32]. A block loads a tile into
+ * shared memory, where it is read twice: first each lane computes the product of one row with w, then each lane sums x
+ * times slope over one column. A pass with gradient thus reads the matrix from device memory once. All arithmetic and
+ * sums are in double precision. Tiles belong to groups whose sums are added in order; the number of groups depends on
+ * the number of rows only, so results are the same bytes every time, on any device.
  */
 #include <algorithm>
 #include <new>
@@ -16,13 +16,14 @@ enum { PITCH = 33, SUM_THREADS = 256, AT_ONCE = 4 };
 
 enum Mode { LOGISTIC, OUTPUTS, SLOPES };
 
-/* Columns of a warp, an even number: two weights are read together. */
+/* Number of columns of a warp, which is even, since weights are read in pairs. */
 static __device__ int span_of(int warps, int inputs) {
     return ((inputs + warps - 1) / warps + 1) / 2 * 2;
 }
 
-/* What a block keeps in its memory, in this order: weights [inputs + 1][V] and a column of nothing, each warp's part of
- * the products [warps][V][32], its rows' slopes [warps][32][V], all doubles; then the tile [inputs][PITCH]. */
+/* Size of a block's shared memory, which contains, in this order, doubles: weights [inputs + 1][V] and a zero column,
+ * each warp's partial products [warps][V][32], the slopes of its rows [warps][32][V]; then the tile [inputs][PITCH] in
+ * floats. */
 static __host__ __device__ size_t weights_size(int inputs, int V) {
     return (size_t)(inputs + 2 + inputs % 2) * V;
 }
@@ -32,7 +33,7 @@ static size_t block_memory(int warps, int inputs, int V) {
            (size_t)std::max(inputs, 1) * PITCH * sizeof(float);
 }
 
-/* A warp's own columns of a tile, lane by lane: what a thread reads for the products it wrote itself. */
+/* Loads a warp's own columns of a tile: in the products each lane reads only what it wrote itself. */
 static __device__ void fetch(const TablePass &p, size_t tile, int first, int last, int lane, float *to) {
     const float *from = p.x + tile * p.inputs * 32;
 #pragma unroll 8
@@ -43,14 +44,15 @@ static __device__ void fetch(const TablePass &p, size_t tile, int first, int las
     asm volatile("cp.async.commit_group;\ncp.async.wait_group 0;");
 }
 
-/* Loss and slope of a row, as logistic_loss of compute.h has them. */
+/* Loss and slope of a row, like logistic_loss in compute.h. */
 static __device__ double row_loss(const TablePass &p, double v, int label, double z, double *slope) {
     double s = z + p.shift, tail = exp(-fabs(s));
     *slope = v * ((s > 0 ? 1 : tail) / (1 + tail) - label);
     return v * (fmax(s, 0.0) + log1p(tail) - label * s);
 }
 
-/* The products of a lane's row with V vectors, w [columns][V], over a warp's columns: even and odd ones apart. */
+/* Products of a lane's row with V vectors, w [columns][V], over a warp's columns, with separate sums for even and odd
+ * ones. */
 template <int V>
 static __device__ void products(const double *w, const float *tile, int first, int last, int lane, double *z) {
     double even[V] = {}, odd[V] = {};
@@ -79,7 +81,7 @@ static __device__ void products(const double *w, const float *tile, int first, i
     }
 }
 
-/* Adds to a lane's two columns the rows' slopes [32][V] times x, even and odd rows apart. */
+/* Adds the rows' slopes [32][V] times x to a lane's two columns, with separate sums for even and odd rows. */
 template <int V>
 static __device__ void add_rows(const double *slopes, const float *one, const float *other, double (*sum)[2][V]) {
 #pragma unroll 4
@@ -117,7 +119,7 @@ template <Mode MODE, int V> static __global__ void pass_kernel(const TablePass p
     double *w = (double *)room, *part = w + weights_size(p.inputs, V), *slopes = part + (warps + warp) * V * 32;
     float *tile = (float *)(part + 2 * warps * V * 32);
     for (int i = threadIdx.x; i < (1 + p.inputs) * V && MODE != SLOPES; i += blockDim.x) {
-        int c = i / V, v = i % V; /* the bias comes last */
+        int c = i / V, v = i % V; /* the bias is last */
         w[i] = v < p.count ? p.w[v * (1 + p.inputs) + (c < p.inputs ? 1 + c : 0)] : 0;
     }
     __syncthreads();
@@ -165,7 +167,7 @@ template <Mode MODE, int V> static __global__ void pass_kernel(const TablePass p
                 slopes[lane * V + v] = slope[v];
             }
         }
-        __syncwarp(); /* the tile's columns are this warp's own, its rows other lanes' */
+        __syncwarp(); /* the tile's columns belong to this warp, but their rows were loaded by other lanes */
         if (MODE != OUTPUTS)
             add_rows<V>(slopes, one, other, sum);
         __syncwarp();
@@ -190,7 +192,7 @@ template <Mode MODE, int V> static __global__ void pass_kernel(const TablePass p
     }
 }
 
-/* result [width]: of each entry, the groups' sums in order, SUM_THREADS of them side by side. */
+/* result [width]: sum of each entry over the groups, in order, with SUM_THREADS entries in parallel. */
 static __global__ void sum_groups(size_t groups, size_t width, const double *partial, double *result) {
     __shared__ double part[SUM_THREADS];
     double total = 0;
@@ -206,13 +208,14 @@ static __global__ void sum_groups(size_t groups, size_t width, const double *par
         result[blockIdx.x] = part[0];
 }
 
-/* Enough to fill the device, with several tiles to each where that leaves enough: every group's sums are read again. */
+/* Number of groups: enough to fill the device, with several tiles each if possible, since every group's sums are read
+ * again. */
 static size_t groups_of(size_t tiles) {
     const size_t few = 4096, most = 16384;
     return tiles <= few ? tiles : std::min(std::max(few, tiles / 4), most);
 }
 
-/* ---- running them ------------------------------------------------------------------------------------------------ */
+/* ---- host -------------------------------------------------------------------------------------------------------- */
 
 static pv__plugin_code make_room(pv__passes *s, size_t count, char *why) {
     const size_t width = 2 + s->matrix->inputs;
@@ -316,8 +319,8 @@ template <Mode MODE, int V> static void launch(const pv__passes *s, const TableP
     pass_kernel<MODE, V><<<(unsigned)groups, s->warps * 32, block_memory(s->warps, p->inputs, V), s->stream>>>(*p);
 }
 
-/* Of `count` vectors in s->w and `n` rows from a tile on: outputs into rows [n][count], or [count][n] by vector; or
- * sums into s->result. */
+/* Runs a pass over n rows from a tile on, with `count` vectors in s->w: writes outputs to rows [n][count] or, by
+ * vector, [count][n]; or sums to s->result. */
 template <Mode MODE>
 static pv__plugin_code run(pv__passes *s, size_t tile, size_t n, size_t count, bool by_vector, double *rows,
                            char *why) {

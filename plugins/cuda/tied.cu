@@ -1,8 +1,9 @@
-/* Rows of two labels that p(y|w) ties together: the information gain's loss at several w at once.
+/* Rows of two labels coupled by p(y|w): the information gain's loss at several w at once.
  *
- * The outputs of all rows stay here, [count][n], while the host solves the marginal's inner problem by a few sums over
- * them; then they become slopes, and the matrix is read once more. Rows belong to groups, whose number depends on the
- * number of rows alone, and groups are added in order: the same bytes every time, at one w or at many.
+ * The outputs of all rows remain on the device, [count][n], while the host solves the marginal's inner problem with a
+ * few sums over them; then they are replaced by slopes, and the matrix is read once more. Rows belong to groups, whose
+ * number depends on the number of rows only, and groups are added in order: results are the same bytes every time, for
+ * one w or several.
  */
 #include <algorithm>
 #include <new>
@@ -15,18 +16,18 @@ enum { ROW_THREADS = 256, ROWS_EACH = 8, ROW_GROUPS_MAX = 1024, SUMS = 6, PLACES
 struct Tied {
     size_t groups;
     double *each, *target, *rho; /* [n]; rho NULL: all 0 */
-    size_t count;                /* room for so many vectors */
+    size_t count;                /* number of vectors that fit */
     double *z;                   /* [count][n] */
-    double *partial, *result;    /* [places][groups][SUMS], [places][SUMS]: as many as vectors, or more */
+    double *partial, *result;    /* [places][groups][SUMS], [places][SUMS]; at least one place per vector */
     double *host;                /* [places][SUMS] */
     struct Place *place;         /* [places] */
 };
 
-/* Where sums are taken, or what slopes are made of. */
+/* The point at which sums are taken, or the coefficients of slopes. */
 struct Place {
     size_t which;
     pv__tied_slope at;
-    double shift, pi[2]; /* of a mixture */
+    double shift, pi[2]; /* for sums of a mixture */
 };
 
 struct TiedRows {
@@ -39,7 +40,7 @@ struct TiedRows {
 
 enum TiedWork { LOSS, PROFILE, MIXED };
 
-/* p1 and p0 of log odds, each exact where it is small. */
+/* p1 and p0 from the log odds, each accurate when small. */
 static __device__ void both(double z, double *p1, double *p0) {
     double tail = exp(-fabs(z)), big = 1 / (1 + tail), small = tail * big;
     *p1 = z > 0 ? big : small;
@@ -87,7 +88,7 @@ static __device__ double none_of(int i) {
     return i == SUMS - 1 ? HUGE_VAL : 0;
 }
 
-/* All sums of a block's threads, in one order. */
+/* Sums over a block's threads, in a fixed order. */
 static __device__ void join(double *sum, double (*room)[ROW_THREADS]) {
     for (int i = 0; i < SUMS; i++)
         room[i][threadIdx.x] = sum[i];
@@ -120,7 +121,7 @@ template <TiedWork WORK> static __global__ void sum_rows(const TiedRows t) {
         to[threadIdx.x] = room[threadIdx.x][0];
 }
 
-/* result [count][SUMS] out of the groups'. */
+/* result [count][SUMS]: sums over the groups, in order. */
 static __global__ void sum_partials(size_t groups, const double *partial, double *result) {
     __shared__ double room[SUMS][ROW_THREADS];
     const double *from = partial + blockIdx.x * groups * SUMS;
@@ -135,7 +136,7 @@ static __global__ void sum_partials(size_t groups, const double *partial, double
         result[blockIdx.x * SUMS + threadIdx.x] = room[threadIdx.x][0];
 }
 
-/* Outputs become slopes, in their place. */
+/* Replaces outputs by slopes. */
 static __global__ void make_slopes(const TiedRows t) {
     const pv__tied_slope at = t.place[blockIdx.y].at;
     double *z = t.z + blockIdx.y * t.n;
@@ -203,21 +204,21 @@ static pv__plugin_code vector_room(pv__passes *s, size_t count, char *why) {
     return PV_PLUGIN_OK;
 }
 
-/* ---- running ----------------------------------------------------------------------------------------------------- */
+/* ---- host -------------------------------------------------------------------------------------------------------- */
 
 static TiedRows rows_of(const pv__passes *s) {
     const Tied *t = s->tied;
     return {s->pass.n, t->each, t->target, t->rho, t->z, t->place, t->partial};
 }
 
-/* Places are in t->host. */
+/* Copies the places from t->host. */
 static pv__plugin_code put_places(pv__passes *s, size_t count, char *why) {
     Tied *t = s->tied;
     CUDA_TRY(cudaMemcpyAsync(t->place, t->host, count * sizeof(Place), cudaMemcpyHostToDevice, s->stream));
     return PV_PLUGIN_OK;
 }
 
-/* Sums at `count` places into t->host. */
+/* Computes the sums at `count` places, into t->host. */
 template <TiedWork WORK> static pv__plugin_code take_sums(pv__passes *s, size_t count, char *why) {
     Tied *t = s->tied;
     CODE_TRY(put_places(s, count, why));

@@ -1,8 +1,8 @@
-/* Training with everything on the device: a step is one captured graph, from the rows to the parameters.
+/* Training entirely on the device: a step, from the rows to the parameters, is one captured graph.
  *
- * The host sends what it drew (which volumes, the planes of their views, the streams of dropout) and what is known of
- * the rows without the network, into a ring of slots in its own memory; the graph takes the slot whose turn it is. So
- * some steps may be under way, and the host looks at their losses later.
+ * The host writes its random draws (volumes, planes of their views, dropout streams) and all that is known about the
+ * rows without the network into a ring of slots in host memory; each run of the graph reads the next slot. Several
+ * steps can thus be in flight, and the host reads their losses later.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static bool same_cut(const pv__cut *a, const pv__cut *b) {
            a->spread == b->spread;
 }
 
-/* Views that the host cut go at once, what the device cuts them by into the slot. */
+/* Views cut by the host are copied at once; for views cut by the device, its parameters are written to the slot. */
 static pv__plugin_code send_rows(pv__net *net, const pv__rows *rows, char *slot, char *why) {
     if (rows->x) {
         size_t in = rows->n * net->spec.views * net->graph.input.height * net->graph.input.width;
@@ -29,7 +29,7 @@ static pv__plugin_code send_rows(pv__net *net, const pv__rows *rows, char *slot,
     pv__plane *plane = (pv__plane *)(slot + net->place.planes);
     size_t views = net->spec.views;
     for (size_t i = 0; i < (size_t)net->rows; i++) {
-        size_t row = i < rows->n ? i : 0; /* too few: the first stands in */
+        size_t row = i < rows->n ? i : 0; /* fewer rows than the batch: repeat the first */
         where[i].volume = rows->volume[row];
         memcpy(where[i].spacing, rows->spacing + 3 * row, sizeof where[i].spacing);
         memcpy(plane + i * views, rows->plane + row * views, views * sizeof *plane);
@@ -37,7 +37,7 @@ static pv__plugin_code send_rows(pv__net *net, const pv__rows *rows, char *slot,
     return PV_PLUGIN_OK;
 }
 
-/* Graphs that cut views are of these volumes. */
+/* Graphs that cut views contain the addresses of these volumes. */
 static void set_volumes(pv__net *net, const pv__rows *rows) {
     if (rows->x || (net->volumes == rows->volumes && same_cut(&net->cut, &rows->cut)))
         return;
@@ -142,7 +142,7 @@ pv__plugin_code rows_pull(pv__net *net, const pv__pull *pull, char *why) {
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* The first parameter of the device that is not before the host's `begin`: whole layers. */
+/* The first device parameter that is not before the host's `begin`; layers are not split. */
 static size_t device_begin(const pv__net *net, size_t begin) {
     for (int t = 0; t < net->graph.nodes; t++)
         if (net->graph.node[t].kind == PV_NODE_CONV && net->graph.node[t].weight >= begin)

@@ -1,10 +1,11 @@
-/* The largest layers in bf16, on devices of compute capability 9.0: 3x3, 64 channels in and out, 32 pixels wide.
+/* Kernels of the largest layers in bf16, for devices of compute capability 9.0: 3x3 convolutions, 64 channels in and
+ * out, images 32 pixels wide.
  *
- * A strip of an image lies in shared memory with its neighbours, a row of 64 channels for each pixel, 34 pixels to a
- * line: 32 and one on either side. Pixel p of the output then takes rows p, p + 1, p + 2, p + 34, ... of the input, so
- * that each tap is a product of all pixels from another row on. The two columns at the end of a line are worked out
- * too, and dropped. Blocks have two groups of four warps, which take strips in turn (one multiplies while the other
- * stores), and a warp that brings strips. Which block takes which strip is fixed: the same input gives the same bytes.
+ * A strip of an image is stored in shared memory with its border, as one row of 64 channels per pixel and 34 pixels per
+ * line: 32 and one on either side. Output pixel p needs the input rows p, p + 1, p + 2, p + 34, ..., so each tap is a
+ * matrix product over all pixels that starts at another row. The two columns at the end of a line are computed too, and
+ * discarded. A block has two groups of four warps, which take strips in turn (one multiplies while the other stores),
+ * and one warp that loads strips. The assignment of strips to blocks is fixed, so the same input gives the same bytes.
  */
 #include <dlfcn.h>
 
@@ -14,8 +15,8 @@
 
 enum {
     HALO_BYTES = HALO_LINES * LINE * ROW,
-    HALO_ROOM =
-        (HALO_BYTES + 2 * ROW + EIGHT_ROWS - 1) / EIGHT_ROWS * EIGHT_ROWS, /* the dropped columns reach beyond */
+    HALO_ROOM = (HALO_BYTES + 2 * ROW + EIGHT_ROWS - 1) / EIGHT_ROWS *
+                EIGHT_ROWS, /* the discarded columns read beyond the strip */
     STRIP_BYTES = PIXELS * ROW,
     FORWARD_STAGES = 4,
     FORWARD_ROOM = WEIGHT_BYTES + FORWARD_STAGES * HALO_ROOM + GROUPS * STRIP_BYTES
@@ -72,18 +73,18 @@ static __global__ __launch_bounds__(WIDE_THREADS,
     }
 }
 
-/* ---- the slope of the input, and of the first layer's parameters ------------------------------------------------- */
+/* ---- gradient of the input, and of the first layer's parameters -------------------------------------------------- */
 
 enum {
     FIRST_PIXELS = (PIXELS + 8) + 2 * LINE + 2, /* of x; eight more for the last product */
-    FIRST_ONE = FIRST_PIXELS,                   /* a one, and a zero */
+    FIRST_ONE = FIRST_PIXELS,                   /* index of a one, followed by a zero */
     FIRST_ROOM = FIRST_PIXELS + 2,
     DATA_STAGES = 3,
     DATA_STAGE = HALO_ROOM + STRIP_BYTES,
     DATA_ROOM = WEIGHT_BYTES + DATA_STAGES * DATA_STAGE
 };
 
-/* x around a strip, as the threads of a group hold it. */
+/* Pixels of x around a strip held by each thread of a group. */
 enum { FIRST_HELD = (FIRST_PIXELS + GROUP - 1) / GROUP };
 
 static __device__ void hold_around(const float *x, int tile, int own, float *held) {
@@ -97,8 +98,8 @@ static __device__ void hold_around(const float *x, int tile, int own, float *hel
     }
 }
 
-/* The slope of the first layer's output, where y is above 0, times x around each pixel. That slope itself nobody else
- * needs. As in first.cu the last column is of ones, for the biases. */
+/* The gradient of the first layer's output, where y is positive, times x around each pixel. That gradient is not needed
+ * elsewhere, so it is not stored. As in first.cu, the last column consists of ones, for the biases. */
 static __global__ __launch_bounds__(WIDE_THREADS,
                                     1) void wide_data_kernel(const __grid_constant__ CUtensorMap slope,
                                                              const __grid_constant__ CUtensorMap values,
@@ -120,12 +121,13 @@ static __global__ __launch_bounds__(WIDE_THREADS,
                       });
         return;
     }
-    /* The taps of this lane's columns of the two products: 0 to 7; then 8, ones, and nothing. */
+    /* Taps of this lane's columns in the two products: 0 to 7; then 8, the ones, and an unused column. */
     int tap = lane / 4, first_tap = tap / 3 * LINE + tap % 3 + lane % 4 * 2;
     bool last = lane / 4 == 0;
     int last_tap = last ? 2 * LINE + 2 + lane % 4 * 2 : lane / 4 == 1 ? FIRST_ONE : FIRST_ONE + 1, step = last ? 1 : 0;
     uint32_t *near = around[group];
-    float found[4][4] = {{0}}, held[FIRST_HELD]; /* of upper and lower halves of x apart: shorter chains */
+    float found[4][4] = {{0}},
+          held[FIRST_HELD]; /* the upper and lower halves of x are summed separately, for shorter chains of additions */
     if (own < 2)
         near[FIRST_ONE + own] = own == 0 ? split(1.0f) : 0;
     int tile = blockIdx.x + group * gridDim.x;
@@ -137,7 +139,7 @@ static __global__ __launch_bounds__(WIDE_THREADS,
         char *here = stages + stage * DATA_STAGE;
         float sum[PIXELS / 2];
         uint64_t a = rows_from(weights), b = rows_from(here);
-        group_wait(group); /* the last strip's x is no longer needed */
+        group_wait(group); /* x of the previous strip is no longer needed */
 #pragma unroll
         for (int n = 0; n < FIRST_HELD; n++)
             if (own + n * GROUP < FIRST_PIXELS)
@@ -153,7 +155,7 @@ static __global__ __launch_bounds__(WIDE_THREADS,
                 product136<1, 0>(sum, a + (TAPS - 1 - t) * (TAP_BYTES / 16) + k * 16 * ROW_UNITS,
                                  b + ROW_UNITS * (t / 3 * LINE + t % 3) + k * 2, t + k);
         products_end();
-        group_wait(group); /* x is there */
+        group_wait(group); /* x is loaded */
         uint32_t values_at = address_of(here + HALO_ROOM);
 #pragma unroll
         for (int j = 0; j < PIXELS / 8; j += 2) {
@@ -189,7 +191,7 @@ static __global__ __launch_bounds__(WIDE_THREADS,
         }
 }
 
-/* ---- the slope of the weights ------------------------------------------------------------------------------------ */
+/* ---- gradient of the weights ------------------------------------------------------------------------------------- */
 
 enum {
     SUM_LINES = 8,
@@ -199,10 +201,10 @@ enum {
     SUM_STAGE = (SUM_BYTES + 2 * ROW + EIGHT_ROWS - 1) / EIGHT_ROWS * EIGHT_ROWS,
     SUM_STAGES = 2,
     SUM_GROUPS = 3,
-    SUM_READ = SUM_PIXELS + (SUM_GROUPS - 1) * LINE + SUM_PIXELS + 2, /* rows of a stage that products read */
-    /* The columns of a product of three taps overlap: it reads 18 rows. A tool that checks accesses may take its 192
-     * columns to lie apart, with a row each at most: from the end of the last stage that is beyond the block's memory.
-     * This is room for it, which nothing reads; there is one such block to a multiprocessor with it or without. */
+    SUM_READ = SUM_PIXELS + (SUM_GROUPS - 1) * LINE + SUM_PIXELS + 2, /* rows of a stage read by products */
+    /* The columns of a product over three taps overlap: it reads 18 rows. An access checker may assume that its 192
+     * columns are separate, with up to one row each, which from the end of the last stage would exceed the block's
+     * memory. This padding is never read, and does not change the number of blocks per multiprocessor, which is one. */
     SUM_APART = 3 * CHANNELS * ROW,
     SUM_ROOM = SUM_STAGES * SUM_STAGE + SUM_APART,
     SUM_THREADS = SUM_GROUPS * GROUP + WARP,
@@ -211,15 +213,15 @@ enum {
 static_assert(SUM_READ * ROW == SUM_BYTES + 2 * ROW && SUM_READ * ROW <= SUM_STAGE,
               "two rows beyond the strip are read");
 
-/* A group of warps for each line of taps, its three in one product: the next tap's rows begin one row on. The dropped
- * columns are 0 in dy. */
+/* One group of warps for each line of taps, with its three taps in one product: the rows of the next tap start one row
+ * later. The discarded columns are 0 in dy. */
 static __global__ __launch_bounds__(SUM_THREADS, 1) void wide_weights_kernel(const __grid_constant__ CUtensorMap slope,
                                                                              const __grid_constant__ CUtensorMap values,
                                                                              int tiles, float *partial) {
     extern __shared__ char memory[];
     __shared__ Ring<SUM_STAGES> ring;
     char *stages = aligned(memory);
-    for (int i = threadIdx.x; i < SUM_STAGES * 2 * ROW / 4; i += SUM_THREADS) { /* beyond the strip: 0 times this */
+    for (int i = threadIdx.x; i < SUM_STAGES * 2 * ROW / 4; i += SUM_THREADS) { /* beyond the strip: multiplied by 0 */
         char *end = stages + i / (2 * ROW / 4) * SUM_STAGE + SUM_BYTES;
         reinterpret_cast<uint32_t *>(end)[i % (2 * ROW / 4)] = 0;
     }
@@ -253,33 +255,33 @@ static __global__ __launch_bounds__(SUM_THREADS, 1) void wide_weights_kernel(con
     }
     float *to = partial + (size_t)blockIdx.x * CHANNELS * TAPS * CHANNELS;
 #pragma unroll
-    for (int i = 0; i < 3 * CHANNELS / 2; i += 2) { /* the line's three taps are next to each other in dw too */
+    for (int i = 0; i < 3 * CHANNELS / 2; i += 2) { /* the three taps of a line are adjacent in dw too */
         int out = warp * 16 + lane / 4 + i / 2 % 2 * 8, in = i / 4 * 8 + lane % 4 * 2;
         *reinterpret_cast<float2 *>(to + (out * TAPS + group * 3) * CHANNELS + in) = make_float2(sum[i], sum[i + 1]);
     }
 }
 
-/* ---- the slope of the input of a layer of stride 2, gated ---------------------------------------------------------
+/* ---- gradient of the input of a layer of stride 2, gated by ReLU --------------------------------------------------
  */
 
 enum {
     SMALL = SIDE / 2,
     SMALL_LINE = SMALL + 1,
     SMALL_LINES = 4,
-    SMALL_PIXELS = 72, /* of which 68 are of these lines */
+    SMALL_PIXELS = 72, /* 68 pixels of these lines, rounded up */
     SMALL_BYTES = (SMALL_LINES + 1) * SMALL_LINE * ROW,
     SMALL_ROOM = ((SMALL_PIXELS + SMALL_LINE + 1) * ROW + EIGHT_ROWS - 1) / EIGHT_ROWS * EIGHT_ROWS,
     GATED_BYTES = SMALL_LINES * SIDE * ROW,
-    GATED_STAGE = SMALL_ROOM + GATED_BYTES + EIGHT_ROWS, /* the last for what is dropped */
+    GATED_STAGE = SMALL_ROOM + GATED_BYTES + EIGHT_ROWS, /* the last term for discarded columns */
     GATED_STAGES = 5,
     GATED_ROOM = WEIGHT_BYTES + GATED_STAGES * GATED_STAGE,
     GATED_QUARTERS = SMALL / SMALL_LINES,
-    GATED_TILES = 2 * GATED_QUARTERS /* of an image: quarters of every second line */
+    GATED_TILES = 2 * GATED_QUARTERS /* per image: quarters of every second line */
 };
 static_assert(SMALL_BYTES <= SMALL_ROOM && SMALL_LINES * SMALL_LINE <= SMALL_PIXELS, "a tile has room");
 
-/* Line 2i of the input takes tap line 1 from line i of the slope, line 2i + 1 takes 0 from i + 1 and 2 from i; columns
- * alike. Pixels of one such parity. */
+/* Line 2i of the input uses tap line 1 with line i of the gradient; line 2i + 1 uses tap line 0 with line i + 1 and tap
+ * line 2 with line i; columns likewise. Computes the pixels of one parity of lines and columns. */
 template <int ODD, int COLUMN_ODD> static __device__ void gated_products(uint64_t a, uint64_t b, float *sum) {
 #pragma unroll
     for (int line = 0; line <= ODD; line++)
@@ -294,7 +296,7 @@ template <int ODD, int COLUMN_ODD> static __device__ void gated_products(uint64_
         }
 }
 
-/* Into the place of y: 0 where it is not above 0. Adds up in total, of two channels. */
+/* Overwrites y by the gradient, or by 0 where y is not positive. Adds the sums of two channels to total. */
 static __device__ void gated_keep(const float *sum, int odd, int warp, int lane, uint32_t tile, float *total) {
 #pragma unroll
     for (int j = 0; j < SMALL_PIXELS / 8; j++) {
@@ -304,7 +306,7 @@ static __device__ void gated_keep(const float *sum, int odd, int warp, int lane,
         uint32_t at = tile + piece_at(row, warp * 2 + lane / 8 % 2);
         uint32_t above[2], d[2];
         load_turned_two(at, above);
-        /* the columns of this lane's own sums */
+        /* columns of this lane's partial sums */
         int q = 8 * j + lane % 4 * 2;
         uint32_t kept = (q % SMALL_LINE == SMALL || q >= SMALL_LINES * SMALL_LINE ? 0 : 0xFFFFu) |
                         ((q + 1) % SMALL_LINE == SMALL || q + 1 >= SMALL_LINES * SMALL_LINE ? 0 : 0xFFFF0000u);
@@ -329,7 +331,7 @@ static __device__ void gated_tile(uint64_t a, uint64_t b, int warp, int lane, ui
     gated_keep(odd, 1, warp, lane, tile, total);
 }
 
-/* And sums of it, for the biases of the layer that y is of. */
+/* Also sums the gradient for the biases of the layer whose output is y. */
 static __global__ __launch_bounds__(WIDE_THREADS, 1) void gated_data_kernel(
     const __grid_constant__ CUtensorMap slope, const __grid_constant__ CUtensorMap weight_map,
     const __grid_constant__ CUtensorMap values, const __grid_constant__ CUtensorMap result, int tiles, float *partial) {
@@ -380,16 +382,16 @@ static __global__ __launch_bounds__(WIDE_THREADS, 1) void gated_data_kernel(
     }
 }
 
-/* ---- maps and launches ------------------------------------------------------------------------------------------- */
+/* ---- tensor maps and launches ------------------------------------------------------------------------------------ */
 
 typedef decltype(&cuTensorMapEncodeTiled) Encode;
 
-static Encode encoder(void) { /* the driver's: nothing links with it */
+static Encode encoder(void) { /* from the driver, which the plug-in is not linked with */
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     return driver ? reinterpret_cast<Encode>(dlsym(driver, "cuTensorMapEncodeTiled")) : NULL;
 }
 
-/* Boxes of a tensor in bf16, or in single precision; innermost sizes first. */
+/* Map of a tensor in bf16 or single precision with the given box; innermost sizes first. */
 static bool map_of(Encode encode, bool half, void *at, int dims, const uint64_t *sizes, const uint32_t *box,
                    CUtensorMap *map) {
     cuuint64_t extent[5], stride[4], bytes = half ? sizeof(bf16) : sizeof(float);
@@ -406,21 +408,21 @@ static bool map_of(Encode encode, bool half, void *at, int dims, const uint64_t 
                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-/* Boxes of so many columns and lines of a tensor with 64 channels. */
+/* Map with boxes of this many columns and lines of a tensor with 64 channels. */
 static bool map_lines(Encode encode, void *at, int images, int side, int columns, int lines, CUtensorMap *map) {
     const uint64_t sizes[] = {CHANNELS, (uint64_t)side, (uint64_t)side, (uint64_t)images};
     const uint32_t box[] = {CHANNELS, (uint32_t)columns, (uint32_t)lines, 1};
     return map_of(encode, true, at, 4, sizes, box, map);
 }
 
-/* Boxes of every second line. */
+/* Map with boxes of every second line. */
 static bool map_halves(Encode encode, void *at, int images, CUtensorMap *map) {
     const uint64_t sizes[] = {CHANNELS, SIDE, 2, SMALL, (uint64_t)images};
     const uint32_t box[] = {CHANNELS, SIDE, 1, SMALL_LINES, 1};
     return map_of(encode, true, at, 5, sizes, box, map);
 }
 
-/* In single precision, 32 channels at a time. */
+/* Map in single precision, with 32 channels per box. */
 static bool map_single(Encode encode, void *at, int images, int lines, CUtensorMap *map) {
     const uint64_t sizes[] = {CHANNELS, SIDE, SIDE, (uint64_t)images};
     const uint32_t box[] = {ROW / sizeof(float), LINE, (uint32_t)lines, 1};

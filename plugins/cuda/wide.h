@@ -1,4 +1,4 @@
-/* plugins/cuda/wide.h: what the kernels of the largest layers share: strips of images in shared memory. */
+/* plugins/cuda/wide.h: strips of images in shared memory, used by all kernels of the largest layers. */
 #ifndef PV_PLUGIN_WIDE_H
 #define PV_PLUGIN_WIDE_H
 
@@ -6,9 +6,9 @@
 
 enum {
     CHANNELS = 64,
-    SIDE = 32,             /* pixels of a line */
-    LINE = SIDE + 2,       /* rows of a line */
-    STRIP = 4,             /* lines of output to a strip */
+    SIDE = 32,             /* pixels per line */
+    LINE = SIDE + 2,       /* rows per line */
+    STRIP = 4,             /* output lines per strip */
     PIXELS = STRIP * LINE, /* columns of a product */
     GROUPS = 2,
     GROUP = 128,
@@ -17,20 +17,21 @@ enum {
     WEIGHT_BYTES = TAPS * TAP_BYTES,
     STRIPS = SIDE / STRIP,
     HALO_LINES = STRIP + 2,
-    SLACK = 1024,           /* to begin at a multiple of eight rows */
-    ROOM_MOST = 227 * 1024, /* shared memory of a block, at most */
-    STATIC_MOST = 2 * 1024  /* of which are arrays and barriers that kernels declare */
+    SLACK = 1024,           /* for alignment to eight rows */
+    ROOM_MOST = 227 * 1024, /* maximum shared memory of a block */
+    STATIC_MOST = 2 * 1024  /* part of it for arrays and barriers declared in kernels */
 };
 
 static __device__ char *aligned(char *p) {
     return p + (EIGHT_ROWS - address_of(p) % EIGHT_ROWS) % EIGHT_ROWS;
 }
 
-/* Barriers of tiles that come and go in a ring, and of the weights, which come once.
+/* Barriers of a ring of tiles, and of the weights, which are loaded once.
  *
- * Who waits for a barrier names the parity of a phase, and cannot tell one phase from the next but one. So that a group
- * of warps waits for every phase of the barriers it waits for, and never for every second, a full one is of a stage and
- * a group: where the groups take turns and the stages are odd in number, a stage goes from group to group. */
+ * A waiting thread names the parity of a phase, and cannot distinguish a phase from the next but one. Each group of
+ * warps must therefore wait for every phase of its barriers and not for every second one. For this reason `full` has
+ * one barrier per stage and group: if the groups take turns and the number of stages is odd, a stage alternates between
+ * groups. */
 template <int STAGES> struct Ring { uint64_t full[GROUPS * STAGES], empty[STAGES], weights; };
 
 template <int STAGES> static __device__ void ring_make(Ring<STAGES> *ring, int readers) {
@@ -45,7 +46,7 @@ template <int STAGES> static __device__ void ring_make(Ring<STAGES> *ring, int r
     __syncthreads();
 }
 
-/* One thread brings weights, then tiles as room for them comes; bring(tile, stage, barrier). */
+/* Executed by one thread: loads the weights, then tiles as buffers become free, with bring(tile, stage, barrier). */
 template <int STAGES, typename Bring>
 static __device__ void ring_fill(Ring<STAGES> *ring, int tiles, uint32_t bytes, const CUtensorMap *map, char *weights,
                                  Bring bring) {
@@ -63,7 +64,7 @@ static __device__ void ring_fill(Ring<STAGES> *ring, int tiles, uint32_t bytes, 
     }
 }
 
-/* The tile of that turn is there. */
+/* Waits until the tile of this turn is loaded. */
 template <int STAGES> static __device__ void ring_wait(Ring<STAGES> *ring, int turn) {
     barrier_wait(&ring->full[turn % (GROUPS * STAGES)], turn / (GROUPS * STAGES) & 1);
 }
@@ -74,7 +75,7 @@ template <int STAGES> static __device__ void ring_release(Ring<STAGES> *ring, in
         barrier_arrive(&ring->empty[stage]);
 }
 
-/* Shared memory beyond what a kernel has unasked. Where that fails, so does the launch, which is checked. */
+/* Requests shared memory beyond a kernel's default. If this fails, so does the launch, which is checked. */
 template <int ROOM, typename Kernel> static int with_room(Kernel kernel) {
     static_assert(ROOM + SLACK + STATIC_MOST <= ROOM_MOST, "a block has that much");
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, ROOM + SLACK);

@@ -1,17 +1,17 @@
-/* The weights' slope of the largest layers in tf32, as wide.cu has it in bf16.
+/* Gradient of the weights of the largest layers in tf32; wide.cu has it in bf16.
  *
- * The products that read shared memory do not take tensors in single precision by columns. So warps load what they
- * multiply, each 32 of the outputs by 16 of the inputs, for all nine taps. Of eight pixels a lane takes a pair of
- * neighbours: then the loads of a warp are of different banks, from whatever row on.
+ * The tensor instructions that read shared memory do not accept transposed matrices in single precision, so warps load
+ * their factors, each for 32 outputs and 16 inputs, for all nine taps. Of eight pixels a lane loads a pair of
+ * neighbours, so that a warp's loads use different banks whatever the first row is.
  */
 #include "wide.h"
 
 enum {
-    HALVES = 2,                      /* of 32 channels, 128 bytes, each */
-    HALF = ROW / (int)sizeof(float), /* channels */
+    HALVES = 2,                      /* 32 channels each, 128 bytes */
+    HALF = ROW / (int)sizeof(float), /* number of channels */
     SLOPE_HALF = PIXELS * ROW,
     VALUE_ROWS = HALO_LINES * LINE,
-    VALUE_ROOM = (VALUE_ROWS + 2 + 7) / 8 * 8, /* rows; those beyond the strip are taken times 0 */
+    VALUE_ROOM = (VALUE_ROWS + 2 + 7) / 8 * 8, /* rows; those beyond the strip are multiplied by 0 */
     VALUE_HALF = VALUE_ROOM * ROW,
     TF32_BYTES = HALVES * (PIXELS + VALUE_ROWS) * ROW,
     TF32_STAGE = HALVES * (SLOPE_HALF + VALUE_HALF),
@@ -24,7 +24,7 @@ static __device__ uint32_t rounded(float x) {
     return made;
 }
 
-/* sum [16][8] += a b, of one warp. */
+/* sum [16][8] += a b, computed by one warp. */
 static __device__ void product_tf32(float *sum, const uint32_t *a, const uint32_t *b) {
     asm volatile(
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, "
@@ -33,7 +33,7 @@ static __device__ void product_tf32(float *sum, const uint32_t *a, const uint32_
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* Where a channel of a row is that is `phase` more than a multiple of eight rows from where the tile begins. */
+/* Position of a channel in a row that is `phase` rows after a multiple of eight from the start of the tile. */
 static __device__ int word_of(int phase, int channel) {
     return ((channel / 4 ^ (phase & 7)) * 4) + channel % 4;
 }

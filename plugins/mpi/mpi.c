@@ -1,4 +1,4 @@
-/* libprevail-mpi.so: the ranks of whichever MPI it was built against. */
+/* libprevail-mpi.so: ranks of the MPI library it was compiled for. */
 #include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -8,10 +8,10 @@
 
 #include "base/mpi.h"
 
-/* MPI waits at full speed, on a processor that another rank or a thread of this one may need: after a moment, in which
- * ranks that are equally far have met, this looks again and again with growing pauses. */
+/* MPI waits by polling at full speed, on a processor that another rank or thread may need. After a moment, which is
+ * sufficient for ranks that are in step, this function polls with increasing pauses. */
 static bool gather_now(const void *mine, size_t bytes, void *all) {
-    enum { LOOKS = 2000, LONGEST = 100000 }; /* some tenths of a millisecond; in nanoseconds */
+    enum { LOOKS = 2000, LONGEST = 100000 }; /* LOOKS: some tenths of a millisecond; LONGEST: in nanoseconds */
     MPI_Request request = MPI_REQUEST_NULL;
     struct timespec pause = {.tv_nsec = 1000};
     int done = 0;
@@ -27,7 +27,7 @@ static bool gather_now(const void *mine, size_t bytes, void *all) {
     return MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && good;
 }
 
-/* Counts of MPI are of int: more goes in pieces, by way of a block of memory. */
+/* MPI counts are ints, so larger messages are sent in pieces through a buffer. */
 static bool gather_pieces(int size, const char *mine, size_t bytes, char *all) {
     const size_t most = 1 << 28;
     char *block = malloc(most * (size_t)size);

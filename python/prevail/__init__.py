@@ -1,8 +1,9 @@
-"""Calibrated classifiers from data whose classes were sampled by design.
+"""Calibrated classifiers from data that were sampled by class.
 
-Two estimators of scikit-learn's kind, `PrevalenceAdjusted` around any classifier and `PrevalenceClassifier` for the
-library's own fits; what their probabilities are worth in the population (`evaluate`, `Scorer`, `net_benefit`,
-`report`, displays); probabilities in another population (`adjust`, `infer_prevalence`, `decide`).
+There are two scikit-learn estimators, `PrevalenceAdjusted` around any classifier and `PrevalenceClassifier` for the
+library's own fits. Other functions evaluate probabilities in the population (`evaluate`, `Scorer`, `net_benefit`,
+`report`, displays) and correct them for another population (`adjust`, `infer_prevalence`, `decide`). `rate` estimates
+how common labels are from imperfect verdicts.
 """
 
 from ._adjusted import PrevalenceAdjusted
@@ -13,6 +14,7 @@ from ._judge import Evaluation, Metric, Report, Scorer, evaluate, net_benefit, r
 from ._options import options
 from ._population import Decisions, InferredPrevalence, adjust, decide, infer_prevalence
 from ._ranks import Ranks
+from ._rate import Rate, rate
 from ._version import __version__
 
 
@@ -33,6 +35,7 @@ __all__ = [
     "PrevalenceAdjusted",
     "PrevalenceClassifier",
     "Ranks",
+    "Rate",
     "Report",
     "RocDisplay",
     "Scorer",
@@ -43,5 +46,6 @@ __all__ = [
     "infer_prevalence",
     "net_benefit",
     "options",
+    "rate",
     "report",
 ]

@@ -38,7 +38,7 @@ def _own_population(fitted):
         return None
     if stands is None:
         raise InputError(
-            "`estimator` infers the prevalence of each set of rows itself: give it a stated prevalence, or use it alone", "usage"
+            "`estimator` infers the prevalence of each set of rows itself: state its prevalence, or use it alone", "usage"
         )
     return stands
 
@@ -46,31 +46,32 @@ def _own_population(fitted):
 class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
     """Makes a classifier's probabilities right for a population with another prevalence than its training rows.
 
-    Undersampling, oversampling, class weights and case-control designs all shift the probabilities that a classifier
-    learns towards the label shares of the rows it saw. This wrapper knows these shares (the design) and moves the
-    probabilities to the stated prevalence.
+    Undersampling, oversampling, class weights and case-control designs all shift a classifier's probabilities towards
+    the label proportions of its training rows. This wrapper knows these proportions (the design) and corrects the
+    probabilities for the stated prevalence.
 
     Parameters
     ----------
     estimator : estimator
-        A classifier with `predict_proba`, a pipeline that ends in one included. `fit` fits a clone of it. One that is
-        fitted already can be used without `fit` where `design` is given.
+        A classifier with `predict_proba`, or a pipeline that ends in one. `fit` fits a clone of it. A fitted
+        classifier can be used without `fit` if `design` is given.
     prevalence : float, mapping, sequence, "unknown" or "design"
-        How common the classes are in the population. A number is that of the positive class; a sequence is in the order
-        of `classes_`. "unknown": inferred from the rows of each prediction. Of two classes by the training rows too, which
-        models without their fold score; `fit` keeps the rows for it, and a pickled model has none. "design": as in the design, probabilities
-        are left as they are. It may be changed after fitting, and must be there to predict.
+        The prevalence of the classes in the population. A number is that of the positive class; a sequence is in the
+        order of `classes_`. "unknown": inferred from the rows of each prediction; with two classes the cross-fitted
+        scores of the training rows are used too (`fit` keeps the rows for this, and a pickled model has none).
+        "design": probabilities are left as they are. It may be changed after fitting, and is needed to predict.
     design : float, mapping, sequence, "estimate" or None
-        The label proportions that the estimator has learned from. "estimate": those that its predictions of rows that it has not
-        seen reveal (five-fold cross-fitting). None: those of the rows given to `fit` where nothing weights them. Where something
-        does (`sample_weight`, `class_weight`, `scale_pos_weight`, ...), those that the parameters say, after comparison with the
-        estimate: `fit` raises an error where the two contradict each other. Where parameters do not tell (meta-estimators,
-        resampling pipelines), the estimate. An estimator of this package says itself which population it predicts for.
+        The label proportions that the estimator was fitted to. "estimate": estimated from its predictions of held-out
+        rows (five-fold cross-fitting). None: those of the rows given to `fit` if they are unweighted. If they are
+        weighted (`sample_weight`, `class_weight`, `scale_pos_weight`, ...), those given by the parameters, compared with
+        the estimate: `fit` raises an error if the two contradict each other. If the parameters do not determine them
+        (meta-estimators, resampling pipelines), the estimate. An estimator of this package knows which population it
+        predicts for.
     positive : label, optional
-        Of two classes, the one that a single number speaks of. Default: the larger number, or the one that says so
-        (case, yes, true, malignant, ...), else the last.
+        Of two classes, the one that a single number refers to. Default: the larger number, or the one with a name
+        such as case, yes, true or malignant, else the last.
     threads : int, optional
-        The most threads that an inference of the prevalence uses.
+        The largest number of threads for inferring the prevalence.
 
     Attributes
     ----------
@@ -83,9 +84,9 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
     design_ : ndarray of shape (n_classes,)
         The label proportions of the design.
     design_se_ : ndarray of shape (n_classes,)
-        Standard errors of log(design_ / design_[0]); 0 where the design is known.
+        Standard errors of log(design_ / design_[0]); 0 if the design is known.
     prevalence_ : ndarray of shape (n_classes,)
-        Of the population; an inferred one as of the last prediction.
+        That of the population; if it is inferred, that of the last prediction.
     inferred_ : InferredPrevalence
         With an unknown prevalence, what the rows of the last prediction said, with its interval.
 
@@ -131,7 +132,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
         X, y
             As the estimator takes them.
         sample_weight : array-like of shape (n,), optional
-            Passed to the estimator, and counted in the design.
+            Passed to the estimator, and used in the design.
         **fit_params
             Passed to the estimator.
         """
@@ -193,18 +194,18 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
         name = type(_design.last_step(estimator)).__name__
         if found is None:
             raise InputError(
-                f"the design that {name} has learned from cannot be told from its parameters or its predictions: state it with "
+                f"the design that {name} was fitted to cannot be told from its parameters or its predictions: state it with "
                 "`design`, 0.5 for balanced labels",
                 "usage",
             )
         if behaves is not None:
-            unseen = f"its predictions of rows that it has not seen are those of a model that learned from {_listed(classes, behaves.shares)}"
+            unseen = f"its predictions of held-out rows are those of a model fitted to {_listed(classes, behaves.shares)}"
             raise InputError(
-                f"{name} was told to weight its labels to {_listed(classes, found.shares)}, but {unseen}: give design=\"estimate\" to "
+                f"{name} was asked to weight its labels to {_listed(classes, found.shares)}, but {unseen}: give design=\"estimate\" to "
                 "use the latter, or state `design`"
                 if repeated is None
-                else f"the {repeated.rows} rows of label {label_texts(classes)[repeated.label]} are {repeated.different} different ones, repeated: "
-                f"{name} has learned them by heart, and {unseen}. Fit the different rows alone: the prevalence corrects for few of them",
+                else f"the {repeated.rows} rows of label {label_texts(classes)[repeated.label]} are {repeated.different} distinct rows, repeated: "
+                f"{name} has memorised them, and {unseen}. Fit the distinct rows only: the prevalence corrects the imbalance",
                 "usage",
             )
         fitted_here = len(classes) > 1 and not _design.is_frozen(estimator)
@@ -226,7 +227,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
             )
         self._learned_design = found
 
-    # ---- what is known ----------------------------------------------------------------------------------------------
+    # ---- stated prevalences ------------------------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_") or (self._knows_design() and _is_fitted(self.estimator))
@@ -278,7 +279,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
         return np.zeros(len(fitted.classes_))
 
     def _stated(self):
-        """Refuses to go on without a prevalence: the design's own would be silently what the wrapper is to mend."""
+        """An error without a prevalence: using the design's own would silently leave the bias in place."""
         classes = self._fitted().classes_
         if self.prevalence is None and len(classes) > 1:
             raise InputError(
@@ -294,13 +295,13 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
             return self.design_
         if _is_word(self.prevalence, "unknown"):
             if "inferred_" not in self.__dict__:
-                raise AttributeError("the prevalence is inferred by a prediction, and there was none yet")
+                raise AttributeError("the prevalence is inferred when rows are predicted: call `predict_proba` first")
             return self.inferred_.value
         with Context() as ctx:
             return shares(ctx, "prevalence", self.prevalence, self.classes_, self.positive)
 
     def for_population(self, prevalence: Prevalence | None, X: Rows | None = None) -> PrevalenceAdjusted:
-        """The same classifier for another population, without fitting anew.
+        """The same classifier for another population, without fitting again.
 
         Parameters
         ----------
@@ -383,11 +384,11 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
             return self._framed(np.log(self._proba(X)), X)
 
     def predict(self, X: Rows) -> NDArray[Any]:
-        """The most probable label in the population. Where cases are rare that is seldom them: see `decide`."""
+        """The most probable label in the population. If cases are rare, this is seldom a case: see `decide`."""
         return self.classes_[self._proba(X).argmax(axis=1)]
 
     def decide(self, X: Rows, costs: Costs) -> Decisions:
-        """The action of least expected cost for each row; `prevail.decide` says how costs are given."""
+        """The action with the least expected cost for each row; see `prevail.decide` for the costs."""
         return decide(self._proba(X), costs, classes=self.classes_, positive=self.positive)
 
     def _more_tags(self):

@@ -24,7 +24,7 @@ from ctypes import (
     c_void_p,
 )
 
-# ---- structs: those that the library makes and a caller may read, and a few that a caller makes --------------------
+# ---- structs: those returned by the library with readable fields, and some that callers fill ------------------------
 
 
 class pv_error(Structure):
@@ -141,150 +141,8 @@ class pv_probs(Structure):
     _fields_ = [("table", c_void_p), ("data", c_void_p), ("classes", c_int), ("labels", c_void_p)]
 
 
-class pv_metric_row(Structure):
-    _fields_ = [
-        ("name", c_char_p),
-        ("text", c_char_p),
-        ("offset", c_size_t),
-        ("least", c_int),
-        ("from", c_int),
-    ]
-
-
-METRICS = 20  # doubles in pv_metrics
-
-
-class pv_metrics(Structure):
-    _fields_ = [("value", c_double * METRICS)]
-
-
-class pv_assessment(Structure):
-    _fields_ = [
-        ("value", pv_metrics),
-        ("lo", pv_metrics),
-        ("hi", pv_metrics),
-        ("replicates", c_int64),
-        ("ranking", c_void_p),
-        ("replicate", c_void_p),
-    ]
-
-
-class pv_judgement(Structure):
-    _fields_ = [
-        ("classes", c_int),
-        ("labels", POINTER(c_char_p)),
-        ("positive", c_int),
-        ("rows", c_size_t),
-        ("dropped", c_size_t),
-        ("uncertain", c_size_t),
-        ("observed", POINTER(c_double)),
-        ("stated", POINTER(c_double)),
-        ("as_rows", c_bool),
-        ("prevalence", POINTER(c_double)),
-        ("misleading", c_bool),
-        ("offset", c_double),
-        ("found", pv_assessment),
-    ]
-
-
-CURVE_COLUMNS = 16
-
-
-class pv_curve(Structure):
-    _fields_ = [
-        ("name", c_char_p),
-        ("text", c_char_p),
-        ("points", c_size_t),
-        ("columns", c_size_t),
-        ("column", c_char_p * CURVE_COLUMNS),
-        ("value", POINTER(c_double)),
-    ]
-
-
-class pv_curve_options(Structure):
-    _fields_ = [
-        ("points", c_size_t),
-        ("bins", c_int),
-        ("level", c_double),
-        ("threshold", c_double),
-        ("prevalences", POINTER(c_double)),
-        ("n_prevalences", c_size_t),
-    ]
-
-
-class pv_spread(Structure):
-    _fields_ = [
-        ("mean", c_double),
-        ("sd", c_double),
-        ("lo", c_double),
-        ("hi", c_double),
-        ("sign", c_double),
-    ]
-
-
-class pv_coefficient(Structure):
-    _fields_ = [
-        ("name", c_char_p),
-        ("label", c_char_p),
-        ("value", pv_spread),
-        ("odds_ratio", c_double),
-        ("odds_ratio_lo", c_double),
-        ("odds_ratio_hi", c_double),
-        ("scale", c_double),
-        ("z", c_double),
-        ("p_value", c_double),
-        ("df", c_double),
-        ("weighting", c_double),
-        ("linear", pv_spread),
-    ]
-
-
-class pv_summary(Structure):
-    _fields_ = [
-        ("level", c_double),
-        ("classes", c_int),
-        ("equations", c_size_t),
-        ("intercepts", c_size_t),
-        ("terms", c_size_t),
-        ("coefficient", POINTER(pv_coefficient)),
-        ("threshold_names", c_void_p),
-        ("marginal", POINTER(pv_spread)),
-        ("has_errors", c_bool),
-        ("has_tests", c_bool),
-    ]
-
-
-class pv_check(Structure):
-    _fields_ = [
-        ("name", c_char_p),
-        ("title", c_char_p),
-        ("ok", c_bool),
-        ("value", c_double),
-        ("text", c_char * 512),
-        ("remedy", c_char * 512),
-        ("warning", c_char * 1032),
-    ]
-
-
-class pv_diagnosis(Structure):
-    _fields_ = [
-        ("check", POINTER(pv_check)),
-        ("count", c_size_t),
-        ("failed", c_size_t),
-        ("refitted", c_bool),
-    ]
-
-
 class pv_report_options(Structure):
-    _fields_ = [("page", c_char_p), ("figures", c_char_p), ("title", c_char_p), ("lead", c_char_p)]
-
-
-class pv_rate(Structure):
-    _fields_ = [("value", c_double), ("lo", c_double), ("hi", c_double)]
-
-
-class pv_rates(Structure):
-    _fields_ = [("threshold", c_double), *((name, pv_rate) for name in ("tpr", "tnr", "ppv", "npv", "called", "net_benefit"))]
+    _fields_ = [("page", c_char_p), ("figures", c_char_p), ("title", c_char_p), ("lead", c_char_p), ("engine", c_char_p), ("model", c_char_p)]
 
 
 class pv_costs(Structure):
@@ -316,10 +174,9 @@ _out = POINTER(c_void_p)
 _doubles = POINTER(c_double)
 _texts = POINTER(c_char_p)
 
-# Returns a pv_status: (name, arguments after the context).
+# Functions that return a pv_status: (name, arguments after the context).
 CALLS = {
     "pv_settings_set": [_handle, c_char_p, c_char_p],
-    "pv_settings_get": [_handle, c_char_p, POINTER(c_char_p)],
     "pv_fit_settings_new": [_out],
     "pv_unknown_settings_new": [_out],
     "pv_judge_settings_new": [_out],
@@ -346,18 +203,27 @@ CALLS = {
     "pv_ctx_set_ranks": [POINTER(pv_ranks)],
     "pv_ctx_set_memory": [c_size_t, c_char_p],
     "pv_ctx_set_duckdb": [c_char_p],
+    "pv_ctx_set_xgboost": [c_char_p],
     "pv_ranks_end": [c_int],
     "pv_learn_table": [_handle, _handle, _out],
     "pv_learn_sampled": [_handle, _handle, _handle, _out],
     "pv_dataset_of_table": [_handle, _handle, _out],
-    "pv_classifier_summary": [_handle, c_double, POINTER(POINTER(pv_summary))],
+    "pv_classifier_result": [_handle, c_double, _out],
     "pv_classifier_coefficients": [_handle, _doubles],
     "pv_classifier_draw_coefficients": [_handle, c_size_t, _doubles],
     "pv_classifier_save": [_handle, c_char_p],
     "pv_classifier_load": [c_char_p, _out],
+    "pv_export_settings_new": [_out],
+    "pv_export": [_handle, _handle, c_char_p, _out],
+    "pv_methods": [_handle, c_void_p, _out],
+    "pv_result_json": [_handle, POINTER(c_char_p)],
+    "pv_rate_settings_new": [_out],
+    "pv_rate_estimate": [_handle, _handle, _handle, _out],
+    "pv_rate_text": [_handle, POINTER(c_char_p)],
     "pv_classifier_to_bytes": [_handle, POINTER(POINTER(c_ubyte)), POINTER(c_size_t)],
     "pv_classifier_from_bytes": [c_char_p, POINTER(c_ubyte), c_size_t, _out],
-    "pv_diagnose": [_handle, c_void_p, POINTER(POINTER(pv_diagnosis))],
+    "pv_diagnose": [_handle, c_void_p, _out],
+    "pv_diagnosis_result": [_handle, _out],
     "pv_population_new": [_handle, c_char_p, POINTER(pv_unknown_options), _out],
     "pv_population_of_probs": [_handle, _doubles, c_char_p, POINTER(pv_unknown_options), _out],
     "pv_population_known": [c_int, _doubles, _out],
@@ -370,16 +236,16 @@ CALLS = {
     "pv_probs_reference": [_handle, _doubles, _out],
     "pv_confusion": [POINTER(pv_unknown_sample), c_void_p, _doubles],
     "pv_prevalence_parse_one": [c_char_p, c_char_p, c_void_p, c_int, _doubles],
-    "pv_prevalence_parse": [c_char_p, c_char_p, c_void_p, c_int, _doubles, _doubles, _doubles],
-    "pv_judge": [_handle, c_void_p, POINTER(pv_prediction), c_void_p, POINTER(POINTER(pv_judgement))],
-    "pv_judgement_report": [POINTER(pv_judgement), c_char_p, c_double, POINTER(pv_report_options)],
-    "pv_curve_make": [_handle, c_int, POINTER(pv_curve_options), POINTER(pv_curve)],
-    "pv_rates_at": [c_void_p, c_double, c_double, POINTER(pv_rates)],
+    "pv_judge": [_handle, c_void_p, POINTER(pv_prediction), c_void_p, _out],
+    "pv_judgement_result": [_handle, _out],
+    "pv_judgement_curve": [_handle, c_char_p, c_size_t, c_int, c_double, c_double, _doubles, c_size_t, _out],
+    "pv_judgement_rates": [_handle, c_double, c_double, _out],
+    "pv_judgement_report": [_handle, c_char_p, c_double, POINTER(pv_report_options)],
     "pv_costs_read": [c_char_p, _texts, c_int, POINTER(POINTER(pv_costs))],
     "pv_decide": [POINTER(pv_costs), c_size_t, _doubles, POINTER(c_int32), _doubles],
 }
 
-# Frees what its second argument points to.
+# Functions that free their second argument.
 FREES = [
     "pv_costs_free",
     "pv_settings_free",
@@ -387,7 +253,6 @@ FREES = [
     "pv_archive_free",
     "pv_dataset_free",
     "pv_classifier_free",
-    "pv_summary_free",
     "pv_diagnosis_free",
     "pv_population_free",
     "pv_prediction_free",
@@ -395,56 +260,33 @@ FREES = [
     "pv_reference_free",
     "pv_judgement_free",
     "pv_bytes_free",
-    "pv_curve_clear",
+    "pv_result_text_free",
 ]
 
-# All others: (what is returned, arguments).
+# All other functions: (return type, arguments).
 OTHERS = {
     "pv_ctx_new": (c_int, [c_void_p, _out]),
     "pv_ctx_free": (None, [_handle]),
     "pv_ctx_error": (POINTER(pv_error), [_handle]),
-    "pv_ctx_interrupted": (c_bool, [_handle]),
     "pv_ctx_clear_interrupt": (None, [_handle]),
     "pv_ctx_set_log": (None, [_handle, pv_log_call, c_void_p, c_int]),
     "pv_ctx_set_progress": (None, [_handle, pv_progress_call, c_void_p]),
     "pv_ctx_set_poll": (None, [_handle, pv_poll_call, c_void_p]),
     "pv_ctx_set_threads": (None, [_handle, c_int]),
     "pv_status_name": (c_char_p, [c_int]),
-    "pv_kernels": (c_char_p, []),
     "pv_fit_settings_set_known": (None, [_handle, _handle]),
     "pv_settings_count": (c_size_t, [_handle]),
     "pv_settings_option": (POINTER(pv_option), [_handle, c_size_t]),
     "pv_unknown_options_of": (POINTER(pv_unknown_options), [_handle]),
     "pv_judge_options_of": (c_void_p, [_handle]),
     "pv_array_type_find": (c_bool, [c_char_p, POINTER(c_int)]),
-    "pv_curve_kind_find": (c_bool, [c_char_p, POINTER(c_int)]),
-    "pv_curve_options_default": (pv_curve_options, []),
     "pv_labels_positive": (c_int, [_texts]),
-    "pv_metric_get": (c_double, [POINTER(pv_metrics), POINTER(pv_metric_row)]),
-    "pv_metric_depends": (c_bool, [POINTER(pv_metric_row), c_int]),
-    "pv_dataset_count": (c_size_t, [_handle]),
-    "pv_dataset_sources": (POINTER(c_size_t), [_handle]),
+    "pv_metric_name": (c_char_p, [c_size_t, POINTER(c_char_p), POINTER(c_int)]),
+    "pv_result_get": (c_void_p, [_handle, c_char_p]),
+    "pv_result_array": (_doubles, [_handle, POINTER(c_size_t), POINTER(c_size_t)]),
     "pv_classifier_schema": (c_void_p, [_handle]),
-    "pv_classifier_text": (c_char_p, [_handle, c_int]),
-    "pv_classifier_number": (c_double, [_handle, c_int]),
-    "pv_classifier_fact_find": (c_bool, [c_char_p, POINTER(c_int)]),
-    "pv_classifier_classes": (c_int, [_handle]),
-    "pv_classifier_label": (c_char_p, [_handle, c_int]),
-    "pv_classifier_labels": (c_void_p, [_handle]),
-    "pv_classifier_features": (c_int, [_handle]),
-    "pv_classifier_feature": (c_char_p, [_handle, c_int]),
-    "pv_classifier_offset": (c_char_p, [_handle]),
-    "pv_classifier_reference": (c_char_p, [_handle, c_size_t, POINTER(c_char_p)]),
-    "pv_classifier_stratum_column": (c_char_p, [_handle, c_size_t, POINTER(c_bool)]),
-    "pv_classifier_estimate": (c_char_p, [_handle, POINTER(c_double)]),
-    "pv_classifier_candidate": (c_char_p, [_handle, c_size_t, POINTER(c_double), POINTER(c_double), POINTER(c_double)]),
-    "pv_classifier_columns": (c_size_t, [_handle]),
-    "pv_classifier_column": (c_char_p, [_handle, c_size_t, POINTER(c_int)]),
     "pv_classifier_draws": (POINTER(c_double), [_handle, POINTER(c_size_t)]),
-    "pv_classifier_prevalence": (POINTER(c_double), [_handle]),
-    "pv_classifier_design": (POINTER(c_double), [_handle]),
-    "pv_classifier_is_relative": (c_bool, [_handle]),
-    "pv_libraries": (c_size_t, [c_void_p, c_size_t]),
+    "pv_result_free": (None, [_handle]),
 }
 
 
@@ -457,8 +299,9 @@ def prototypes():
 
 
 def _load():
-    """The library in the package; PREVAIL_LIBRARY names another one, a sanitised build, say."""
-    path = os.environ.get("PREVAIL_LIBRARY") or os.path.join(os.path.dirname(__file__), "lib", "libprevail.so")
+    """The library in the package, or the system's; PREVAIL_LIBRARY names another one, a sanitised build, say."""
+    inside = os.path.join(os.path.dirname(__file__), "lib", "libprevail.so")
+    path = os.environ.get("PREVAIL_LIBRARY") or (inside if os.path.exists(inside) else "libprevail.so.0")
     try:
         loaded = ctypes.CDLL(path)
     except OSError as problem:
@@ -476,15 +319,4 @@ def _load():
 lib = _load()
 
 
-def metric_table():
-    """The rows of pv_metric_table, up to the one without a name."""
-    first = ctypes.addressof(pv_metric_row.in_dll(lib, "pv_metric_table"))
-    rows, size = [], ctypes.sizeof(pv_metric_row)
-    while True:
-        row = pv_metric_row.from_address(first + len(rows) * size)
-        if row.name is None:
-            return rows
-        rows.append(row)
-
-
-__all__ = ["lib", "prototypes", "metric_table", "STRUCTS", "c_uint64"]
+__all__ = ["lib", "prototypes", "STRUCTS", "c_uint64"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ._candidates import Scored, split, terms_with
 from ._compat import BaseEstimator, ClassifierMixin, check_features, check_numeric, check_order, check_weights, checked_labels
 from ._context import Context
 from ._errors import ConvergenceWarning, InputError, PrevailWarning
@@ -21,52 +22,57 @@ from ._model import Model
 from ._options import TARGET, WEIGHT, settings_of, source_settings_of
 from ._predicting import Predicting
 from ._ranks import Ranks
-from ._training import Archive, arrays_of, check_classes, duckdb_library, place_of, plain_label, table_of
+from ._training import Archive, arrays_of, check_classes, duckdb_library, place_of, plain_label, table_of, xgboost_library
 from ._types import Label, Prevalence, Rows
 
 
 class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
-    """Learns from rows whose classes were sampled by design, and predicts in the population.
+    """Fits rows that were sampled by class, and predicts probabilities in the population.
 
     Every option of the command `prevail fit` is a parameter of the same name; `prevail fit --help all` and
-    `prevail.options()` have their texts. Those below are the ones that most people need.
+    `prevail.options()` describe them. Those below are the most common.
 
     Parameters
     ----------
     prevalence : float, mapping, sequence, str or None
-        How common the classes are in the population. A number is that of the positive class; a text such as
-        "0.005-0.02" is an interval. None: the rows are taken as a sample of the population, and `loss` "ig" becomes
+        The prevalence of the classes in the population. A number is that of the positive class; a text such as
+        "0.005-0.02" is an interval. None: the rows are treated as a sample of the population, and `loss` "ig" becomes
         "plain".
     positive : label, optional
-        Of two classes, the one that `prevalence` and odds ratios speak of. Default: the larger number, or the one that
-        says so (case, yes, true, malignant, ...), else the last.
+        Of two classes, the one that `prevalence` and odds ratios refer to. Default: the larger number, or the one with a
+        name such as case, yes, true or malignant, else the last.
     order : sequence of labels, optional
         All labels in their order, for `model` "ordinal". Default: numbers by size, texts by spelling.
     model : str
-        "linear", "ordinal", "mlp:64,32", or for images "convnet" or "inception". "auto": a mixture of models for the best
-        predictions, weighed by cross-validation; `candidates_` has the weights.
-    candidates : str
-        For `model` "auto": what is mixed, as "prevalence,linear,iw,mlp", or "all".
+        "linear", "additive" (a smooth curve for each column), "ordinal", "trees" (boosted, by the package xgboost), "mlp:64,32", or
+        for images "convnet" or "inception". "auto": a mixture of models for the best predictions, weighted by cross-validation;
+        `candidates_` has the weights.
+    candidates : str or list
+        For `model` "auto": the models to mix, such as "prevalence,linear,iw,mlp", or "all". A list may also contain scikit-learn
+        classifiers, as in ["all", RandomForestClassifier()] or [("forest", RandomForestClassifier())]; a list without texts adds
+        them to all of the library's own. They are cross-fitted by unit, and weighted with the others.
     loss : {"ig", "iw", "plain", "matched"}
-        Information gain; class weights; log-loss, corrected when predicting; matched sets.
+        Corrected for the sampling (information gain); class weights; log-loss, corrected when predicting; matched
+        sets.
     infer : {"map", "ml", "laplace", "vi", "hmc", "robust"}
         The best parameters, with or without a prior; a posterior; or the weighted estimate without a prior.
     weighting : {"auto", "0", "1"}
-        Of linear models: the efficient estimate ("0"), the weighted one ("1"), which is right whatever the shape of the
-        risk, or the two combined term by term, with the intervals of the latter.
+        For linear models: the efficient estimate ("0"), the weighted one ("1"), which is valid even if the linear
+        model is wrong, or the two combined term by term, with the intervals of the weighted one.
     prior : str
         On slopes, per standard deviation of a column: "usual", "auto", "normal:2.5", "student:4", "laplace:1", "none".
-        "usual": normal, its scale chosen from the rows where they are few for the slopes or weights, else "normal:2.5".
+        "usual": normal, with a scale chosen from the rows if there are few rows per slope or weight, else
+        "normal:2.5".
     prevalence_n : str or float
         How well the prevalence is known: a number of observations, "known", "rows" or "auto".
     missing : {"refuse", "drop", "indicator", "impute"}
-        What is done about missing cells.
+        How to treat missing cells.
     terms : str, optional
         Features made of columns: "log(age), ns(dose,3), age:sex".
     offset : str, optional
-        A column of X that is added to the log odds as it stands, with a coefficient of 1.
+        A column of X that is added to the log odds with a coefficient of 1.
     strata, matched, group, cluster, id : str, optional
-        Columns of X that play such a part.
+        Columns of X with this role.
     prevalence_by, phase_one : data frame or path, optional
         With strata: the prevalence and share of each (columns prevalence and share), or the counts of the cohort by stratum and
         label (a column count, and one named y or as the y given to `fit` is; `cohort.groupby(["site", "ill"]).size()` is that).
@@ -75,7 +81,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
     seed : int
         Of every random stream.
     threads : int, optional
-        The most threads to use.
+        The largest number of threads.
     verbose : bool
         Whether progress is shown.
 
@@ -100,6 +106,8 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         Steps of the optimiser.
     features_ : list of str
         The columns of the encoded matrix.
+    estimators_ : dict
+        The classifiers among the candidates by name, fitted to all rows.
 
     Examples
     --------
@@ -147,7 +155,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         subcohort: float = 0.0,
         marginal: str = "profile",
         match: str = "none",
-        candidates: str = "all",
+        candidates: str | Sequence[Any] = "all",
         weighting: str | int | float = "auto",
         errors: str = "auto",
         intercept_prior: str = "auto",
@@ -266,9 +274,47 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
     # ---- settings ---------------------------------------------------------------------------------------------------
 
     def _settings(self, ctx, classes, *, weighted, sampled, outcome=None):
+        scored = self.__dict__.get("_scored")
         return settings_of(
-            ctx, self.get_params(deep=False), _DEFAULTS, classes, weighted=weighted, sampled=sampled, outcome=outcome
+            ctx, self._chosen(scored.columns if scored else ()), _DEFAULTS, classes, weighted=weighted, sampled=sampled, outcome=outcome
         )
+
+    def _chosen(self, scores=()):
+        """The parameters as the library knows them: classifiers among the candidates are columns of scores."""
+        chosen = self.get_params(deep=False)
+        chosen["candidates"], estimators = split(self.candidates)
+        if estimators and not scores:
+            raise InputError("`candidates`: classifiers learn from X and y; call `fit` with a table of these", "usage")
+        if scores:
+            chosen["terms"] = terms_with(self.terms, scores)
+        return chosen
+
+    def _scores(self, X, names, y, classes, codes, weights):
+        """The ratios of classifiers among the candidates, by column; empty: there are none."""
+        self.__dict__.pop("_scored", None)
+        estimators = split(self.candidates)[1]
+        if not estimators:
+            return {}
+        if self.model != "auto" or self.prevalence is None:
+            raise InputError('`candidates`: classifiers are mixed by `model="auto"` with a stated `prevalence`; give both', "usage")
+        positive = positive_index(classes, self.positive)
+        order = np.array([1 - positive, positive]) if len(classes) == 2 else np.arange(len(classes))
+        together = self.cluster if self.cluster is not None else self.group
+        own = [self.exclude] if isinstance(self.exclude, str) else list(self.exclude or ())
+        leave = {str(name) for part in own for name in str(part).split(",")} | {str(part) for part in (self.id, self.group, self.cluster) if part}
+        units = None
+        if together is not None:
+            if together not in names:
+                raise InputError(f"`group`, `cluster`: X has no column {together!r}", "usage")
+            column = X[together] if is_frame(X) else X[:, names.index(together)]
+            units = np.unique(np.asarray(column).astype(str), return_inverse=True)[1]
+        self._scored = Scored(estimators, names, classes, order, leave)
+        return self._scored.fit(X, np.asarray(y), codes, weights, units, int(self.seed))
+
+    @property
+    def estimators_(self) -> dict[str, Any]:
+        self._fitted()
+        return self._scored.estimators if "_scored" in self.__dict__ else {}
 
     @property
     def _of_images(self):
@@ -285,11 +331,11 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
             Text and categories of a data frame become indicator columns. For networks of images an array of shape
             (n, height, width) or (n, depth, height, width), or a mapping of arrays ("images", "spacing", "group", ...).
         y : array-like of shape (n,)
-            The labels; for images also the readers' votes, of shape (n, readers), 0 where there is none.
+            The labels; for images also the readers' votes, of shape (n, readers), with 0 for a missing vote.
         sample_weight : array-like of shape (n,), optional
-            Counts, or sampling weights (`weights_are`). A row of weight 0 is as one that is not there.
+            Counts, or sampling weights (`weights_are`). A row with weight 0 is ignored.
         population_sample : like X, optional
-            Rows of the population, their labels unknown.
+            Rows of the population with unknown labels.
         """
         if self._of_images:
             return self._fit_images(X, y)
@@ -300,12 +346,16 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         weights = check_weights(sample_weight, rows)
         classes, codes = classes_and_codes(y)
         check_classes(classes, codes, weights)
+        scores = self._scores(X, names, y, classes, codes, weights)
         with Context(self.threads, self.verbose) as ctx:
+            ctx.call("pv_ctx_set_xgboost", xgboost_library())
             table = table_of(ctx, "X", X, names)
+            for name, ratio in scores.items():
+                table.add_numbers(name, ratio)
             self._add_labels(table, codes, classes)
             if weights is not None:
                 if WEIGHT in names:
-                    raise InputError(f"X has a column {WEIGHT!r}: rename it, as weights are given apart", "input")
+                    raise InputError(f"X has a column {WEIGHT!r}: rename it, because weights are passed separately", "input")
                 table.add_numbers(WEIGHT, weights)
             sample = None
             if population_sample is not None:
@@ -313,6 +363,8 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
                 sample = table_of(ctx, "population_sample", population_sample, sample_names).handle
             settings = self._settings(ctx, classes, weighted=weights is not None, sampled=sample is not None, outcome=outcome)
             self._learn(ctx, "pv_learn_sampled", [table.handle, sample, settings], classes)
+        if scores and len(classes) > 2 and list(self._order) != list(range(len(classes))):
+            raise InputError("`candidates`: classifiers know the labels in the order of `classes_`; leave `order` out", "usage")
         return self
 
     def fit_source(
@@ -324,7 +376,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         memory: int | None = None,
         ranks: Ranks | None = None,
     ) -> PrevalenceClassifier:
-        """Fits a table where it lies, as the command does: nothing of it passes through Python.
+        """Fits a table from its source, as the command does: it does not pass through Python.
 
         Parameters
         ----------
@@ -332,21 +384,24 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
             A CSV file, a Parquet file or many ("visits/*.parquet"), a query ("SELECT ... FROM 'visits/*.parquet'"), a
             table of a database, or a packed table: docs/formats.md.
         target : str
-            The column with the labels. The others are features, but for `weights`, `exclude` and those of the design.
+            The column with the labels. The others are features, except for `weights`, `exclude` and those of the
+            design.
         weights : str, optional
             The column of counts or sampling weights.
         memory : int, optional
-            The bytes to be held at most; what is beyond them lies in nameless files.
+            The largest number of bytes of memory; further data are spilled to temporary files.
         ranks : Ranks, optional
-            The processes that fit together. All call this with the same arguments, and get the same model.
+            The processes that fit together. All make this call with the same arguments, and get the same model.
         """
         with Context(self.threads, self.verbose) as ctx:
             ctx.call("pv_ctx_set_duckdb", duckdb_library())
+            ctx.call("pv_ctx_set_xgboost", xgboost_library())
             if memory is not None:
                 ctx.call("pv_ctx_set_memory", memory, None)
             with ranks.share(ctx) if ranks is not None else contextlib.nullcontext():
-                settings = source_settings_of(ctx, self.get_params(deep=False), _DEFAULTS, target, weights)
+                settings = source_settings_of(ctx, self._chosen(), _DEFAULTS, target, weights)
                 self.__dict__.pop("_model", None)
+                self.__dict__.pop("_scored", None)
                 model = Model(ctx.new("pv_learn", encode(os.fspath(source)), settings))
             ctx.resume()
             self._take(model)
@@ -355,7 +410,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
 
     def _add_labels(self, table, codes, classes):
         if TARGET in table.names:
-            raise InputError(f"X has a column {TARGET!r}: take it out or rename it, as the labels are given apart", "input")
+            raise InputError(f"X has a column {TARGET!r}: remove or rename it, because labels are passed separately", "input")
         table.add_codes(TARGET, codes.astype(np.int32), label_texts(classes))
 
     def _learn(self, ctx, function, arguments, classes):
@@ -376,7 +431,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         model = self._model
         self._order = place_of(self.classes_, model.labels)
         self.positive_ = self.classes_[self._order[-1]] if len(self.classes_) == 2 else self.classes_[-1]
-        self.stop_, self.n_iter_ = model.text("stop"), int(model.number("iterations"))
+        self.stop_, self.n_iter_ = model.tree()["stop"], model.tree()["iterations"]
         self.features_ = model.features
 
     def _checked(self, X, reset):
@@ -405,6 +460,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         arrays = arrays_of(X)
         rows = len(arrays["images"])
         y = np.asarray(y)
+        self.__dict__.pop("_scored", None)
         self.n_features_in_ = int(np.prod(arrays["images"].shape[1:]))
         with Context(self.threads, self.verbose) as ctx:
             archive = Archive(ctx, arrays)
@@ -451,6 +507,6 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         return tags
 
 
-# Checks of a diagnosis that say whether the optimiser or the sampler is done.
+# Checks of a diagnosis that tell whether the optimiser or the sampler converged.
 _CONVERGENCE = ("optimiser", "posterior", "rhat", "effective_size", "divergences", "tree_depth")
 _DEFAULTS = {name: p.default for name, p in inspect.signature(PrevalenceClassifier.__init__).parameters.items()}

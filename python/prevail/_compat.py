@@ -112,7 +112,7 @@ def check_order(X, of="X", **others):
             continue
         if index.is_unique and there.is_unique and index.difference(there).empty:
             warnings.warn(
-                f"{name} has the index of {of} in another order, and rows are matched by their place: give {name}.loc[index] with the "
+                f"{name} has the index of {of} in another order, and rows are matched by position: give {name}.loc[index] with the "
                 f"index of {of} if it names the rows",
                 PrevailWarning,
                 stacklevel=_outside(),

@@ -1,6 +1,7 @@
 """A context of the library: errors become exceptions, its log goes to `logging` and `warnings`, Ctrl-C stops it."""
 
 import ctypes
+import json
 import logging
 import signal
 import sys
@@ -8,12 +9,22 @@ import threading
 import warnings
 from contextlib import contextmanager
 
+import numpy as np
+
 from . import _c
 from ._c import lib
 from ._errors import KINDS, PrevailError, PrevailWarning, in_python, logger, parameter
 
 _DEBUG, _INFO, _WARNING = -1, 0, 1  # pv_log_level
 _LEVELS = {_DEBUG: logging.DEBUG, _INFO: logging.INFO, _WARNING: logging.WARNING}
+
+
+def _array(result, name):
+    """A copy of an array of a result, [rows][columns]."""
+    rows, columns = ctypes.c_size_t(), ctypes.c_size_t()
+    data = lib.pv_result_array(lib.pv_result_get(result, name.encode()), ctypes.byref(rows), ctypes.byref(columns))
+    shape = (rows.value, columns.value) if columns.value else (rows.value,)
+    return np.ctypeslib.as_array(data, shape).copy() if rows.value else np.empty(shape)
 
 
 class _Interrupts:
@@ -65,9 +76,11 @@ class Context:
         Whether progress is shown.
     names : dict of str to list of str
         The columns of tables in memory by the name of the table, for messages.
+    looks : bool
+        Whether Ctrl-C stops the work; not where it takes a moment.
     """
 
-    def __init__(self, threads=None, verbose=0, names=None):
+    def __init__(self, threads=None, verbose=0, names=None, looks=True):
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise ValueError(f"threads={threads!r}: give a number from 1 on, or None for all")
         self.names = names or {}
@@ -88,7 +101,7 @@ class Context:
         lib.pv_ctx_set_poll(handle, self._poll, None)
         if threads is not None:
             lib.pv_ctx_set_threads(handle, threads)
-        self._looks = _interrupts.enter()
+        self._looks = looks and _interrupts.enter()
         if verbose:
             from ._progress import Bar
 
@@ -96,7 +109,7 @@ class Context:
             self._progress = _c.pv_progress_call(self._on_progress)
             lib.pv_ctx_set_progress(handle, self._progress, None)
 
-    # ---- callbacks: an exception has nowhere to go from here ---------------------------------------------------------
+    # ---- callbacks: an exception cannot propagate through C ----------------------------------------------------------
 
     def _on_log(self, state, level, message):
         text = in_python(message.decode("utf-8", "replace"))
@@ -131,6 +144,20 @@ class Context:
         made = kind()
         self.call(name, *arguments, ctypes.byref(made))
         return self.later(free, made) if free else made
+
+    def tree(self, name, *arguments, arrays=()):
+        """Calls a function that makes a result, its last argument: a mapping, in which undefined numbers are None. arrays: the
+        members that are arrays of numbers."""
+        made, text = self.new(name, *arguments), ctypes.c_char_p()
+        try:
+            self.call("pv_result_json", made, ctypes.byref(text))
+            found = json.loads(text.value)
+            for array in arrays:
+                found[array] = _array(made, array)
+            return found
+        finally:
+            lib.pv_result_text_free(self.handle, text)
+            lib.pv_result_free(made)
 
     def later(self, free, made):
         """Has an object freed with the context, the last one first."""

@@ -1,4 +1,4 @@
-"""The design of another library's model: the label proportions that its probabilities stand for.
+"""The design of another library's model: the label proportions that its probabilities are for.
 
 Under a design with proportions d, a model that predicts p(y|x) among rows with proportions q has log odds that are shifted by
 log d - log q. So the shift s that makes predictions agree with the rows on average,
@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing, indexable
 from ._frames import label_text, label_texts
 
 FOLDS = 5
-# Parameters that give labels other weights than their rows have, and the values that give none.
+# Parameters that reweight labels, with the values that leave them unweighted.
 WEIGHTING = {
     "class_weight": (None,),
     "class_weights": (None,),
@@ -32,7 +32,7 @@ WEIGHTING = {
     "class_prior": (None,),
     "fit_prior": (None, True),
 }
-# Of these a class_weight or scale_pos_weight says what the design is; behaviour is compared with it.
+# For these, class_weight or scale_pos_weight determines the design; their effect is measured.
 TRANSPARENT = ("sklearn.", "xgboost.", "lightgbm.")
 KNOWN = TRANSPARENT + ("catboost.", "imblearn.")
 
@@ -94,7 +94,7 @@ def fitted_last(fitted):
             return last
 
 
-# They choose a threshold for `predict`; probabilities are those of the classifier within.
+# These choose a threshold for `predict`; probabilities are those of the inner classifier.
 _THRESHOLDS = ("TunedThresholdClassifierCV", "FixedThresholdClassifier")
 
 

@@ -24,16 +24,17 @@ def _limits(least, most):
 
 
 class _CurveDisplay:
-    """A curve of an evaluation; `from_estimator` and `from_predictions` make one and draw it.
+    """A curve of an evaluation; `from_estimator` and `from_predictions` make and plot one.
 
-    Several models are drawn into one figure by `ax`: each adds its curve to the legend, lines of reference stay single.
+    Use `ax` to plot several models into one figure: each adds its curve to the legend, and reference lines are drawn
+    once.
 
     Parameters
     ----------
     evaluation : Evaluation
         What is shown.
     name : str, optional
-        For the legend.
+        The name in the legend.
 
     Attributes
     ----------
@@ -63,16 +64,16 @@ class _CurveDisplay:
         evaluate_kw: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draws the curve of labels and probabilities.
+        """Plots the curve of labels and probabilities.
 
         Parameters
         ----------
         y, proba
             As for `evaluate`.
         name : str, optional
-            For the legend.
+            The name in the legend.
         ax : matplotlib Axes, optional
-            Where to draw; default: axes of its own.
+            Where to plot; default: new axes.
         level : float
             Of the band.
         pos_label : label, optional
@@ -102,7 +103,7 @@ class _CurveDisplay:
         evaluate_kw: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draws the curve of a fitted classifier; an estimator of this package knows its own prevalence. Arguments are those of
+        """Plots the curve of a fitted classifier; estimators of this package know their prevalence. Arguments are those of
         `from_predictions`."""
         given, line = _split(kwargs, line_kw, evaluate_kw)
         given.setdefault("classes", estimator.classes_)
@@ -116,7 +117,7 @@ class _CurveDisplay:
         return cls(made, name or type(estimator).__name__).plot(ax=ax, **line)
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draws into ax, or into axes of its own. Further arguments are the curve's."""
+        """Plots into ax, or into new axes. Further arguments are those of the curve."""
         try:
             from matplotlib import pyplot
         except ImportError as missing:

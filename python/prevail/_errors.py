@@ -84,7 +84,7 @@ KINDS = {
     "numeric": NumericError,
 }
 
-# A reference to an option in a text of the library: `name` or `name=value`; in a value, a backquote is written twice.
+# A reference to an option in a text of the library: `name` or `name=value`. A backquote in a value is doubled.
 _OPTION = re.compile(r"`([a-z][a-z0-9-]*)(?:=((?:[^`]|``)*))?`")
 _UNQUOTED = re.compile(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?|[A-Z]+")  # a number, or what stands for one: N
 

@@ -16,14 +16,14 @@ from ._html import table
 from ._judge import frame
 from ._model import Model
 from ._training import plain_label
-from ._types import Doubles
+from ._types import Doubles, Prevalence
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
 class Found:
-    """The part of an estimator that says what was found."""
+    """The attributes and methods of an estimator that describe the fit."""
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
@@ -48,11 +48,11 @@ class Found:
 
     @property
     def prevalence_(self) -> Doubles:
-        """Of the population that it predicts for, by class; that of the design where none was stated; an inferred one as of the
-        last prediction."""
+        """The prevalence of the population that it predicts for, by class; that of the design if none was stated; if
+        it is inferred, that of the last prediction."""
         found = self._population_shares()
         if found is None and "inferred_" not in self.__dict__:
-            raise AttributeError("the prevalence is inferred by a prediction, and there was none yet")
+            raise AttributeError("the prevalence is inferred when rows are predicted: call `predict_proba` first")
         return self.inferred_.value if found is None else found
 
     def _stated_shares(self):
@@ -61,7 +61,7 @@ class Found:
 
     @property
     def design_(self) -> Doubles:
-        """The label shares of the rows learned from, by class."""
+        """The label proportions of the training rows, by class."""
         return self._shares("design")
 
     def _coefficients(self):
@@ -88,14 +88,15 @@ class Found:
 
     @property
     def candidates_(self) -> Any:
-        """Of `model` "auto": what was mixed, a data frame with the mixture itself as its last row. ``gain`` is the mean log
-        score of people of the population whom a fit has not seen, less that of the prevalence alone, ``se`` its standard
+        """For `model` "auto": a data frame of the mixed models, with the mixture itself as its last row. ``gain`` is
+        the mean log score of held-out rows in the population, less that of the prevalence alone, ``se`` its standard
         error."""
         rows = self._fitted().candidates
         if not rows:
             raise AttributeError('candidates are those of `model="auto"`')
         columns = {name: [row[i] for row in rows] for i, name in ((1, "weight"), (2, "gain"), (3, "se"))}
-        return frame(columns, index=[row[0] for row in rows])
+        scored = self.__dict__.get("_scored")
+        return frame(columns, index=[scored.name_of(row[0]) if scored else row[0] for row in rows])
 
     @property
     def coef_(self) -> Doubles:
@@ -111,17 +112,18 @@ class Found:
         if model.ordinal:
             found = model.coefficients()
             return found[0, : len(self.classes_) - 1], found[:, len(self.classes_) - 1 :]
-        if model.text("model") != "linear":
-            raise AttributeError(f"a model {model.text('model')!r} has no coefficients")
+        if model.tree()["model"] != "linear":
+            raise AttributeError(f"a model {model.tree()['model']!r} has no coefficients")
         found = self._coefficients()
         return found[:, 0], found[:, 1:]
 
     def coefficients(self, level: float = 0.95) -> Any:
         """Coefficients with standard errors and intervals: a data frame.
 
-        With a stated prevalence these hold whatever the shape of the risk; ``linear``, ``linear_lo`` and ``linear_hi``
-        are the efficient estimate, for a linear model that is right, and ``weighting`` is the share of the weighted
-        estimate in the coefficient, where the two are combined. They are NaN where there is one estimate.
+        With a stated prevalence these do not assume that the linear model is right; ``linear``, ``linear_lo`` and ``linear_hi``
+        are the efficient estimate, which assumes that the linear model is right, and ``weighting`` is the proportion
+        of the weighted estimate in the coefficient, if the two are combined. They are NaN if there is only one
+        estimate.
         """
         self._linear()
         rows = self._model.summary(level)[0]
@@ -159,12 +161,12 @@ class Found:
         return draws[:, 1:] if self._model.relative else draws
 
     def summary(self, level: float = 0.95) -> Summary:
-        """Coefficients with their spread, and the prevalences: a text that prints well."""
+        """Coefficients with standard errors and intervals, and the prevalences, as a text to print."""
         return Summary(self, level)
 
     def diagnose(self) -> list[dict[str, Any]]:
-        """Whether the fit is to be trusted, and what to do if not: a list of mappings with the keys check, ok, value,
-        text and remedy."""
+        """Checks of the fit, with what to do about problems: a list of mappings with the keys check, ok, value, text
+        and remedy."""
         with Context(self.threads) as ctx:
             found = self._fitted().checks(ctx)
         for check in found:
@@ -176,15 +178,55 @@ class Found:
     # ---- files ------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a model file, as the command's."""
+        """Writes a model file, as the command does."""
         self._fitted().save(path)
+
+    def methods(self) -> dict[str, Any]:
+        """A methods paragraph for a manuscript, and the items of the TRIPOD+AI checklist that the fit answers.
+
+        Returns
+        -------
+        dict
+            text : the paragraph; parts : its sentences by topic; citation : references; tripod : a list of items, each
+            with item (its number), topic, text (None where only the authors can answer) and authors (what is left for
+            them, or None).
+        """
+        return self._fitted().methods()
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        population: str | Prevalence | None = None,
+        missing: str = "model",
+        unseen: str = "refuse",
+        table: str | None = None,
+    ) -> dict[str, Any]:
+        """Writes the model for programs without prevail, and returns what was written: inputs and outputs.
+
+        Parameters
+        ----------
+        path : path
+            The extension chooses the language: .onnx (all models), .c or .sql (models of tables).
+        population : str, float or mapping, optional
+            The population of the probabilities: "true", "design", or a prevalence. None: the prevalence is an input.
+        missing : {"model", "refuse", "impute"}
+            Rows with missing cells: as the model learned, without probabilities, or filled in.
+        unseen : {"refuse", "other", "missing", "reference"}
+            Rows with levels that training did not have: without probabilities, or as `prevail predict --unseen` has them.
+        table : str, optional
+            SQL: the table with the rows. Default: "data".
+        """
+        self._fitted()
+        place = None if population is None else self._population_text(population)
+        return self._model.export(path, {"population": place, "missing": missing, "unseen": unseen, "table": table})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """A model file, of the command or of `save`, as a fitted estimator."""
         made = cls()
         made._take(Model.load(path))
-        made.model = made._model.text("model")
+        made.model = made._model.tree()["model"]
         return made
 
     def _take(self, model):
@@ -193,10 +235,7 @@ class Found:
         plain = [plain_label(label) for label in model.labels]
         written_so = len({type(label) for label in plain}) == 1 and [label_text(label) for label in plain] == list(model.labels)
         self.classes_ = np.unique(plain if written_so else model.labels)
-        names = [
-            lib.pv_classifier_column(model.handle, i, None).decode()
-            for i in range(lib.pv_classifier_columns(model.handle))
-        ]
+        names = model.columns
         self.n_features_in_ = len(names)
         self.__dict__.pop("feature_names_in_", None)
         self._columns = [f"x{i}" for i in range(len(names))]
@@ -218,30 +257,29 @@ def _number(value, missing):
 
 
 class Summary:
-    """What a fit found; its text is for people, its attributes for programs.
+    """A summary of a fit, as text for people and attributes for programs.
 
     Attributes
     ----------
     coefficients : DataFrame
-        Of linear models: each term's coefficient, its spread and interval, and the odds ratio.
+        For linear models: each term's coefficient, standard error, interval and odds ratio.
     prevalence, design : dict
         By label.
     references : dict
         The reference level of each category: pandas' categories keep their order, texts are in natural order.
     strata : dict
-        Of each column that defines the strata whether it is a feature as well. It is, unless `exclude` takes it out.
+        For each column that defines the strata, whether it is also a feature. It is, unless `exclude` removes it.
     estimate : str or None
-        Of linear models with a stated prevalence the estimate in use: "efficient", "weighted" or "combined".
+        For linear models with a stated prevalence, the estimate in use: "efficient", "weighted" or "combined".
     hausman : float
-        The p-value of Hausman's test that the efficient and the weighted estimate agree; NaN where there is none.
+        The p-value of Hausman's test that the efficient and the weighted estimate agree; NaN if there is none.
     """
 
     def __init__(self, classifier: Any, level: float) -> None:
         model = classifier._fitted()
         rows, marginal = model.summary(level)
         self.level = level
-        self.model, self.loss, self.stop = model.text("model"), model.text("loss"), model.text("stop")
-        self.rows = int(model.number("rows"))
+        self.model, self.loss, self.stop, self.rows = (model.tree()[key] for key in ("model", "loss_kind", "stop", "rows"))
         self.references, self.strata = model.references, model.strata
         self.estimate, self.hausman = model.estimate
         labels = model.labels
@@ -302,7 +340,7 @@ class Summary:
 
 
 _ESTIMATES = {
-    "efficient": "efficient, for a linear model that is right",
-    "weighted": "weighted, whatever the shape of the risk",
-    "combined": "combined term by term; intervals hold whatever the shape of the risk",
+    "efficient": "efficient, which assumes that the linear model is right",
+    "weighted": "weighted; intervals do not assume that the linear model is right",
+    "combined": "combined term by term; intervals do not assume that the linear model is right",
 }

@@ -13,7 +13,7 @@ from ._errors import InputError
 def encode(text):
     """A text as the library takes it."""
     if "\0" in text:
-        raise InputError(f"{text!r} has a NUL character in it, which texts cannot have", "input")
+        raise InputError(f"{text!r} has a NUL character in it, which texts must not have", "input")
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -56,7 +56,7 @@ def label_texts(classes):
         if not label.strip():
             raise InputError(f"the label {label!r} is empty; name it", "input")
     if len(set(made)) != len(made):
-        raise InputError(f"labels that are written alike: {list(classes)!r}; rename them", "input")
+        raise InputError(f"labels that are written the same way: {list(classes)!r}; rename them", "input")
     return made
 
 
@@ -235,7 +235,7 @@ class Table:
             raise InputError(f"column {str(name)!r} holds complex data not supported", "input", column=str(name))
         if kind in "mM":
             if kind == "m":
-                raise InputError(f"column {str(name)!r} holds durations; make numbers of them", "input", None, None, str(name))
+                raise InputError(f"column {str(name)!r} holds durations; convert them to numbers", "input", None, None, str(name))
             self._add_dates(name, column)
             return
         mask = column.isna().to_numpy() if hasattr(column, "isna") else None
@@ -280,7 +280,7 @@ class Table:
         if any(is_number):
             row = int(np.flatnonzero(~missing)[is_number.index(True)])
             raise InputError(
-                f"column {str(name)!r} holds numbers and texts: {values[row]!r} in row {row} is a number; make all of one kind",
+                f"column {str(name)!r} holds numbers and texts: {values[row]!r} in row {row} is a number; convert all to one type",
                 "input",
                 row=row,
                 column=str(name),

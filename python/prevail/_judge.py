@@ -1,4 +1,4 @@
-"""What predictions are worth: evaluate, net_benefit, scorers."""
+"""The evaluation of predictions: evaluate, net_benefit, scorers."""
 
 from __future__ import annotations
 
@@ -22,19 +22,28 @@ from ._errors import InputError
 from ._frames import encode, is_guess, label_text, label_texts, listed, one_positive
 from ._html import table
 from ._labels import classes_and_codes, prevalence_text
-from ._model import array
+from ._model import number
 from ._population import Probabilities, columns_of
 from ._types import Label, Prevalence, Rows
 from ._version import __version__
 
-_ROWS = _c.metric_table()
-METRICS = {row.name.decode(): row.text.decode() for row in _ROWS}
+
+def _metrics():
+    """Of each metric, by name, what it is and the fewest labels it is for."""
+    found, text, least = {}, ctypes.c_char_p(), ctypes.c_int()
+    while (name := lib.pv_metric_name(len(found), ctypes.byref(text), ctypes.byref(least))) is not None:
+        found[name.decode()] = (text.value.decode(), least.value)
+    return found
+
+
+_METRICS = _metrics()
+METRICS = {name: text for name, (text, _) in _METRICS.items()}
 
 CURVES = {
     "roc": "true against false positive rate",
     "pr": "precision against recall",
     "im": "informedness and markedness, at several prevalences",
-    "calibration": "observed share of positives against mean probability, in bins",
+    "calibration": "observed proportion of positives against mean probability, in bins",
     "calibration_smooth": "the same as a smooth curve",
     "expected": "errors expected from the probabilities and those observed",
     "net_benefit": "decision curve",
@@ -42,7 +51,7 @@ CURVES = {
 }
 
 class Metric(NamedTuple):
-    """A metric with its interval; lo and hi are NaN where there is none."""
+    """A metric with its interval; lo and hi are NaN if there is none."""
 
     value: float
     lo: float
@@ -50,7 +59,7 @@ class Metric(NamedTuple):
 
 
 def frame(columns, index=None):
-    """A pandas data frame where pandas is installed, else the mapping of arrays."""
+    """A pandas data frame if pandas is installed, else the mapping of arrays."""
     try:
         import pandas
     except ImportError:
@@ -64,7 +73,7 @@ def _free_judgement(address):
 
 
 class Evaluation(Mapping[str, Metric]):
-    """What predictions are worth in a population: metrics with intervals, and curves.
+    """The performance of predictions in a population: metrics with intervals, and curves.
 
     A mapping from the names of metrics to `Metric(value, lo, hi)`; `ev["auc"]` and `ev.auc` are the same.
 
@@ -73,37 +82,37 @@ class Evaluation(Mapping[str, Metric]):
     classes : ndarray
         The labels.
     positive : object
-        The one that rates and curves speak of.
+        The one that rates and curves refer to.
     observed, stated : ndarray of shape (n_classes,)
-        The shares of the labels among the rows, and in the population that the metrics are stated for.
+        The label proportions in the rows, and in the population of the metrics.
     rows : int
-        How many rows count.
+        The number of rows.
     level : float
         Of the intervals.
     misleading : bool
-        The metrics are of the rows as they are, whose label shares are far from the population's.
+        The metrics are for the rows as they are, whose label proportions are far from the population's.
     """
 
     def __init__(self, judgement: Any, given: Any, level: float) -> None:
-        found = judgement.contents
+        with Context(looks=False) as ctx:
+            found = ctx.tree("pv_judgement_result", judgement)
         back = np.argsort(given.order)
         self.classes = given.classes
         self.positive = given.classes[given.positive]
-        self.rows, self.level = found.rows, level
-        self.observed = array(found.observed, found.classes)[back]
-        self.stated = array(found.stated, found.classes)[back]
-        prevalence = array(found.prevalence, found.classes)
-        self.prevalence = None if prevalence is None else prevalence[back]
-        self.misleading, self.replicates = bool(found.misleading), int(found.found.replicates)
-        self._metrics = {}
-        for row in _ROWS:
-            if found.classes >= row.least:
-                get = [lib.pv_metric_get(getattr(found.found, part), row) for part in ("value", "lo", "hi")]
-                self._metrics[row.name.decode()] = Metric(*get)
+        self.rows, self.level = found["rows"], level
+        self.observed, self.stated, self.prevalence = (
+            None if found[name] is None else np.array([found[name][label] for label in given.names])[back]
+            for name in ("observed", "stated_for", "prevalence")
+        )
+        self.misleading, self.replicates = found["misleading"], found["bootstrap"]
+        self._metrics = {
+            name: Metric(*(number(values[part]) for part in ("value", "lo", "hi")))
+            for name, values in found["metrics"].items()
+            if len(self.classes) >= _METRICS[name][1]
+        }
         self._curves = {}
         self._judgement = judgement
-        self._address = ctypes.cast(judgement, ctypes.c_void_p).value
-        weakref.finalize(self, _free_judgement, self._address)
+        weakref.finalize(self, _free_judgement, judgement.value)
 
     # ---- metrics ----------------------------------------------------------------------------------------------------
 
@@ -162,7 +171,7 @@ class Evaluation(Mapping[str, Metric]):
         kind : str
             "roc", "pr", "im", "calibration", "calibration_smooth", "expected", "net_benefit" or "predictive_values".
         points : int
-            At most so many thresholds; 0: every distinct one.
+            The largest number of thresholds; 0: every distinct one.
         bins : int
             Of "calibration".
         level : float, optional
@@ -178,25 +187,18 @@ class Evaluation(Mapping[str, Metric]):
         return frame(dict(self._curves[wanted]))
 
     def _make(self, kind, points, bins, level, threshold, prevalences):
-        number = ctypes.c_int()
-        if not lib.pv_curve_kind_find(str(kind).encode(), ctypes.byref(number)):
+        if kind not in CURVES:
             raise InputError(f"there is no curve {kind!r}; choose one of {', '.join(CURVES)}", "usage")
         if self._judgement is None:
-            raise InputError("curves cannot be made of an evaluation that was pickled; make them before", "usage")
-        options = lib.pv_curve_options_default()
-        options.points, options.bins, options.threshold = points, bins, threshold
-        options.level = self.level if level is None else level
-        if prevalences is not None:
-            options.prevalences = (ctypes.c_double * len(prevalences))(*prevalences)
-            options.n_prevalences = len(prevalences)
-        made = _c.pv_curve()
+            raise InputError("an evaluation that was pickled has no curves; make them before pickling", "usage")
+        level = self.level if level is None else level
+        count = 0 if prevalences is None else len(prevalences)
+        at = (ctypes.c_double * count)(*prevalences) if count else None
         with Context() as ctx:
-            ranking = ctypes.c_void_p(self._judgement.contents.found.ranking)
-            ctx.call("pv_curve_make", ranking, number, ctypes.byref(options), ctypes.byref(made))
-            ctx.later("pv_curve_clear", ctypes.byref(made))
-            values = array(made.value, made.points, made.columns) if made.points else np.empty((0, made.columns))
-            names = [made.column[c].decode() for c in range(made.columns)]
-        return {name: values[:, c] for c, name in enumerate(names)}
+            made = ctx.tree(
+                "pv_judgement_curve", self._judgement, kind.encode(), points, bins, level, threshold, at, count, arrays=["values"]
+            )
+        return {name: made["values"][:, c] for c, name in enumerate(made["columns"])}
 
     def rates(self, threshold: float, *, level: float | None = None) -> dict[str, Metric]:
         """Rates of the decision that calls rows of probability `threshold` or more positive, with intervals.
@@ -211,16 +213,13 @@ class Evaluation(Mapping[str, Metric]):
         Returns
         -------
         dict
-            "tpr", "tnr", "ppv", "npv", "called" (the share of people called positive) and "net_benefit" to `Metric`.
+            "tpr", "tnr", "ppv", "npv", "called" (the proportion of people called positive) and "net_benefit" to `Metric`.
         """
         if self._judgement is None:
-            raise InputError("an evaluation that was pickled has no rates at a threshold; ask for them before", "usage")
-        made = _c.pv_rates()
+            raise InputError("an evaluation that was pickled has no rates at a threshold; compute them before pickling", "usage")
         with Context() as ctx:
-            ranking = ctypes.c_void_p(self._judgement.contents.found.ranking)
-            ctx.call("pv_rates_at", ranking, threshold, self.level if level is None else level, ctypes.byref(made))
-        rates = {name: getattr(made, name) for name, kind in made._fields_ if kind is _c.pv_rate}
-        return {name: Metric(rate.value, rate.lo, rate.hi) for name, rate in rates.items()}
+            made = ctx.tree("pv_judgement_rates", self._judgement, threshold, self.level if level is None else level)
+        return {name: Metric(*(number(rate[part]) for part in ("value", "lo", "hi"))) for name, rate in made.items()}
 
     def report(
         self,
@@ -232,14 +231,14 @@ class Evaluation(Mapping[str, Metric]):
     ) -> Report:
         """The page of `report` for what was judged."""
         if self._judgement is None:
-            raise InputError("a report cannot be made of an evaluation that was pickled; make it before", "usage")
+            raise InputError("an evaluation that was pickled cannot make a report; make it before pickling", "usage")
         return Report(self, path, title, target, figures)
 
     def __getstate__(self) -> dict[str, Any]:
         for kind in CURVES:
             self.curve(kind)
         state = dict(self.__dict__)
-        state["_judgement"] = state["_address"] = None
+        state["_judgement"] = None
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -249,7 +248,7 @@ class Evaluation(Mapping[str, Metric]):
 
     def _lead(self):
         stated = self.stated[list(self.classes).index(self.positive)]
-        return f"{self.rows} rows, stated for a prevalence of {stated:.4g} of {self.positive!s}"
+        return f"{self.rows} rows, metrics for a prevalence of {stated:.4g} of {self.positive!s}"
 
     def __repr__(self) -> str:
         lines = [f"Evaluation: {self._lead()}"]
@@ -264,20 +263,20 @@ class Evaluation(Mapping[str, Metric]):
 
     def _repr_html_(self) -> str:
         rows = [(name, f"{m.value:.4g}", f"{m.lo:.4g}", f"{m.hi:.4g}", METRICS[name]) for name, m in self.items() if not math.isnan(m.value)]
-        return table(self._lead(), ["metric", "value", f"{100 * self.level:g} % interval from", "to", "what it is"], rows)
+        return table(self._lead(), ["metric", "value", f"{100 * self.level:g} % interval from", "to", "meaning"], rows)
 
 
 class Report:
-    """A page about predictions: a file, and what a notebook shows.
+    """An HTML page about predictions, as a file and for notebooks.
 
     Attributes
     ----------
     path : str or None
         Where it was written.
     html : str
-        The whole page, which needs no network.
+        The whole page, which is self-contained.
     evaluation : Evaluation
-        What it is about.
+        The evaluation that it shows.
     """
 
     def __init__(self, evaluation: Evaluation, path: Any, title: str | None, target: str | None, figures: Any) -> None:
@@ -321,19 +320,19 @@ def report(
     figures: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Report:
-    """Writes a page about probabilities: the answer in three sentences, metrics with intervals, an explorer of
-    prevalences and costs, and charts. A notebook shows it.
+    """Makes an HTML page about probabilities: the answer in three sentences, metrics with intervals, an explorer of
+    prevalences and costs, and charts. A notebook displays it.
 
     Parameters
     ----------
     y, proba
         As for `evaluate`, which takes the further options.
     path : path, optional
-        The HTML file, one page that needs no network. Default: none, for notebooks.
+        The HTML file, which is self-contained. Default: none, for notebooks.
     title : str, optional
         Of the page.
     target : str, optional
-        What the labels are of: "malignant".
+        The name of the outcome, such as "malignant".
     figures : path, optional
         A folder for each chart as SVG and its data as CSV.
 
@@ -375,7 +374,7 @@ def evaluate(
     seed: int = 1,
     threads: int | None = None,
 ) -> Evaluation:
-    """Judges probabilities by labels: metrics with intervals, and curves.
+    """Evaluates probabilities on labelled rows: metrics with intervals, and curves.
 
     Parameters
     ----------
@@ -384,26 +383,26 @@ def evaluate(
     proba : array-like of shape (n,) or (n, n_classes)
         Probabilities of the positive class of two, or of every class.
     prevalence : float, mapping, sequence or str, optional
-        Of the population that the probabilities are for.
+        The prevalence of the population that the probabilities are for.
     stated_for : {"rows", "population"}, float, mapping or sequence, optional
-        The population that the metrics are stated for: the rows as they are; the one that the probabilities are for;
-        or one of another prevalence. Rows are weighted by their labels. Default: "population" where `prevalence` is
-        given, else "rows".
+        The population that the metrics are for: the rows as they are; the one that the probabilities are for; or one
+        with another prevalence. Rows are weighted by their labels. Default: "population" if `prevalence` is given,
+        else "rows".
     classes : sequence, optional
         The labels of the columns of `proba`; default: those of y, sorted.
     positive : label, optional
-        Of two classes, the one that rates and curves speak of. Default: the larger number, or the one that says so
-        (case, yes, true, malignant, ...), else the last.
+        Of two classes, the one that rates and curves refer to. Default: the larger number, or the one with a name
+        such as case, yes, true or malignant, else the last.
     pos_label : label, optional
-        The same, as scikit-learn's metrics call it.
+        The same, with the name used by scikit-learn's metrics.
     sample_weight : array-like of shape (n,), optional
-        Weights, as repeated rows.
+        Weights, as counts of identical rows.
     level : float
         Of the intervals.
     bootstrap : int
-        Replicates behind the intervals; 0: no intervals; -1: as many as are worth the time.
+        Bootstrap replicates for the intervals; 0: no intervals; -1: as many as time allows.
     seed, threads : int, optional
-        Of the bootstrap; the most threads.
+        The seed of the bootstrap; the largest number of threads.
 
     Returns
     -------
@@ -426,9 +425,9 @@ def evaluate(
         given = Probabilities(ctx, proba, classes, positive, y=y, sample_weight=sample_weight)
         if given.width == 1 and is_guess(given.classes, positive):
             one, other = label_texts(given.classes)
-            raise InputError(f"the probabilities are one a row: of which label, {one!r} or {other!r}? Name it with `positive`", "usage")
+            raise InputError(f"there is one probability per row: which label is it for, {one!r} or {other!r}? Name it with `positive`", "usage")
         if given.width > 1 and is_guess(given.classes, positive):
-            ctx.warn(f"rates and curves speak of the label {label_text(given.classes[1])}, the last by spelling: name the one you mean with `positive`")
+            ctx.warn(f"rates and curves refer to the label {label_text(given.classes[1])}, the last in alphabetical order: name the positive label with `positive`")
         settings = ctx.new("pv_judge_settings_new", free="pv_settings_free")
         if stated_for is None:
             stated_for = "rows" if prevalence is None else "population"
@@ -451,12 +450,11 @@ def evaluate(
             probs.labels,
             ctypes.byref(said),
             lib.pv_judge_options_of(settings),
-            kind=ctypes.POINTER(_c.pv_judgement),
         )
         made = Evaluation(judgement, given, level)
         if given.certain:
             ctx.warn(
-                "the probabilities are all 0 or 1: are these decisions? Give what `predict_proba` says, not `predict`"
+                "the probabilities are all 0 or 1: are these decisions? Give the output of `predict_proba`, not `predict`"
             )
         if made.misleading:
             ctx.warn(
@@ -476,8 +474,8 @@ def _classes_of(y, proba):
     shape = shape[:1] if shape[1:] == (1,) else shape
     if classes.dtype.kind == "f" and len(classes) > 2 and (classes % 1 != 0).any():
         raise InputError(
-            f"y has {len(classes)} different values that are no labels ({listed(classes, 2)}): labels come first, then "
-            "the probabilities",
+            f"y has {len(classes)} different values that are not labels ({listed(classes, 2)}): pass the labels first, "
+            "then the probabilities",
             "input",
         )
     if len(classes) == 1 and (len(shape) == 1 or shape[1:] == (2,)) and label_text(classes[0]) in ("0", "1"):
@@ -485,7 +483,7 @@ def _classes_of(y, proba):
     if len(shape) == 2 and len(classes) != shape[1]:
         raise InputError(
             f"y has the labels {listed(label_texts(classes))}, and the probabilities have {shape[1]} columns: "
-            "say which labels these are with classes=",
+            "name the labels of the columns with classes=",
             "input",
         )
     return classes
@@ -543,7 +541,7 @@ _NET_BENEFIT = {"net_benefit": "value", "net_benefit_lo": "lo", "net_benefit_hi"
 
 # ---- scorers --------------------------------------------------------------------------------------------------------
 
-_LOSSES = {"nell", "brier", "ece", "nell_upper", "holdout_nll"}  # the smaller the better
+_LOSSES = {"log_loss", "brier", "ece", "log_loss_upper", "holdout_nll"}  # the smaller the better
 
 
 def own(estimator, name):
@@ -553,15 +551,15 @@ def own(estimator, name):
 
 
 class Scorer:
-    """Scores an estimator's probabilities, stated for a population: for `cross_val_score` and `GridSearchCV`.
+    """A scorer of probabilities for a population, for `cross_val_score` and `GridSearchCV`.
 
     Parameters
     ----------
     metric : str
-        A metric of `evaluate`; those of which less is better are negated.
+        A metric of `evaluate`; metrics where less is better are negated.
     prevalence : float, mapping, sequence or str, optional
-        Of the population that the probabilities are for. Default: the estimator's own, where it is one of this
-        package's, at the end of a pipeline or not; else unknown.
+        The prevalence of the population that the probabilities are for. Default: the estimator's own if it is from
+        this package, also at the end of a pipeline; else unknown.
     stated_for : optional
         As for `evaluate`; default: the population.
     positive, pos_label : label, optional
@@ -569,7 +567,7 @@ class Scorer:
 
     Notes
     -----
-    Scores that are stated for different populations cannot be compared. In a search over `prevalence` itself give the scorer a
+    Scores for different populations cannot be compared. In a search over `prevalence` itself give the scorer a
     `stated_for` number; a prevalence is known, not tuned.
 
     Examples
@@ -586,7 +584,7 @@ class Scorer:
 
     def __init__(
         self,
-        metric: str = "nell",
+        metric: str = "log_loss",
         prevalence: Prevalence | None = None,
         stated_for: Prevalence | None = None,
         positive: Label | None = None,
@@ -616,7 +614,7 @@ class Scorer:
     _weighted: bool | str | None = None
 
     def set_score_request(self, *, sample_weight: bool | str | None = None) -> Scorer:
-        """For metadata routing (scikit-learn from 1.4 on): whether it is given `sample_weight`, or the name that they have."""
+        """For metadata routing (scikit-learn from 1.4 on): whether to pass `sample_weight`, or its name."""
         self._weighted = sample_weight
         return self
 

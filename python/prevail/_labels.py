@@ -34,13 +34,13 @@ def check_no_label_is_missing(y):
 def classes_and_codes(y, classes=None):
     """The labels of y in order, and the place of each row's label among them.
 
-    Where classes are given, a label that is none of them is refused.
+    If classes are given, a label that is not one of them is an error.
     """
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise InputError(f"labels are one a row, and y has the shape {y.shape}", "input")
+        raise InputError(f"labels are one per row, and y has the shape {y.shape}", "input")
     if len(y) == 0:
         raise InputError("y has no rows", "input")
     check_no_label_is_missing(y)
@@ -58,7 +58,7 @@ def classes_and_codes(y, classes=None):
         label = values[int((place < 0).argmax())]
         row = int((codes == int((place < 0).argmax())).argmax())
         raise InputError(
-            f"y has the label {label_text(label)} in row {row}, which is none of the classes: {listed(wanted)}",
+            f"y has the label {label_text(label)} in row {row}, which is not one of the classes: {listed(wanted)}",
             "input",
             row=row,
         )
@@ -112,7 +112,7 @@ def prevalence_text(prevalence, classes, positive=None, option="prevalence"):
         share = float(prevalence)
         if not 0 < share < 1 or math.isnan(share):
             raise InputError(
-                f"`{option}={prevalence!r}`: a prevalence lies between 0 and 1" + _percent(share), "usage"
+                f"`{option}={prevalence!r}`: a prevalence is between 0 and 1" + _percent(share), "usage"
             )
         if share != 0.5:
             _of_which(option, share, classes, positive)
@@ -141,14 +141,14 @@ def _of_which(option, share, classes, positive):
         return
     one, other = (_shown(label) for label in classes)
     by_label = f"{option}={share!r}" if isinstance(share, str) else f"{option}={{{one}: {share!r}, {other}: {1 - share:.6g}}}"
-    by_label = f"say positive={one} or positive={other}" if isinstance(share, str) else f"say {by_label} if it is that of {one}, or name it with `positive`"
-    raise InputError(f"`{option}={share!r}`: of which label, {one} or {other}? {by_label[0].upper()}{by_label[1:]}", "usage")
+    by_label = f"use positive={one} or positive={other}" if isinstance(share, str) else f"say {by_label} if it is that of {one}, or name it with `positive`"
+    raise InputError(f"`{option}={share!r}`: which label has it, {one} or {other}? {by_label[0].upper()}{by_label[1:]}", "usage")
 
 
 _STARTS_AS_NUMBER = re.compile(r"\s*[0-9.][^=,]*$")
 
 
-# What is said of a population, where the positive class is seldom the more common one; designs are any way round.
+# Used for statements about a population, in which the positive class is rarely the majority; in designs it may be.
 _OF_POPULATIONS = {"prevalence", "population", "to", "stated_for"}
 
 
@@ -160,10 +160,10 @@ def missing_prevalence(option, classes, positive=None):
     """What to say where a prevalence is needed and none was given."""
     if len(classes) != 2:
         by_label = ", ".join(f"{_shown(label)}: ..." for label in classes[:3])
-        return f"`{option}` is missing: say how common each class is, {option}={{{by_label}}}"
+        return f"`{option}` is missing: state how common each class is, {option}={{{by_label}}}"
     at = positive_index(classes, positive)
     return (
-        f"`{option}` is missing: say how common {label_text(classes[at])} is, {option}=0.02 for one in fifty, or by label, "
+        f"`{option}` is missing: state how common {label_text(classes[at])} is, {option}=0.02 for one in fifty, or by label, "
         f"{option}={{{_shown(classes[1 - at])}: 0.98, {_shown(classes[at])}: 0.02}}"
     )
 

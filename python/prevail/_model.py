@@ -1,12 +1,12 @@
 """A classifier of the library, held by Python."""
 
 import ctypes
+import math
 import os
 import weakref
 
 import numpy as np
 
-from . import _c
 from ._c import lib
 from ._context import Context, brief
 from ._frames import encode
@@ -17,16 +17,35 @@ def _free(pointer):
         lib.pv_classifier_free(ctx, pointer)
 
 
-def _fact(name):
-    fact = ctypes.c_int()
-    if not lib.pv_classifier_fact_find(name.encode(), ctypes.byref(fact)):
-        raise AttributeError(name)
-    return fact
-
-
 def array(pointer, *shape):
     """A copy of doubles of the library's; None for a null pointer."""
     return np.ctypeslib.as_array(pointer, shape).copy() if pointer else None
+
+
+def number(value):
+    """A number of a tree; NaN for one that is undefined."""
+    return math.nan if value is None else value
+
+
+def _row(label, term, entry):
+    """A coefficient of the tree."""
+    linear = entry.get("if_linear", {})
+    numbers = {
+        "coefficient": "value",
+        "sd": "sd" if "sd" in entry else "se",
+        "lo": "lo",
+        "hi": "hi",
+        "odds_ratio": "odds_ratio",
+        "odds_ratio_lo": "odds_ratio_lo",
+        "odds_ratio_hi": "odds_ratio_hi",
+        "z": "z",
+        "p_value": "p",
+    }
+    row = {"label": label, "term": term, **{name: number(entry.get(key)) for name, key in numbers.items()}}
+    row["df"] = entry.get("df", math.inf if "se" in entry else math.nan)
+    row["weighting"] = number(entry.get("weighting"))
+    row["linear"] = tuple(number(linear.get(key)) for key in ("value", "se", "lo", "hi"))
+    return row
 
 
 class Model:
@@ -34,6 +53,7 @@ class Model:
 
     def __init__(self, handle):
         self.handle = handle
+        self._trees = {}
         weakref.finalize(self, _free, handle.value)
 
     # ---- bytes ------------------------------------------------------------------------------------------------------
@@ -64,83 +84,91 @@ class Model:
         with Context() as ctx:
             ctx.call("pv_classifier_save", self.handle, os.fsencode(path))
 
+    def export(self, path, options):
+        """The model for other programs, and what was written as a mapping."""
+        with Context() as ctx:
+            settings = ctx.new("pv_export_settings_new", free="pv_settings_free")
+            for name, text in options.items():
+                if text is not None:
+                    ctx.call("pv_settings_set", settings, name.encode(), encode(text))
+            return ctx.tree("pv_export", self.handle, settings, os.fsencode(path))
+
+    def methods(self):
+        """A methods paragraph and the items of TRIPOD+AI, as a mapping."""
+        with Context() as ctx:
+            return ctx.tree("pv_methods", self.handle, None)
+
     @classmethod
     def load(cls, path):
         with Context() as ctx:
             return cls(ctx.new("pv_classifier_load", os.fsencode(path)))
 
-    # ---- what is in it ----------------------------------------------------------------------------------------------
+    # ---- contents ----------------------------------------------------------------------------------------------------
 
-    def text(self, name):
-        value = lib.pv_classifier_text(self.handle, _fact(name))
-        return None if value is None else value.decode("utf-8", "replace")
-
-    def number(self, name):
-        return lib.pv_classifier_number(self.handle, _fact(name))
+    def tree(self, level=0.95):
+        """What the model says of itself, as `prevail summary --json` prints it; level: of the intervals."""
+        if level not in self._trees:
+            with Context(looks=False) as ctx:
+                self._trees[level] = ctx.tree("pv_classifier_result", self.handle, level)
+        return self._trees[level]
 
     @property
     def labels(self):
-        return [
-            lib.pv_classifier_label(self.handle, i).decode() for i in range(lib.pv_classifier_classes(self.handle))
-        ]
+        return self.tree()["classes"]
 
     @property
     def features(self):
         """The names of the columns of the encoded matrix; empty for images."""
-        names = [
-            lib.pv_classifier_feature(self.handle, i) for i in range(lib.pv_classifier_features(self.handle))
-        ]
-        return [name.decode() for name in names if name is not None]
+        return self.tree()["features"]
+
+    @property
+    def columns(self):
+        """The names of the columns that a table must have."""
+        return [column["name"] for column in self.tree()["columns"]]
 
     @property
     def references(self):
         """The reference level of each category among the features."""
-        found, column = {}, ctypes.c_char_p()
-        while (level := lib.pv_classifier_reference(self.handle, len(found), ctypes.byref(column))) is not None:
-            found[column.value.decode()] = level.decode()
-        return found
+        return self.tree()["references"]
 
     @property
     def strata(self):
         """Of each column that defines the strata whether it is a feature as well."""
-        found, feature = {}, ctypes.c_bool()
-        while (name := lib.pv_classifier_stratum_column(self.handle, len(found), ctypes.byref(feature))) is not None:
-            found[name.decode()] = feature.value
-        return found
+        return {column["name"]: column["feature"] for column in self.tree().get("strata_columns", [])}
 
     @property
     def estimate(self):
         """(the estimate in use or None, the p-value of Hausman's test)."""
-        p_value = ctypes.c_double()
-        name = lib.pv_classifier_estimate(self.handle, ctypes.byref(p_value))
-        return None if name is None else name.decode(), p_value.value
+        found = self.tree()["weighting"] or {}
+        return found.get("use"), number(found.get("p_value"))
 
     @property
     def candidates(self):
         """Of `model` "auto": (name, weight, gain, standard error) of each, the mixture last."""
-        found, values = [], [ctypes.c_double() for _ in range(3)]
-        while (name := lib.pv_classifier_candidate(self.handle, len(found), *map(ctypes.byref, values))) is not None:
-            found.append((name.decode(), *(value.value for value in values)))
-        return found
+        found = self.tree().get("stacked")
+        if found is None:
+            return []
+        rows = [*found["candidates"], {"name": "the mixture", "weight": 1.0, "gain": found["gain"], "se": found["se"]}]
+        return [(row["name"], *(number(row[key]) for key in ("weight", "gain", "se"))) for row in rows]
 
     @property
     def offset(self):
-        """The column that is added to the log odds as it stands; None: there is none."""
-        name = lib.pv_classifier_offset(self.handle)
-        return None if name is None else name.decode()
+        """The column that is added to the log odds with a coefficient of 1, or None."""
+        return self.tree().get("offset")
 
     def shares(self, name):
         """The prevalence or the design, in the order of the labels; None where there is none."""
-        return array(getattr(lib, f"pv_classifier_{name}")(self.handle), len(self.labels))
+        found = self.tree()[name]
+        return None if found is None else np.array([found[label] for label in self.labels])
 
     @property
     def ordinal(self):
-        return self.text("model").startswith("ordinal")
+        return self.tree()["model"].startswith("ordinal")
 
     @property
     def relative(self):
         """Matched sets without a prevalence: odds ratios and no intercept."""
-        return self.text("loss") == "matched" and self.shares("prevalence") is None
+        return self.tree()["loss_kind"] == "matched" and self.shares("prevalence") is None
 
     def _coefficient_shape(self):
         """Linear: a row for each label but the first, the intercept first; ordinal: thresholds, then slopes."""
@@ -149,7 +177,7 @@ class Model:
 
     def coefficients(self):
         """On the scale of the table, intercepts first; of a posterior the means, as the summary has them."""
-        if self.text("posterior") is not None:
+        if "posterior" in self.tree():
             return np.array([row["coefficient"] for row in self.summary(0.9)[0]]).reshape(self._coefficient_shape())
         made = np.empty(self._coefficient_shape())
         with Context() as ctx:
@@ -174,51 +202,28 @@ class Model:
 
     def summary(self, level):
         """(coefficients, marginal): rows of names and numbers."""
-        with Context() as ctx:
-            made = ctx.new(
-                "pv_classifier_summary", self.handle, level, kind=ctypes.POINTER(_c.pv_summary), free="pv_summary_free"
-            ).contents
-            rows = []
-            for i in range(made.equations * made.terms):
-                c = made.coefficient[i]
-                rows.append(
-                    {
-                        "label": c.label.decode(),
-                        "term": c.name.decode(),
-                        "coefficient": c.value.mean,
-                        "sd": c.value.sd,
-                        "lo": c.value.lo,
-                        "hi": c.value.hi,
-                        "odds_ratio": c.odds_ratio,
-                        "odds_ratio_lo": c.odds_ratio_lo,
-                        "odds_ratio_hi": c.odds_ratio_hi,
-                        "z": c.z,
-                        "p_value": c.p_value,
-                        "df": c.df,
-                        "weighting": c.weighting,
-                        "linear": (c.linear.mean, c.linear.sd, c.linear.lo, c.linear.hi),
-                    }
-                )
-            marginal = [
-                {"mean": s.mean, "sd": s.sd, "lo": s.lo, "hi": s.hi} for s in made.marginal[: made.classes]
-            ]
-            return rows, marginal
+        tree, labels = self.tree(level), self.labels
+        found = tree.get("coefficients", {})
+        if len(labels) == 2 or self.ordinal:
+            found = {"higher" if self.ordinal else labels[1]: found}
+        rows = [_row(label, term, entry) for label, terms in found.items() for term, entry in terms.items()]
+        spreads = tree.get("marginal_interval", {})
+        marginal = [
+            {"mean": number(mean), **{name: number(spreads.get(label, {}).get(name)) for name in ("sd", "lo", "hi")}}
+            for label, mean in tree["marginal"].items()
+        ]
+        return rows, marginal
 
     def checks(self, ctx):
         """The findings of a diagnosis, one mapping each."""
-        made = ctx.new(
-            "pv_diagnose", self.handle, None, kind=ctypes.POINTER(_c.pv_diagnosis), free="pv_diagnosis_free"
-        ).contents
-        found = []
-        for check in made.check[: made.count]:
-            found.append(
-                {
-                    "check": check.name.decode(),
-                    "ok": bool(check.ok),
-                    "value": check.value,
-                    "text": check.text.decode("utf-8", "replace"),
-                    "remedy": check.remedy.decode("utf-8", "replace"),
-                    "warning": check.warning.decode("utf-8", "replace"),
-                }
-            )
-        return found
+        made = ctx.new("pv_diagnose", self.handle, None, free="pv_diagnosis_free")
+        found = ctx.tree("pv_diagnosis_result", made)["checks"]
+        return [
+            {
+                "check": check["name"],
+                "ok": check["ok"],
+                "value": number(check["value"]),
+                **{name: check[name] or "" for name in ("text", "remedy", "warning")},
+            }
+            for check in found
+        ]

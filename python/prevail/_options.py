@@ -13,11 +13,11 @@ from ._errors import InputError, in_python
 from ._frames import Table, by_label, encode, frame_names, is_frame, label_text, positive_index, renamed
 from ._labels import prevalence_text
 
-# Parameters that are no options of a fit.
+# Parameters that are not fit options.
 _OWN = ("threads", "verbose")
-# Options of the command that are not parameters: what they name are X, y and sample_weight; and reading files.
+# Options of the command that are not parameters, since X, y and sample_weight replace them or they concern files.
 NOT_PARAMETERS = {"outcome", "weights", "images", "votes", "separator", "decimal", "no-header", "names", "quote", "na"}
-# Defaults that differ from the command's: scikit-learn's estimators accept columns of one value.
+# Defaults that differ from the command's: scikit-learn requires that constant columns are accepted.
 OTHER_DEFAULTS = {"constant": "drop"}
 
 TARGET, WEIGHT = "y", "sample_weight"

@@ -19,7 +19,7 @@ class FrameOutput:
     def set_output(self, *, transform: str | None = None) -> Any:
         """Whether `predict_proba` and the like give arrays ("default") or data frames ("pandas", "polars").
 
-        Frames have a column for each label and, of pandas, the index of X. Only this method asks for them: a pipeline's
+        Data frames have a column for each label and, for pandas, the index of X. Only this method asks for them: a pipeline's
         `set_output` and `sklearn.set_config` speak of transformers.
 
         Parameters

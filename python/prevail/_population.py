@@ -33,15 +33,15 @@ class InferredPrevalence:
     classes : ndarray
         The labels.
     value, lo, hi, sd : ndarray of shape (n_classes,)
-        The prevalence of each, its interval and standard deviation. NaN where the method has none.
+        The prevalence of each class, its interval and standard deviation. NaN if the method has none.
     level : float
         Of the interval.
     prevalence, interval : float, (float, float)
-        The same of the positive class of two.
+        The same for the positive class of two.
     weak : bool
-        The rows hardly tell: they are worth fewer than ten labelled ones.
+        The rows hardly determine it: they carry less information than ten labelled rows.
     swayed : bool
-        Another prior would have moved the value noticeably.
+        The value depends noticeably on the prior.
     """
 
     def __init__(self, found: Any, classes: Any, positive: int, order: Any) -> None:
@@ -62,7 +62,7 @@ class InferredPrevalence:
             lo, hi = self.interval
             found = f" ({self.prevalence:.2g}, {100 * self.level:g} % interval {lo:.2g} to {hi:.2g})"
         warnings.warn(
-            f"The rows hardly tell their prevalence{found}: they carry less information than ten labelled ones. State the prevalence "
+            f"The rows hardly determine their prevalence{found}: they carry less information than ten labelled ones. State the prevalence "
             "if it is known.",
             PrevailWarning,
             stacklevel=_outside(),
@@ -78,16 +78,16 @@ class InferredPrevalence:
 
     def _repr_html_(self) -> str:
         rows = [(label, *(f"{x:.4g}" for x in cells)) for label, *cells in zip(self.classes, self.value, self.lo, self.hi, self.sd)]
-        notes = ["The rows hardly tell their prevalence: they carry less information than ten labelled ones."] if self.weak else []
+        notes = ["The rows hardly determine their prevalence: they carry less information than ten labelled rows."] if self.weak else []
         heads = ["", "prevalence", f"{100 * self.level:g} % interval from", "to", "sd"]
         return table("Inferred prevalence", heads, rows, notes)
 
     def __repr__(self) -> str:
         lo, hi = self.interval
-        weak = "; the rows hardly tell" if self.weak else ""
+        weak = "; the rows hardly determine it" if self.weak else ""
         interval = f"{100 * self.level:g} % interval {lo:.4g} to {hi:.4g}"
         if np.isnan(lo):
-            interval = "no interval: the method gives a value alone, method='exact' has one"
+            interval = "no interval: this method gives an estimate only; method='exact' has an interval"
         return f"InferredPrevalence({self.positive!s}: {self.prevalence:.4g}, {interval}{weak})"
 
 
@@ -98,7 +98,7 @@ def columns_of(proba):
 
 
 def check_columns(proba, classes):
-    """Rejects a data frame whose columns are the classes in another order: which of the two is meant?"""
+    """Rejects a data frame whose columns are the classes in another order, which is ambiguous."""
     named = columns_of(proba)
     if named is None:
         return
@@ -136,8 +136,8 @@ class Probabilities:
             proba = proba[:, 0]
         if proba.dtype.kind not in "biuf" or proba.ndim not in (1, 2) or proba.size == 0:
             raise InputError(
-                f"probabilities are numbers, one a row or one for each class, not {proba.dtype} of shape {proba.shape}"
-                + ("; give what `predict_proba` says, not `predict`" if proba.dtype.kind in "OUS" else ""),
+                f"probabilities are numbers, one per row or one for each class, not {proba.dtype} of shape {proba.shape}"
+                + ("; give the output of `predict_proba`, not `predict`" if proba.dtype.kind in "OUS" else ""),
                 "input",
             )
         width = 1 if proba.ndim == 1 else proba.shape[1]
@@ -337,28 +337,28 @@ def adjust(
     positive: Label | None = None,
     threads: int | None = None,
 ) -> Doubles:
-    """Moves probabilities from the population they were made for to another one.
+    """Corrects probabilities from the population they were made for to another one.
 
     Parameters
     ----------
     proba : array-like of shape (n,) or (n, n_classes)
         Probabilities of the positive class of two, or of every class.
     from_ : float, mapping, sequence or str
-        How common the classes were among the rows that the model learned from (with class weights: as weighted), or
-        in the population that the probabilities are for. A number is that of the positive class.
+        The prevalence of the classes in the training rows of the model (with class weights: as weighted), or in the
+        population that the probabilities are for. A number is that of the positive class.
     to : float, mapping, sequence or str
-        How common they are where the probabilities are to hold; "unknown" infers it from the rows themselves.
+        The prevalence in the target population; "unknown" infers it from the rows themselves.
     strata : array-like of shape (n,), optional
-        The stratum (site, age group) of each row. Each is moved on its own: `from_` and `to` are then mappings from
-        each stratum to its prevalence; `from_` may be one for all, and `to` "unknown", inferred for each.
-        Where names of strata are labels as well, give each stratum a mapping of labels.
+        The stratum (site, age group) of each row. Each is corrected separately: `from_` and `to` are then mappings
+        from each stratum to its prevalence; `from_` may be one for all, and `to` "unknown", inferred for each. If
+        names of strata are also labels, give each stratum a mapping of labels.
     classes : sequence, optional
         The labels of the columns; default: the names of a data frame's columns, or 0, 1, ...
     positive : label, optional
-        Of two classes, the one that a single number speaks of. Default: the larger number, or the one that says so
-        (case, yes, true, malignant, ...), else the last.
+        Of two classes, the one that a single number refers to. Default: the larger number, or the one with a name
+        such as case, yes, true or malignant, else the last.
     threads : int, optional
-        The most threads to use.
+        The largest number of threads.
 
     Returns
     -------
@@ -406,33 +406,34 @@ def infer_prevalence(
     seed: int | None = None,
     threads: int | None = None,
 ) -> InferredPrevalence:
-    """Infers how common the classes are among rows without labels, from a model's probabilities for them.
+    """Infers the prevalence of the classes in rows without labels, from a model's probabilities for them.
 
     Parameters
     ----------
     proba : array-like of shape (n,) or (n, n_classes)
         Probabilities of the positive class of two, or of every class.
     from_ : float, mapping, sequence or str
-        The prevalence that the probabilities are for: for a model as it was trained, the shares of its training rows.
+        The prevalence that the probabilities are for: for a model as trained, the label proportions of its training
+        rows.
     classes, positive
         As for `adjust`.
     labels : sequence, optional
-        Labels that are known all the same, one a row, None (or NaN) where not. They count as observed.
+        Known labels, one per row, None (or NaN) if unknown. They count as observed.
     reference : (y, proba), optional
-        Labelled rows that the model has not seen, with its probabilities for them: the interval then counts in that
-        the probabilities may be wrong. With method "bbse" its confusion matrix comes from them.
+        Labelled rows that the model has not seen, with its probabilities for them: the interval then allows for
+        errors of the probabilities. Method "bbse" takes its confusion matrix from them.
     sample_weight : array-like of shape (n,), optional
-        Weights, as repeated rows.
+        Weights, as counts of identical rows.
     level : float
         Of the interval.
     method : {"bins", "exact", "vb", "em", "bbse"}
-        From the scores of `reference` in bins, whatever the shape of the risk (without `reference` as "exact"); the
-        posterior with the labels summed out, the probabilities taken as right; the paper's variational updates; maximum
-        likelihood; from a confusion matrix.
+        "bins": from the binned scores of `reference`, valid even if the probabilities are miscalibrated (without
+        `reference` as "exact"). "exact": the posterior with the labels summed out, assuming that the probabilities
+        are right. "vb": the paper's variational updates. "em": maximum likelihood. "bbse": from a confusion matrix.
     dirichlet : str
         The prior: "flat", "jeffreys", "balanced", "counts:1,1", ...
     max_iter, seed, threads : int, optional
-        Of em and vb; of the draws with more than two classes; the most threads.
+        For em and vb; for the draws with more than two classes; the largest number of threads.
 
     Returns
     -------
@@ -442,7 +443,7 @@ def infer_prevalence(
     --------
     >>> import numpy as np, prevail
     >>> rng = np.random.default_rng(0)
-    >>> y = rng.random(4000) < 0.1                       # one in ten, which nobody tells us
+    >>> y = rng.random(4000) < 0.1                       # one in ten, which is not known
     >>> x = rng.normal(2.0 * y)
     >>> proba = 1 / (1 + np.exp(-(2 * x - 2)))           # a model made for 50:50
     >>> found = prevail.infer_prevalence(proba, from_=0.5)
@@ -487,7 +488,7 @@ def _known_codes(given, labels):
         if is_missing(label):
             continue
         if label_text(label) not in code:
-            raise InputError(f"labels: {label_text(label)} in row {i} is none of the classes: {listed(given.names)}", "input", row=i)
+            raise InputError(f"labels: {label_text(label)} in row {i} is not one of the classes: {listed(given.names)}", "input", row=i)
         made[i] = code[label_text(label)]
     return made
 
@@ -500,7 +501,7 @@ class _Decisions(NamedTuple):
 
 
 class Decisions(_Decisions):
-    """The action of least expected cost for each row, and that cost."""
+    """The action with the least expected cost for each row, and that cost."""
 
     __slots__ = ()
 
@@ -559,7 +560,7 @@ def _of_errors(ctx, costs, given):
 
 
 def decide(proba: Rows, costs: Costs, *, classes: Rows | None = None, positive: Label | None = None) -> Decisions:
-    """The action of least expected cost for each row.
+    """The action with the least expected cost for each row.
 
     Parameters
     ----------
@@ -567,8 +568,8 @@ def decide(proba: Rows, costs: Costs, *, classes: Rows | None = None, positive: 
         Probabilities in the population where the decisions are made.
     costs : mapping, data frame, array-like or str
         What each action costs with each class: `{"biopsy": {0: 1, 1: 1}, "wait": {0: 0, 1: 50}}`, a data frame with
-        actions as rows and classes as columns, or an array; of an array with as many rows as there are classes the
-        actions are to call the class. Or what errors cost, `{"fp": 1, "fn": 50}` or "fp=1,fn=50": the actions are then
+        actions as rows and classes as columns, or an array; for an array with as many rows as classes the actions are
+        to predict each class. Or the costs of errors, `{"fp": 1, "fn": 50}` or "fp=1,fn=50": the actions are then
         "treat" and "none".
     classes : sequence, optional
         The labels of the columns; default 0, 1, ...

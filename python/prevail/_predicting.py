@@ -32,7 +32,11 @@ class Predicting(FrameOutput):
             table = Archive(ctx, arrays_of(X)).table()
         else:
             _, names, X = self._checked(X, reset=False)
-            table = table_of(ctx, "X", X, names).handle
+            made = table_of(ctx, "X", X, names)
+            scored = self.__dict__.get("_scored")
+            for name, ratio in scored.score(X).items() if scored else ():
+                made.add_numbers(name, ratio)
+            table = made.handle
         schema = lib.pv_classifier_schema(self._model.handle)
         return ctx.new("pv_dataset_of_table", schema, table, free="pv_dataset_free")
 
@@ -118,7 +122,7 @@ class Predicting(FrameOutput):
         ----------
         X : as for `fit`
         population : float, mapping, sequence, "true", "design", "unknown" or None
-            Default: the one whose prevalence was stated. "unknown": inferred from X.
+            Default: the one with the stated prevalence. "unknown": inferred from X.
         """
         return self._framed(self._said(X, population, "p")[0], X)
 
@@ -132,7 +136,7 @@ class Predicting(FrameOutput):
         return self._framed(lo, X), self._framed(hi, X)
 
     def decision_function(self, X: Rows) -> Doubles:
-        """Log odds of the second class; of more than two the logarithms of the probabilities.
+        """Log odds of the second class; for more than two classes the logarithms of the probabilities.
 
         Matched sets have no intercept: log odds ratios against a row of zeros and reference levels.
         """
@@ -149,16 +153,16 @@ class Predicting(FrameOutput):
         return made if self._order[1] == 1 else -made
 
     def predict(self, X: Rows) -> NDArray[Any]:
-        """The most probable label in the population. Where cases are rare that is seldom them: see `decide`."""
+        """The most probable label in the population. If cases are rare, this is seldom a case: see `decide`."""
         best = self._said(X, None, "log_p")[0].argmax(axis=1)
         return self.classes_[best]
 
     def decide(self, X: Rows, costs: Costs, population: Prevalence | None = None) -> Decisions:
-        """The action of least expected cost for each row; `prevail.decide` says how costs are given."""
+        """The action with the least expected cost for each row; see `prevail.decide` for the costs."""
         return decide(self._said(X, population, "p")[0], costs, classes=self.classes_, positive=self._named_positive())
 
     def infer_prevalence(self, X: Rows, level: float = 0.95) -> InferredPrevalence:
-        """How common the classes are among rows without labels: an `InferredPrevalence`."""
+        """Infers the prevalence of rows without labels: an `InferredPrevalence`."""
         self._fitted()
         with Context(self.threads) as ctx:
             return self._inferred(self._predict(ctx, X, "unknown", level))

@@ -18,8 +18,8 @@ class Ranks:
     rank, size : int
         Which one this is, from 0, of how many.
     gather : callable
-        Given bytes, it returns a list of what each process gave, in the order of ranks. All processes call it equally
-        often. With mpi4py it is ``comm.allgather``; `prevail.dask` has one for Dask.
+        Takes bytes, and returns the list of all processes' bytes, in the order of ranks. All processes call it
+        equally often. With mpi4py it is ``comm.allgather``; `prevail.dask` has one for Dask.
     """
 
     def __init__(self, rank: int, size: int, gather: Callable[[bytes], list[bytes]]) -> None:

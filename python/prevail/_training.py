@@ -83,6 +83,15 @@ class Archive:
         return self.ctx.new("pv_table_of", self.handle, None, free="pv_table_free")
 
 
+def xgboost_library():
+    """The library in the package xgboost; None: it is not installed. The package is not imported."""
+    spec = importlib.util.find_spec("xgboost")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        for found in sorted(glob.glob(os.path.join(glob.escape(folder), "lib", "libxgboost.*"))):
+            return os.fsencode(found)
+    return None
+
+
 def duckdb_library():
     """The file of the package duckdb that has its C interface; None: it is not installed. It is not imported."""
     for spec in map(importlib.util.find_spec, ("_duckdb", "duckdb")):

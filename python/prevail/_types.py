@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 Doubles = NDArray[np.float64]
 Label = Any
-# A number of the positive class; by label; in the order of the classes; or a text such as "0.005-0.02" or "unknown".
+# The prevalence of the positive class; by label; in the order of the classes; or a text like "0.005-0.02" or "unknown".
 Prevalence = Union[float, str, Mapping[Any, float], Sequence[float], NDArray[np.float64]]
-# By stratum as well.
+# The same by stratum.
 PrevalenceByStratum = Union[Prevalence, Mapping[Any, Prevalence]]
-# {"wait": {0: 0, 1: 50}}, a data frame, or an array of actions by classes.
+# {"wait": {0: 0, 1: 50}}, a data frame, or an array [actions][classes].
 Costs = Any
-# Whatever is like an array or a data frame.
+# Array-like or data frame.
 Rows = Any

@@ -7,9 +7,9 @@
     client = Client("scheduler:8786")
     model = fit(PrevalenceClassifier(prevalence=0.01), "/data/visits/*.parquet", "cancer", client=client)
 
-Each worker takes part as one rank, reads the source from where it lies, and does its share of every pass over the rows; the
-coefficients are those of one process, to the last bit. What the ranks exchange goes from worker to worker, through an
-actor on one of them.
+Each worker is one rank: it reads the source itself, and computes its part of every pass over the rows. The
+coefficients are bit-identical to those of one process. Ranks exchange data directly between workers, through an actor
+on one of them.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ def fit(
     Parameters
     ----------
     estimator : PrevalenceClassifier
-        What to fit; it stays as it is.
+        The estimator to fit; it is not changed.
     source, target, **arguments
         As for `PrevalenceClassifier.fit_source`. Every worker must be able to read the source.
     client : distributed.Client, optional
         The cluster; by default the current one.
     workers : list of str, optional
-        The workers to take part, by address; by default all of them.
+        The workers to use, by address; by default all of them.
     """
     client = client or default_client()
     workers = list(workers or client.scheduler_info()["workers"])
@@ -103,7 +103,7 @@ def fit(
         except (TimeoutError, asyncio.TimeoutError):  # two of them before Python 3.11
             lost = _lost(client, workers)
             if lost is not None:
-                why = RuntimeError(f"the worker {lost} is gone; the fit has to begin anew")
+                why = RuntimeError(f"the worker {lost} is gone; fit again")
     if why is None:
         return parts[0].result()
     if waiting and _lost(client, workers[:1]) is None:  # nobody is to wait for what does not come

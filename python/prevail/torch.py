@@ -1,15 +1,16 @@
-"""The losses for networks in PyTorch, written in its operations: any device, any network that ends in logits.
+"""The losses as PyTorch modules, for any device and any network that ends in logits.
 
 All are minibatch estimates of the loss of the whole training set, divided by its rows, and take logits and labels as
 `torch.nn.CrossEntropyLoss` and `BCEWithLogitsLoss` do: logits of shape (n, n_classes, ...), or (n,) and (n, 1, ...) for two
-classes; labels of any type of numbers. Images of labels (segmentation) are rows of pixels. What the network
-then gives, `softmax(logits)`, are probabilities in the population whose prevalence was stated. Start its output bias
-there (`start_at_prevalence`), and draw batches with as many rows of each class (`BalancedBatchSampler`).
-Where the rates are known at which rows, patches or negatives were drawn, `log_rate` takes the place of prevalence and counts.
+classes; labels of any type of numbers. Images of labels (segmentation) are rows of pixels. The network's outputs,
+`softmax(logits)`, are then probabilities in the population with the stated prevalence. Start its output bias there
+(`start_at_prevalence`), and draw batches with equal numbers of each class (`BalancedBatchSampler`). If the sampling
+rates of rows, patches or negatives are known, use `log_rate` instead of prevalence and counts.
 
 =========================  ==========================================================================================
-`SelectionLoss`            the profile's per-sample twin: what the network says, seen through the design. The default choice
-`InformationGainLoss`      the paper's: each likelihood over the model's marginal, which an auxiliary network follows
+`SelectionLoss`            the likelihood of the labels as sampled (logit adjustment). The default choice
+`InformationGainLoss`      the paper's loss: each likelihood over the model's marginal, tracked by an auxiliary
+network
 `ImportanceWeightedLoss`   class weights
 =========================  ==========================================================================================
 
@@ -149,7 +150,7 @@ class _BatchLoss(nn.Module):
         if prevalence.shape != counts.shape:
             raise ValueError(f"{prevalence.numel()} prevalences and {counts.numel()} label counts; one for each class")
         if not ((prevalence > 0) & (prevalence < 1)).all() or abs(float(prevalence.sum()) - 1) > 1e-6:
-            raise ValueError(f"a prevalence lies between 0 and 1, and they add up to 1: {prevalence.tolist()}")
+            raise ValueError(f"a prevalence is between 0 and 1, and they add up to 1: {prevalence.tolist()}")
         if not (counts > 0).all():
             raise ValueError(f"every class needs rows: counts are {counts.tolist()}")
         self.prevalence, self.counts = prevalence / prevalence.sum(), counts
@@ -175,11 +176,11 @@ class _BatchLoss(nn.Module):
             raise ValueError("every row of the batch has the label that is ignored")
         if int(labels.min()) < 0 or int(labels.max()) >= logits.shape[1]:
             wrong = int(labels.min()) if int(labels.min()) < 0 else int(labels.max())
-            raise ValueError(f"the label {wrong} is none of the {logits.shape[1]} classes; ignore_index is {self.ignore_index}")
+            raise ValueError(f"the label {wrong} is not one of the {logits.shape[1]} classes; ignore_index is {self.ignore_index}")
         return logits, labels, weights, shape, counts
 
     def _per_label(self, labels, classes, weights):
-        """Rows of the training set that a row of each label in the batch stands for."""
+        """Rows of the training set that a row of each label in the batch represents."""
         if classes != self.counts.numel():
             raise ValueError(f"logits of {classes} classes, and the loss was made for {self.counts.numel()}")
         if self.expected is not None:
@@ -218,9 +219,9 @@ class _BatchLoss(nn.Module):
 
 
 class SelectionLoss(_BatchLoss):
-    """The selection likelihood: -log of the probability of the label as the design would show it.
+    """The selection likelihood: -log of the probability of the label in the design.
 
-    p(y|x) in the population, times the rate at which rows of that label were drawn, normalised: logit adjustment. It has the
+    p(y|x) in the population, times the sampling rate of that label, normalised: logit adjustment. It has the
     stationary points of the information gain with p(x) profiled out, and needs no auxiliary network.
 
     Parameters
@@ -228,16 +229,16 @@ class SelectionLoss(_BatchLoss):
     prevalence : sequence of float, or float
         Of each class in the population; a number is that of the second of two.
     counts : sequence of float
-        How many rows of each class the training set has. The rates are counts over prevalences.
+        The number of rows of each class in the training set. The rates are counts over prevalences.
     expected : sequence of float, optional
-        The share of each class that is to be expected in a batch. Default: the batch's own counts.
+        The expected proportion of each class in a batch. Default: the batch's own counts.
     log_rate : sequence of float, optional
-        Instead of prevalence and counts: the logarithm of the rate at which rows of each class were drawn, up to a constant.
-        One in 20 negatives kept: `[math.log(1 / 20), 0.0]`. Rows then count as they come.
+        Instead of prevalence and counts: the logarithm of the sampling rate of each class, up to a constant. With one
+        in 20 negatives kept: `[math.log(1 / 20), 0.0]`. Rows are then not reweighted.
     reduction : {"mean", "sum", "none"}
         "mean": the loss of the training set per row. "sum": times the rows of the batch. "none": for each row, with their mean.
     ignore_index : int
-        Rows of this label do not count.
+        Rows with this label are ignored.
 
     Notes
     -----
@@ -317,12 +318,12 @@ class InformationGainLoss(_BatchLoss):
     parameters : iterable of Tensor, optional
         With "linear": the network's parameters.
     prevalence_n : float, optional
-        How many observations the prevalence rests on. Default: as many as the training set has rows. The information gain
-        alone says nothing of the prevalence; this is what holds p(y) there. Infinite: the term is left out.
+        The number of observations behind the prevalence. Default: the number of training rows. The information gain
+        alone does not determine the prevalence; this term keeps p(y) near it. Infinite: the term is left out.
     sparsity : float
         Rate of the Laplace prior on the matrix of the linear network.
     reduction : {"mean", "sum"}
-        As for `SelectionLoss`. The loss is no sum over rows.
+        As for `SelectionLoss`. The loss is not a sum over rows.
     ignore_index : int
         As for `SelectionLoss`.
 
@@ -387,7 +388,7 @@ class InformationGainLoss(_BatchLoss):
         per_label = self._per_label(labels, f.shape[1], weights)
         losses = -f.gather(1, labels[:, None])[:, 0]
         data = (weights * per_label.to(f)[labels] * losses).sum()
-        # The batch's estimate of p(y): a row of label y counts prevalence(y) over the rows of that label.
+        # The batch estimate of p(y): a row of label y counts prevalence(y) / (number of rows of that label).
         share = weights * (self.prevalence / self.counts * per_label).to(f)[labels]
         marginal = (share[:, None] * f.exp()).sum(dim=0)
         counts = self.counts.to(f)
@@ -405,7 +406,7 @@ class InformationGainLoss(_BatchLoss):
 
 
 def start_at_prevalence(layer: Any, prevalence: Numbers | float) -> None:
-    """Sets the bias of an output layer to the log prevalence: networks for rare classes had better start there.
+    """Sets the bias of an output layer to the log prevalence: a good start for networks with rare classes.
 
     Parameters
     ----------
@@ -439,7 +440,7 @@ class BalancedBatchSampler(torch.utils.data.Sampler):
     batch_size : int
         At least one row of each class.
     seed : int
-        Of the order; each epoch has another.
+        The seed of the order, which changes with each epoch.
     """
 
     def __init__(self, labels: Numbers, batch_size: int, seed: int = 0) -> None:

@@ -20,7 +20,7 @@ mkdir -p "$folder"
 rm -rf "$folder/dist" "$folder/source"
 # A copy, so that nothing is written beside the sources; ../CMakeLists.txt is what it builds.
 mkdir -p "$folder/source"
-ln -sfn "$(dirname "$source")/"{CMakeLists.txt,cmake,src,include,cli,tool,exports.map,prevail.pc.in,LICENSE} "$folder/source/"
+ln -sfn "$(dirname "$source")/"{CMakeLists.txt,cmake,src,include,cli,tool,scripts,exports.map,prevail.pc.in,LICENSE} "$folder/source/"
 cp -r "$source" "$folder/source/python"
 build=${1:-}
 if [ -n "$build" ]; then
@@ -36,7 +36,7 @@ fi
 "$python" -m build -s -n -o "$folder/sdist" "$folder/source/python" >"$folder/sdist.log" 2>&1 ||
     { tail -n 20 "$folder/sdist.log"; echo "the source distribution could not be made"; exit 1; }
 tar -tzf "$folder"/sdist/prevail-*.tar.gz >"$folder/sdist.list"
-for part in setup.py LICENSE prevail/py.typed libprevail/CMakeLists.txt libprevail/glyphs.h libprevail/src/base/context.c; do
+for part in setup.py LICENSE prevail/py.typed libprevail/scripts/compile libprevail/glyphs.h libprevail/src/base/context.c; do
     grep -q "^prevail-[^/]*/$part$" "$folder/sdist.list" || { echo "the source distribution has no $part"; exit 1; }
 done
 if [ "${PREVAIL_BUNDLED-}" = yes ]; then # minutes

@@ -26,7 +26,7 @@ def test_undersampled_forest(people):
     p = model.predict_proba(X)[:, 1]
     raw = model.estimator_.predict_proba(X)[:, 1]
     assert raw.mean() > 0.2 and p.mean() == pytest.approx(0.05, abs=0.015)
-    good, bad = (prevail.evaluate(y, q, bootstrap=0).nell.value for q in (p, raw))
+    good, bad = (prevail.evaluate(y, q, bootstrap=0).log_loss.value for q in (p, raw))
     assert good < bad
     odds = p / (1 - p) / (raw / (1 - raw))
     np.testing.assert_allclose(odds[(raw > 0) & (raw < 1)], 0.05 / 0.95, rtol=1e-9)
@@ -49,7 +49,7 @@ def test_unknown_population(people):
     lo, hi = there.inferred_.interval
     assert lo < y.mean() < hi and there.prevalence_[1] == pytest.approx(there.inferred_.prevalence)
     later = model.for_population("unknown")
-    with pytest.raises(AttributeError, match="inferred by a prediction"):
+    with pytest.raises(AttributeError, match="inferred when rows are predicted"):
         later.prevalence_
     np.testing.assert_allclose(later.predict_proba(X)[:, 1].mean(), y.mean(), atol=0.02)
     assert later.inferred_.interval == (lo, hi)
@@ -114,7 +114,7 @@ def test_labels_in_words(study):
 def test_within_scikit_learn(study):
     X, y = study
     model = prevail.PrevalenceAdjusted(LogisticRegression(), prevalence=0.01)
-    scores = cross_val_score(model, X, y, scoring=prevail.Scorer("nell"), cv=3)
+    scores = cross_val_score(model, X, y, scoring=prevail.Scorer("log_loss"), cv=3)
     assert (scores < 0).all() and (scores > -0.2).all()
     search = GridSearchCV(model, {"estimator__C": [1e-4, 1.0]}, scoring=prevail.Scorer("auc"), cv=3).fit(X, y)
     assert search.best_params_["estimator__C"] in (1e-4, 1.0)

@@ -79,7 +79,7 @@ def test_the_population_of_an_estimator():
     wanted = prevail.evaluate(y, pipeline.predict_proba(X), prevalence=0.02, bootstrap=0)
     assert prevail.Scorer("calibration_ratio")(pipeline, X, y) == wanted.calibration_ratio.value
     for unknown in (model.for_population("unknown"), prevail.PrevalenceAdjusted(LogisticRegression(), "unknown").fit(X, y)):
-        with pytest.raises(AttributeError, match="there was none yet"):
+        with pytest.raises(AttributeError, match="call `predict_proba` first"):
             unknown.prevalence_
         rare = np.flatnonzero(y == 0)
         rare = np.concatenate([rare, np.flatnonzero(y == 1)[:20]])

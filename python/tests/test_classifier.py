@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import pickle
 import subprocess
 
 import numpy as np
@@ -120,6 +121,46 @@ def test_a_mixture(tmp_path):
         prevail.PrevalenceClassifier(0.05, model="auto", prior="normal:1").fit(X, y)
 
 
+def test_an_additive_model(tmp_path):
+    """Curves: the log odds of a column's square are found; intervals, files, and no coefficients."""
+    X, y = sample(150, 150, seed=6)
+    curved = np.column_stack([X[:, 0], np.where(y == 1, 1.5, 0.2) * X[:, 1]])
+    model = prevail.PrevalenceClassifier(0.05, model="additive").fit(curved, y)
+    p = model.predict_proba(curved)[:, 1]
+    linear = prevail.PrevalenceClassifier(0.05).fit(curved, y).predict_proba(curved)[:, 1]
+    assert np.log(p)[y == 1].mean() > np.log(linear)[y == 1].mean()
+    low, high = model.predict_interval(curved)
+    assert ((low[:, 1] <= p) & (p <= high[:, 1])).all()
+    with pytest.raises(AttributeError, match="coefficients"):
+        model.coef_
+    with pytest.raises(prevail.InputError, match="additive"):
+        prevail.PrevalenceClassifier(0.05, model="additive", infer="ml").fit(curved, y)
+    model.save(tmp_path / "a.model")
+    assert (prevail.PrevalenceClassifier.load(tmp_path / "a.model").predict_proba(curved)[:, 1] == p).all()
+
+
+def test_trees(tmp_path, monkeypatch):
+    """Grown by XGBoost's library, kept without it: pickles and files predict where it is not."""
+    pytest.importorskip("xgboost")
+    X, y = sample(150, 150, seed=6)
+    model = prevail.PrevalenceClassifier(0.05, model="trees:2").fit(X, y)
+    p = model.predict_proba(X)[:, 1]
+    assert 0 < p.min() < 0.05 < p.max() < 1
+    holes = X.copy()
+    holes[::7, 0] = np.nan
+    gaps = prevail.PrevalenceClassifier(0.05, model="trees:2,20", missing="indicator").fit(holes, y)
+    assert np.isfinite(gaps.predict_proba(holes)).all()
+    monkeypatch.setenv("PREVAIL_XGBOOST", "/nowhere/libxgboost.so")
+    assert (pickle.loads(pickle.dumps(model)).predict_proba(X)[:, 1] == p).all()
+    odds = p / (1 - p) / (0.05 / 0.95)
+    known = model.predict_proba(X, population=0.2)[:, 1]
+    assert np.allclose(known / (1 - known) / (0.2 / 0.8), odds)
+    with pytest.raises(prevail.PrevailError, match="XGBoost"):
+        prevail.PrevalenceClassifier(0.05, model="trees").fit(X, y)
+    with pytest.raises(AttributeError, match="coefficients"):
+        model.coef_
+
+
 def test_prior_correction():
     """Without a prior, with a known prevalence, the fit is the corrected maximum-likelihood one."""
     from sklearn.linear_model import LogisticRegression
@@ -140,7 +181,7 @@ def test_labels_in_words(frame):
     np.testing.assert_allclose(model.design_, [0.5, 0.5])
     other = prevail.PrevalenceClassifier({"control": 0.98, "case": 0.02}).fit(X, y)
     np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
-    # decision_function is of the second class, and so are the coefficients; odds ratios speak of cases
+    # decision_function refers to the second class, as do the coefficients; odds ratios refer to cases
     assert ((model.decision_function(X) > 0) == (model.predict(X) == "control")).all()
     ratios = model.odds_ratios_
     assert ratios.loc["dose", "odds_ratio"] > 1 and ratios.loc["dose", "lo"] < ratios.loc["dose", "odds_ratio"]
@@ -228,7 +269,7 @@ def test_memory_order_and_types(study):
 def test_population_sample():
     X, y = sample(300, 300, shift=3)
     everyone, labels = sample(100, 1900, seed=9, shift=3)
-    with pytest.warns(prevail.PrevailWarning, match="estimated from 2000 rows of population_sample") as told:
+    with pytest.warns(prevail.PrevailWarning, match="estimated from 2,000 rows of population_sample") as told:
         model = prevail.PrevalenceClassifier().fit(X, y, population_sample=everyone)
     assert told[0].filename == __file__  # warnings point at the caller
     assert model.prevalence_[1] == pytest.approx(labels.mean(), abs=0.03)
@@ -298,3 +339,17 @@ def test_images():
     np.testing.assert_allclose(model.predict_proba(X, population=0.05), proba, rtol=1e-5)
     with pytest.raises(ValueError, match="height, width"):
         model.predict_proba(X[:, 0])
+
+
+def test_export_is_the_commands(tmp_path, study):
+    X, y = study
+    model = prevail.PrevalenceClassifier(0.1).fit(X, y)
+    about = model.export(tmp_path / "a.c", population=0.2)
+    assert about["format"] == "C" and "double prevalence" not in (tmp_path / "a.c").read_text()
+    about = model.export(tmp_path / "a.sql", table="people")
+    assert about["inputs"][-1]["name"] == "prevalence" and '"people"' in (tmp_path / "a.sql").read_text()
+    with pytest.raises(prevail.InputError, match="one row at a time"):
+        model.export(tmp_path / "a.onnx", population="unknown")
+    with pytest.raises(prevail.InputError, match="MODEL.onnx"):
+        model.export(tmp_path / "a.txt")
+    assert not (tmp_path / "a.onnx").exists()

@@ -119,7 +119,7 @@ def test_weights_given_to_a_step(rows, later):
 def test_contradictions_are_rejected(rows, later):
     """Parameters say 0.5; Platt scaling and fully grown trees undo it."""
     for inner in (SVC(probability=True, class_weight="balanced", random_state=0), RandomForestClassifier(50, class_weight="balanced", random_state=0)):
-        with pytest.raises(prevail.InputError, match="was told to weight.*1 0.5.*predictions.*design=.estimate"):
+        with pytest.raises(prevail.InputError, match="was asked to weight.*1 0.5.*predictions.*design=.estimate"):
             prevail.PrevalenceAdjusted(inner, prevalence=PREVALENCE).fit(*rows)
         model = prevail.PrevalenceAdjusted(inner, prevalence=PREVALENCE, design="estimate").fit(*rows)
         assert 0.05 < model.design_[1] < 0.2 and 0 < model.design_se_[1] < 0.3
@@ -179,7 +179,7 @@ def test_rows_that_were_drawn_again(rows, later, kind):
         again = sparse.csr_matrix(again)
     forest = RandomForestClassifier(30, random_state=0)
     for inner in (forest, CalibratedClassifierCV(forest, cv=2)):
-        with pytest.raises(prevail.InputError, match="the 1350 rows of label 1 are 1[0-9]{2} different ones.*Fit the different rows alone"):
+        with pytest.raises(prevail.InputError, match="the 1350 rows of label 1 are 1[0-9]{2} distinct rows.*Fit the distinct rows only"):
             prevail.PrevalenceAdjusted(inner, prevalence=PREVALENCE).fit(again, y[drawn])
     model = prevail.PrevalenceAdjusted(LogisticRegression(), prevalence=PREVALENCE).fit(again, y[drawn])
     np.testing.assert_array_equal(model.design_, [0.5, 0.5])

@@ -75,7 +75,7 @@ def test_one_hot_columns_are_as_good_as_categories(drop):
         pipeline = make_pipeline(encode, prevail.PrevalenceClassifier(0.05)).fit(X, y)
     one, other = raw.predict_proba(later)[:, 1], pipeline.predict_proba(later)[:, 1]
     assert np.abs(np.log(one / other)).max() < 0.1
-    losses = [prevail.evaluate(labels, p, prevalence=0.05, bootstrap=0).nell.value for p in (one, other)]
+    losses = [prevail.evaluate(labels, p, prevalence=0.05, bootstrap=0).log_loss.value for p in (one, other)]
     assert losses[1] == pytest.approx(losses[0], abs=2e-4)
 
 
@@ -249,7 +249,7 @@ def test_a_tuned_threshold_leaves_probabilities_alone(people):
     assert model.design_[1] == pytest.approx(0.3)
     outer = TunedThresholdClassifierCV(prevail.PrevalenceAdjusted(LogisticRegression(class_weight="balanced"), prevalence=0.05)).fit(X, y)
     assert outer.predict_proba(X)[:, 1].mean() == pytest.approx(0.05, abs=0.01)
-    assert prevail.Scorer()(outer, X, y) == -prevail.evaluate(y, outer.predict_proba(X), prevalence=0.05, bootstrap=0).nell.value
+    assert prevail.Scorer()(outer, X, y) == -prevail.evaluate(y, outer.predict_proba(X), prevalence=0.05, bootstrap=0).log_loss.value
     frozen = FrozenEstimator(Fitted(LogisticRegression().fit(*sample(2000, 2000, seed=8))))
     for around in (TunedThresholdClassifierCV(frozen, cv="prefit"), VotingClassifier([("a", frozen)], voting="soft")):
         model = prevail.PrevalenceAdjusted(around, prevalence=0.05).fit(X, y)
@@ -271,7 +271,7 @@ def test_metadata_routing_of_a_scorer(monkeypatch):
     stand_in = types.ModuleType("sklearn.utils.metadata_routing")
     stand_in.MetadataRequest = Requests
     monkeypatch.setitem(sys.modules, stand_in.__name__, stand_in)
-    scorer = prevail.Scorer("nell")
+    scorer = prevail.Scorer("log_loss")
     assert scorer.get_metadata_routing().asked == {"sample_weight": None}
     for asked in (True, False, "weight"):
         assert scorer.set_score_request(sample_weight=asked) is scorer and scorer.get_metadata_routing().asked == {"sample_weight": asked}
@@ -296,7 +296,7 @@ def test_estimators_of_newer_versions(people):
     with config_context(enable_metadata_routing=True):
         for model in (prevail.PrevalenceClassifier(0.05), prevail.PrevalenceAdjusted(LogisticRegression(), prevalence=0.05)):
             model.set_fit_request(sample_weight=True)
-            scorer = prevail.Scorer("nell").set_score_request(sample_weight=True)
+            scorer = prevail.Scorer("log_loss").set_score_request(sample_weight=True)
             found = cross_validate(model, X, y, params={"sample_weight": weights}, scoring=scorer, cv=3, error_score="raise")
             assert np.isfinite(found["test_score"]).all()
 

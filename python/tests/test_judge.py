@@ -22,11 +22,11 @@ def test_against_scikit_learn(judged):
     y, p = judged
     ev = prevail.evaluate(y, p, bootstrap=50)
     assert ev.auc.value == pytest.approx(metrics.roc_auc_score(y, p), abs=1e-12)
-    assert ev.nell.value == pytest.approx(metrics.log_loss(y, p), abs=1e-12)
+    assert ev.log_loss.value == pytest.approx(metrics.log_loss(y, p), abs=1e-12)
     assert ev.brier.value == pytest.approx(metrics.brier_score_loss(y, p), abs=1e-12)
     assert ev.mcc.value == pytest.approx(metrics.matthews_corrcoef(y, p > 0.5), abs=1e-12)
     assert ev.average_precision.value == pytest.approx(metrics.average_precision_score(y, p), abs=1e-12)
-    for name in ("auc", "nell", "brier", "tpr"):
+    for name in ("auc", "log_loss", "brier", "tpr"):
         assert ev[name].lo < ev[name].value < ev[name].hi
     assert ev.rows == 2000 and not ev.misleading
 

@@ -201,7 +201,7 @@ def test_log_and_warnings(caplog):
     assert any("left out: x4" in record.message for record in caplog.records)
     assert [w.category for w in told] == [prevail.PrevailWarning] * 2
     collinear, few = (str(w.message) for w in told)  # of 160 rows a handful decide the weighted estimate
-    assert collinear.startswith("collinear columns: 'x3'") and few.startswith("Few rows decide")
+    assert collinear.startswith("collinear columns: 'x3'") and few.startswith("Few rows determine")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(prevail.PrevailWarning):

@@ -10,7 +10,7 @@ import prevail
 from conftest import sample
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:column 'x5' has another whole number")  # 1e120 of anything is one
+pytestmark = pytest.mark.filterwarnings("ignore:column 'x5' has a different whole number")  # 1e120 of anything is one
 
 
 @pytest.fixture(scope="module")

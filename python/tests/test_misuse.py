@@ -50,10 +50,10 @@ def test_no_prevalence():
         lambda: prevail.adjust([0.5], from_=None, to=0.5),
         lambda: prevail.infer_prevalence([0.5, 0.2], from_=None),
     ):
-        with pytest.raises(prevail.InputError, match=r"is missing: say how common 1 is, \w+=0.02 .*\{0: 0.98, 1: 0.02\}"):
+        with pytest.raises(prevail.InputError, match=r"is missing: state how common 1 is, \w+=0.02 .*\{0: 0.98, 1: 0.02\}"):
             use()
     assert np.allclose(model.for_population(0.5).predict_proba(X), model.for_population("design").predict_proba(X))
-    with pytest.raises(prevail.InputError, match="say how common each class is, to={0: ..., 1: ..., 2: ...}"):
+    with pytest.raises(prevail.InputError, match="state how common each class is, to={0: ..., 1: ..., 2: ...}"):
         prevail.adjust([[0.2, 0.3, 0.5]], from_=[0.2, 0.3, 0.5], to=None)
 
 
@@ -137,7 +137,7 @@ def test_frames():
     twice = pandas.DataFrame(X, columns=["a", "b", "b"])
     with pytest.raises(prevail.InputError, match="two columns are named 'b'"):
         fit(twice)
-    with pytest.raises(prevail.InputError, match="take it out or rename"):
+    with pytest.raises(prevail.InputError, match="remove or rename it"):
         fit(frame().assign(y=y))
     with pytest.raises(prevail.InputError, match="more than 200 different texts"):
         many = pandas.DataFrame({"id": [f"person {i}" for i in range(300)], "x": np.arange(300.0)})
@@ -191,7 +191,7 @@ def test_probabilities(proba, labels, part):
 
 
 def test_unknown_labels():
-    with pytest.raises(prevail.InputError, match="label 2 in row 1, which is none of the classes: 0, 1"):
+    with pytest.raises(prevail.InputError, match="label 2 in row 1, which is not one of the classes: 0, 1"):
         prevail.evaluate([0, 2], [0.1, 0.2], classes=[0, 1])
 
 
@@ -220,7 +220,7 @@ def test_errors_say_what_they_are():
 def test_confusions():
     """Arguments in the wrong order, decisions for probabilities, estimators that know no probabilities."""
     proba = LogisticRegression().fit(X, y).predict_proba(X)[:, 1]
-    with pytest.raises(prevail.InputError, match="labels come first") as told:
+    with pytest.raises(prevail.InputError, match="pass the labels first") as told:
         prevail.evaluate(proba, y)
     assert len(str(told.value)) < 300
     with pytest.warns(prevail.PrevailWarning, match="are these decisions"):
@@ -251,8 +251,8 @@ def test_columns_of_one_number():
     """(n, 1), as networks give it, is (n,)."""
     proba = np.linspace(0.05, 0.9, 40)
     labels = np.tile([0, 1, 1, 1], 10)
-    flat, column = (prevail.evaluate(*given, bootstrap=0).nell.value for given in ((labels, proba), (labels[:, None], proba[:, None])))
-    assert flat == column == prevail.evaluate(pandas.DataFrame({"y": labels}), pandas.DataFrame({"p": proba}), bootstrap=0).nell.value
+    flat, column = (prevail.evaluate(*given, bootstrap=0).log_loss.value for given in ((labels, proba), (labels[:, None], proba[:, None])))
+    assert flat == column == prevail.evaluate(pandas.DataFrame({"y": labels}), pandas.DataFrame({"p": proba}), bootstrap=0).log_loss.value
     moved = prevail.adjust(proba[:, None], from_=0.5, to=0.1)
     assert moved.shape == (40, 1) and (moved[:, 0] == prevail.adjust(proba, from_=0.5, to=0.1)).all()
 
@@ -309,7 +309,7 @@ def test_terms_as_a_list():
 def test_rates_of_a_label_that_was_guessed():
     words = np.where(y == 1, "low", "normal")
     proba = LogisticRegression().fit(X, words).predict_proba(X)
-    with pytest.warns(prevail.PrevailWarning, match="speak of the label normal, the last by spelling"):
+    with pytest.warns(prevail.PrevailWarning, match="refer to the label normal, the last in alphabetical order"):
         prevail.evaluate(words, proba, bootstrap=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error", prevail.PrevailWarning)
@@ -340,7 +340,7 @@ def test_one_number_needs_a_label():
     """Labels whose spelling alone would make one of them the positive: a number could be of either."""
     words = np.where(y == 1, "low", "normal")  # the last by spelling is not the one of interest
     proba = LogisticRegression().fit(X, words).predict_proba(X)
-    match = r"of which label, 'low' or 'normal'\? "
+    match = r"which label (has it|is it for), 'low' or 'normal'\? "
     for use in (
         lambda: prevail.PrevalenceClassifier(0.07).fit(X, words),
         lambda: prevail.PrevalenceClassifier("0.05-0.1").fit(X, words),
@@ -424,7 +424,7 @@ def test_copies_of_a_label():
     """Oversampled rows: intervals would be too short in silence."""
     rows, labels = sample(30, 300, seed=3)
     copies = np.r_[np.arange(300), 300 + np.random.default_rng(0).integers(0, 30, 300)]
-    with pytest.warns(prevail.PrevailWarning, match="Rows of label '1' are repeated: 30 different ones among 300,.*`cluster`"):
+    with pytest.warns(prevail.PrevailWarning, match="Rows with label '1' are repeated .30 distinct of 300.;.*`cluster`"):
         over = prevail.PrevalenceClassifier(0.1).fit(rows[copies], labels[copies]).coefficients()
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*are repeated")

@@ -43,9 +43,9 @@ def test_rows_that_hardly_tell(study, people):
     X, y = study
     classifier = prevail.PrevalenceClassifier(0.05).fit(X, y)
     wrapped = prevail.PrevalenceAdjusted(LogisticRegression(), prevalence="unknown").fit(X, y)
-    with pytest.warns(prevail.PrevailWarning, match="hardly tell their prevalence .*interval"):
+    with pytest.warns(prevail.PrevailWarning, match="hardly determine their prevalence .*interval"):
         classifier.predict_proba(X[:5], population="unknown")
-    with pytest.warns(prevail.PrevailWarning, match="hardly tell"):
+    with pytest.warns(prevail.PrevailWarning, match="hardly determine"):
         wrapped.predict_proba(X[:5])
     with warnings.catch_warnings():
         warnings.simplefilter("error", prevail.PrevailWarning)

@@ -87,7 +87,7 @@ def test_weights_and_labels_broadcast(fitted):
     np.testing.assert_array_equal(made.coef_, prevail.PrevalenceClassifier(0.05).fit(X, y, sample_weight=weight.copy()).coef_)
     p = made.predict_proba(X)
     one, other = (prevail.evaluate(y, p, sample_weight=w) for w in (weight, weight.copy()))
-    assert (one.nell.value, one.nell.lo) == (other.nell.value, other.nell.lo)
+    assert (one.log_loss.value, one.log_loss.lo) == (other.log_loss.value, other.log_loss.lo)
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, np.int8, bool])

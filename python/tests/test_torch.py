@@ -49,7 +49,7 @@ def in_c(ffi, loss, marginal, logits, target, log_q, prevalence_n=math.inf, expe
         ffi.cast("double *", slope.ctypes.data), marginals,
     ) == 0, ffi.string(library.pv_ctx_message(ctx[0]))  # fmt: skip
     library.pv_ctx_free(ctx[0])
-    # By logits: through the softmax.
+    # From logits, through the softmax.
     p = np.exp(loglik)
     return value[0], slope - p * slope.sum(axis=1, keepdims=True), np.array([marginals[y] for y in range(CLASSES)])
 

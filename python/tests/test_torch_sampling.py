@@ -140,7 +140,7 @@ def test_weights_and_ignored_rows(name):
     assert float(loss(logits, masked)) == pytest.approx(float(loss(logits[kept], labels[kept])), rel=1e-14)
     masked[[0, 4]] = 255
     assert float(MAKE[name](ignore_index=255)(logits, masked)) == pytest.approx(float(loss(logits[kept], labels[kept])), rel=1e-14)
-    with pytest.raises(ValueError, match="the label 255 is none of the 3 classes"):
+    with pytest.raises(ValueError, match="the label 255 is not one of the 3 classes"):
         loss(logits, masked)
 
 
@@ -179,7 +179,7 @@ def test_misuse():
     for target, part in (
         (torch.eye(2)[[0, 1, 0, 1]], "have the same shape"),
         (torch.tensor([0.2, 0.8, 0.5, 0.1]), "probabilities are not supported"),
-        (torch.tensor([0, 1, 2, 1]), "label 2 is none of the 2"),
+        (torch.tensor([0, 1, 2, 1]), "label 2 is not one of the 2"),
         (torch.tensor([0, 1, 1]), r"need labels of shape \(4,\), not \(3,\)"),
         (torch.full((4,), -100), "every row of the batch"),
     ):

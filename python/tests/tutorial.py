@@ -34,14 +34,14 @@ assert abs(right.mean() - y_test.mean()) < 0.01
 # %% What it is worth, with intervals
 before, after = prevail.evaluate(y_test, raw), prevail.evaluate(y_test, right, prevalence=0.02)
 print(after)
-assert after.nell.value < before.nell.value and abs(after.auc.value - before.auc.value) < 1e-6
+assert after.log_loss.value < before.log_loss.value and abs(after.auc.value - before.auc.value) < 1e-6
 assert after.calibration_ratio.lo < 1.2 and after.calibration_ratio.value < 2
 
 # %% The same judged on a balanced sample: stated for the population all the same
 test_cases = np.flatnonzero(y_test == 1)
 some = np.concatenate([test_cases, rng.choice(np.flatnonzero(y_test == 0), len(test_cases), replace=False)])
 balanced = prevail.evaluate(y_test[some], right[some], prevalence=0.02)
-assert abs(balanced.stated[1] - 0.02) < 1e-12 and abs(balanced.nell.value - after.nell.value) < 0.02
+assert abs(balanced.stated[1] - 0.02) < 1e-12 and abs(balanced.log_loss.value - after.log_loss.value) < 0.02
 
 # %% A clinic where it is more common, and nobody knows how much
 clinic = np.concatenate([test_cases, rng.choice(np.flatnonzero(y_test == 0), 4 * len(test_cases), replace=False)])

@@ -40,7 +40,7 @@ def main() -> float:
     moved = prevail.adjust(wrapped.predict_proba(X)[:, 1], from_=0.2, to=0.01)
     inferred = prevail.infer_prevalence(moved, from_=0.01)
     low, high = inferred.interval
-    scorer = prevail.Scorer("nell", pos_label=1)
+    scorer = prevail.Scorer("log_loss", pos_label=1)
     try:
         prevail.evaluate(y, [2.0] * len(y))
     except prevail.InputError as error:

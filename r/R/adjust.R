@@ -1,9 +1,9 @@
-# Another model's probabilities: in another population, and what they say of an unknown one.
+# Another model's probabilities: conversion to another population, and estimation of an unknown prevalence.
 
-# p as the library takes it, its labels with the positive one last of two, and how to turn results back.
+# Converts p to the library's format, with the positive of two labels last, and records how to convert results back.
 as_probabilities <- function(p, labels = NULL, positive = NULL) {
   if (is.data.frame(p)) p <- as.matrix(p)
-  if (!is.numeric(p) || length(p) == 0) refuse("`p` is of probabilities: numbers, one a row or one for each label")
+  if (!is.numeric(p) || length(p) == 0) refuse("`p` must be probabilities: numbers, one per row or one for each label")
   if (anyNA(p)) refuse("`p` has missing values: the first is in row ", (which(is.na(p))[1] - 1) %% NROW(p) + 1)
   wide <- is.matrix(p) && ncol(p) > 1
   if (is.null(labels)) labels <- if (wide) colnames(p) %or% as.character(seq_len(ncol(p)) - 1) else c("0", "1")
@@ -29,7 +29,7 @@ label_codes <- function(y, labels, name = "y") {
   y <- as_categories(y, name)
   code <- match(levels(y), labels)[as.integer(y)]
   wrong <- which(is.na(code) & !is.na(y))[1]
-  if (!is.na(wrong)) refuse("`", name, "` has the label ", y[wrong], " in row ", wrong, ", which is none of ", paste(labels, collapse = ", "))
+  if (!is.na(wrong)) refuse("`", name, "` has the label ", y[wrong], " in row ", wrong, ", which is not one of ", paste(labels, collapse = ", "))
   code - 1L
 }
 
@@ -67,7 +67,7 @@ like_given <- function(values, given) {
 
 adjust <- function(p, from, to, labels = NULL, positive = NULL, threads = NULL) {
   if (missing(from)) refuse("`from` is missing: the prevalence that the probabilities were made for")
-  if (missing(to)) refuse("`to` is missing: the prevalence where they are to hold, or \"unknown\"")
+  if (missing(to)) refuse("`to` is missing: the prevalence of the target population, or \"unknown\"")
   given <- as_probabilities(p, labels, positive)
   with_session(function(session) {
     handle <- probs_handle(session, given)
@@ -117,7 +117,7 @@ infer_prevalence.default <- function(object, from, known = NULL, reference = NUL
 }
 
 infer_prevalence.prevail <- function(object, newdata, level = 0.95, ...) {
-  if (missing(newdata)) refuse("`newdata` is missing: the rows whose prevalence is wanted")
+  if (missing(newdata)) refuse("`newdata` is missing: the rows whose prevalence is to be inferred")
   check_level(level)
   risk_matrix(object, newdata, "unknown", level, list(...))$inferred
 }
@@ -152,7 +152,8 @@ as_decidable <- function(p, labels, positive) {
   list(p = cbind(1 - given$p, given$p), labels = given$labels)
 }
 
-# A matrix or data frame of actions by labels, a list of named vectors, or of two labels the costs of the two errors.
+# Costs as a matrix or data frame of actions by labels, a list of named vectors, or for two labels the costs of the two
+# errors.
 as_costs <- function(costs, labels) {
   if (is.numeric(costs) && length(labels) == 2 && setequal(names(costs), c("fp", "fn"))) {
     costs <- matrix(c(0, costs[["fp"]], costs[["fn"]], 0), 2, dimnames = list(labels, labels))
@@ -162,7 +163,7 @@ as_costs <- function(costs, labels) {
   costs <- as.matrix(costs)
   lost <- setdiff(labels, colnames(costs))
   if (length(lost) || is.null(rownames(costs)) || !is.numeric(costs) || anyNA(costs)) {
-    refuse("`costs` is a matrix of numbers with an action in each row and a column for each of the labels ", paste(labels, collapse = ", "),
+    refuse("`costs` must be a numeric matrix with an action in each row and a column for each of the labels ", paste(labels, collapse = ", "),
       if (length(labels) == 2) ", or c(fp = X, fn = Y)")
   }
   costs <- costs[, labels, drop = FALSE]

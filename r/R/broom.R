@@ -1,4 +1,4 @@
-# Methods for generics of other packages: tidy, glance and augment of generics (broom re-exports them), and emmeans.
+# Methods for generics of other packages: tidy, glance and augment from generics (re-exported by broom), and emmeans.
 
 tidy.prevail <- function(x, conf.int = FALSE, conf.level = 0.95, exponentiate = FALSE, ...) {
   rows <- summary_rows(x, conf.level)
@@ -48,7 +48,7 @@ augment.prevail <- function(x, data = NULL, newdata = NULL, interval = NULL, ...
 
 as_tibble <- function(data) if (requireNamespace("tibble", quietly = TRUE)) tibble::as_tibble(data) else data
 
-# emmeans: marginal means on the scale of the linear predictor; type = "response" has risks in the population.
+# emmeans: marginal means on the scale of the linear predictor; type = "response" gives risks in the population.
 recover_data.prevail <- function(object, ...) {
   if (isTRUE(object$loaded)) refuse("a model that was read from a file has no data")
   emmeans::recover_data(object$call, stats::delete.response(object$terms), object$na.action, frame = object$model, ...)

@@ -1,4 +1,4 @@
-# Errors and warnings of the library as conditions of R, and the session that every call of it needs.
+# Errors and warnings of the library as R conditions, and the session needed by every call of the library.
 
 kinds <- c(
   usage = "prevail_input_error", input = "prevail_input_error", format = "prevail_input_error",
@@ -6,7 +6,7 @@ kinds <- c(
   memory = "prevail_memory_error"
 )
 
-# Options of the library that are written otherwise here: a value becomes a part of the formula, or is a data frame.
+# Library options with a different form in R: the value becomes part of the formula, or is a data frame.
 otherwise <- list(
   exclude = function(value) {
     if (is.null(value)) return("the right side of the formula")
@@ -23,7 +23,7 @@ otherwise <- list(
 
 option_pattern <- "`([a-z][a-z0-9-]*)(?:=((?:[^`]|``)*))?`"
 
-# An option, `name` or `name=value` in a text of the library, as an argument is written here: `name = "value"`.
+# Translates an option, `name` or `name=value` in a library message, to R's syntax: `name = "value"`.
 argument_text <- function(reference) {
   name <- sub(option_pattern, "\\1", reference, perl = TRUE)
   value <- if (grepl("=", reference, fixed = TRUE)) gsub("``", "`", sub(option_pattern, "\\2", reference, perl = TRUE), fixed = TRUE)
@@ -34,14 +34,14 @@ argument_text <- function(reference) {
   paste0("`", name, " = ", if (bare) value else encodeString(value, quote = '"'), "`")
 }
 
-# A text of the library with its options as arguments are written here.
+# Translates all options in a library message to R's syntax.
 in_r <- function(text) {
   at <- gregexpr(option_pattern, text, perl = TRUE)
   regmatches(text, at) <- lapply(regmatches(text, at), function(found) vapply(found, argument_text, ""))
   text
 }
 
-# Called from C as well. In a table made of a data frame, the first row is line 2.
+# Also called from C. In a table made from a data frame, line 2 is the first row.
 raise <- function(status, message, file = NA, line = 0, column = 0, option = NA, value = NA, problem = message, remedy = NA) {
   if (status == "interrupted") interrupt()
   row <- NA_integer_
@@ -60,11 +60,11 @@ raise <- function(status, message, file = NA, line = 0, column = 0, option = NA,
   )))
 }
 
-own_tables <- c("data", "newdata", "population_sample", "prevalence_by", "phase_one")
+own_tables <- c("data", "newdata", "population_sample", "prevalence_by", "phase_one", "sample", "gold")
 
 refuse <- function(...) raise("usage", paste0(...))
 
-# "; did you mean lwt?" where one of the names is nearly the one that was written; else nothing.
+# "; did you mean lwt?" if one of the names is similar; else an empty text.
 did_you_mean <- function(name, names) {
   names <- unique(names[nzchar(names)])
   if (!length(names)) return("")
@@ -73,7 +73,7 @@ did_you_mean <- function(name, names) {
   paste0("; did you mean ", names[which.min(far)], "?")
 }
 
-# Refuses what a function's dots caught. hints: what to say of some names.
+# Refuses unused arguments in `...`. hints: messages for certain names.
 refuse_dots <- function(where, given, names, hints = character()) {
   if (!length(given)) return(invisible())
   name <- names(given)[1]
@@ -82,7 +82,7 @@ refuse_dots <- function(where, given, names, hints = character()) {
   refuse(where, ": there is no argument ", name, did_you_mean(name, setdiff(names, "...")))
 }
 
-# One of several words, or the beginning of one; as match.arg(), whose error is none of ours.
+# Like match.arg(), with partial matching, but raises our own error.
 choose_one <- function(value, choices, name) {
   if (identical(value, choices)) return(choices[1])
   at <- if (is.character(value) && length(value) == 1) pmatch(value, choices) else NA
@@ -90,7 +90,7 @@ choose_one <- function(value, choices, name) {
   choices[at]
 }
 
-# As Ctrl-C does it.
+# Simulates Ctrl-C.
 interrupt <- function() {
   signalCondition(structure(class = c("interrupt", "condition"), list(message = "", call = NULL)))
   invokeRestart("abort")
@@ -107,7 +107,7 @@ default_threads <- function(threads) {
   threads
 }
 
-# Runs `work` with a session; tells what the library had to say.
+# Runs `work` in a session and then emits the library's messages.
 with_session <- function(work, threads = NULL, verbose = FALSE) {
   session <- .Call(call_session, default_threads(threads), verbose)
   on.exit(.Call(call_session_end, session))

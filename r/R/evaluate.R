@@ -1,4 +1,4 @@
-# What predictions are worth: metrics with intervals, curves, pages.
+# Evaluation of predictions: metrics with intervals, curves, reports.
 
 evaluate <- function(object, ...) UseMethod("evaluate")
 
@@ -32,7 +32,7 @@ new_evaluation <- function(handle, level, target) {
 evaluate.prevail <- function(object, newdata = NULL, population = NULL, stated_for = "population", positive = NULL, level = 0.95,
                              bootstrap = -1, seed = 1, ...) {
   refuse_dots("evaluate", list(...), names(formals()), c(prevalence = "the argument is `population`"))
-  if (isTRUE(object$relative)) refuse("a fit to matched sets knows odds ratios alone, and no risks to be judged")
+  if (isTRUE(object$relative)) refuse("a fit to matched sets has odds ratios only, and no risks to evaluate")
   options <- judge_options(stated_for, object$labels, positive, level, bootstrap, seed)
   where <- population_text(object, population)
   rows <- prediction_rows(object, newdata, outcome = TRUE)
@@ -47,7 +47,7 @@ evaluate.prevail <- function(object, newdata = NULL, population = NULL, stated_f
   made
 }
 
-# Whether they are the rows of the fit.
+# Whether these are the rows of the fit.
 is_training <- function(fit, rows) {
   if (identical(rows$source, "data")) return(TRUE)
   if (isTRUE(fit$loaded) || is.null(fit$model) || nrow(rows$frame) != nrow(fit$model)) return(FALSE)
@@ -55,7 +55,7 @@ is_training <- function(fit, rows) {
   identical(lapply(rows$frame, as.vector), lapply(fit$model[own], as.vector))
 }
 
-# Rows with their outcomes and weights, as training_table takes them.
+# Rows with outcomes and weights, in the format of training_table.
 labelled_rows <- function(fit, rows) {
   if (isTRUE(fit$loaded)) {
     return(list(x = rows$x, columns = rows$columns, outcome = list(column = NULL, counts = NULL), target = "(none)", weights = NULL))
@@ -75,7 +75,7 @@ as_labels <- function(response, labels, name) {
   as_factor(label_codes(response, labels, name) + 1L, labels)
 }
 
-# The weights of other rows: what the fit's expression is there, else 1.
+# Weights of other rows: the fit's weights expression evaluated there, else 1.
 new_weights <- function(fit, rows) {
   if (is.null(fit$weights)) return(NULL)
   found <- tryCatch(eval(fit$call$weights, rows$newdata, environment(fit$formula)), error = function(e) NULL)
@@ -117,9 +117,9 @@ print.prevail_evaluation <- function(x, digits = 4, ...) {
   colnames(table)[2] <- paste0(format(100 * x$level), " % interval")
   rownames(table) <- shown$metric
   print(table, quote = FALSE, right = TRUE)
-  if (isTRUE(x$training)) cat("\nThe model was fitted on these rows, so that it looks better than it is: cv(fit) evaluates held-out ones.\n")
+  if (isTRUE(x$training)) cat("\nThe model was fitted to these rows, so that performance is optimistic: cv(fit) evaluates held-out rows.\n")
   if (x$misleading) {
-    cat("\nThe rows' label shares are far from the population's: stated_for = \"population\" weights them.\n")
+    cat("\nThe rows' label proportions are far from the population's: stated_for = \"population\" weights them.\n")
   }
   invisible(x)
 }
@@ -154,7 +154,7 @@ curve_data <- function(x, kind = "roc", ...) {
     if (!is.na(only) && only != kind) refuse("`", name, "` is for the curve ", only, ", and this one is ", kind)
   }
   if (!.Call(call_model_alive, x$handle$judgement)) {
-    refuse("an evaluation that was saved has the curves that it had; evaluate anew for others")
+    refuse("a saved evaluation has only the curves that were computed; evaluate again for others")
   }
   make_curve(x, kind, ...)
 }
@@ -170,17 +170,17 @@ net_benefit <- function(object, ..., thresholds = NULL) {
   net_benefit_at(x, thresholds)
 }
 
-# Net benefit is made of rates, which change at the thresholds that rows have and nowhere else.
+# Net benefit is computed from rates, which change only at the thresholds given by the rows.
 net_benefit_at <- function(x, thresholds) {
   if (!is.numeric(thresholds) || anyNA(thresholds) || any(thresholds <= 0 | thresholds >= 1)) {
     refuse("`thresholds` must be numbers between 0 and 1")
   }
   if (!.Call(call_model_alive, x$handle$judgement)) {
-    refuse("an evaluation that was saved has the thresholds that it had; evaluate again for others")
+    refuse("a saved evaluation has only the thresholds that were computed; evaluate again for others")
   }
   curve <- make_curve(x, "roc", points = 0)
   curve <- curve[order(curve$threshold), ]
-  # Rows of p >= t are called; the curve's thresholds are exp(log p), hence the tolerance.
+  # Rows with p >= t are called positive. The tolerance is needed because the curve's thresholds are exp(log p).
   place <- findInterval(thresholds * (1 - 1e-13), curve$threshold, left.open = TRUE) + 1
   share <- x$stated[[x$positive]]
   odds <- thresholds / (1 - thresholds)
@@ -188,13 +188,13 @@ net_benefit_at <- function(x, thresholds) {
     treat_all = share - (1 - share) * odds, treat_none = 0)
 }
 
-# ---- the page -------------------------------------------------------------------------------------------------------
+# ---- report --------------------------------------------------------------------------------------------------------
 
 report <- function(object, ...) UseMethod("report")
 
 report.prevail_evaluation <- function(object, file = NULL, title = NULL, figures = NULL, view = interactive(), ...) {
   refuse_dots("report", list(...), names(formals()))
-  if (!.Call(call_model_alive, object$handle$judgement)) refuse("an evaluation that was saved has no page; evaluate anew")
+  if (!.Call(call_model_alive, object$handle$judgement)) refuse("a saved evaluation cannot make a page; evaluate again")
   page <- if (is.null(file)) tempfile("prevail-", fileext = ".html") else path.expand(file)
   if (!is.null(figures)) figures <- path.expand(figures)
   with_session(function(session) {

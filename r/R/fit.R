@@ -1,6 +1,6 @@
-# prevail(): the fit.
+# prevail(): fits a classifier.
 
-# What stands behind the dots needs its whole name: `match` is an option, and no short form of `matched`.
+# Arguments after `...` need their full names: `match` is an option and not an abbreviation of `matched`.
 prevail <- function(formula, data, prevalence = NULL, weights, subset, na.action, offset, contrasts = NULL, ...,
                     strata, matched, cluster, group, id, prevalence_by = NULL, phase_one = NULL,
                     population_sample = NULL, positive = NULL, threads = NULL, verbose = FALSE, keep_frame = TRUE) {
@@ -46,7 +46,7 @@ prevail <- function(formula, data, prevalence = NULL, weights, subset, na.action
   fit
 }
 
-# The design's columns, as categories, under names that no feature has.
+# The design's columns as factors, under names that no feature has.
 design_columns <- function(made, taken) {
   columns <- Map(as_categories, made$columns, names(made$columns))
   for (i in seq_along(columns)) {
@@ -59,7 +59,7 @@ design_expressions <- function(call, made, columns) {
   list(roles = made$roles, names = names(made$columns), columns = names(columns), call = as.list(call)[intersect(names(call), design_arguments)])
 }
 
-# The values of all options but tables, named as the arguments are.
+# Values of all options except tables, with the argument names.
 fit_options <- function(given, prevalence, outcome, made, columns, tables, sampled, target, weights, offset, order) {
   given[["prevalence"]] <- prevalence_text(prevalence, outcome$labels, outcome$positive)
   known <- sampled || !is.null(prevalence) || !is.null(given[["subcohort"]]) || any(lengths(tables) > 0)
@@ -83,7 +83,7 @@ fit_options <- function(given, prevalence, outcome, made, columns, tables, sampl
   c(own, given)
 }
 
-# The library's model of the data, by the options of `fit`. sample: rows of the population.
+# Fits the data with the options in `fit`. sample: rows of the population.
 learn <- function(fit, data, sample = NULL, verbose = FALSE) {
   with_session(function(session) {
     duckdb <- duckdb_library()
@@ -95,11 +95,12 @@ learn <- function(fit, data, sample = NULL, verbose = FALSE) {
   }, fit$threads, verbose)
 }
 
-# The library of the package duckdb, which reads Parquet files and queries; "": it is not installed. It is not loaded.
+# Path of DuckDB's library in the package duckdb, which is not loaded; it reads Parquet files and queries. "": not
+# installed.
 duckdb_library <- function() system.file("libs", paste0("duckdb", .Platform$dynlib.ext), package = "duckdb")
 
-# The data frame among prevalence_by and phase_one as a table of the library, its columns under the library's names; NULL: there
-# is none.
+# The data frame given as prevalence_by or phase_one as a library table with the library's column names; NULL if neither
+# is a data frame.
 stated_table <- function(session, fit) {
   theirs <- c(fit$design_terms$names, column_name(fit$formula[[2]]))
   ours <- c(fit$design_terms$columns, fit$target)
@@ -114,7 +115,7 @@ stated_table <- function(session, fit) {
   NULL
 }
 
-# The cohort's counts: also as table() or xtabs() has them, or as.data.frame() of these.
+# The cohort's counts, also in the form of table() or xtabs(), or as.data.frame() of these.
 people_counted <- function(phase_one) {
   if (is.table(phase_one)) phase_one <- as.data.frame(phase_one)
   if (is.data.frame(phase_one) && !"count" %in% names(phase_one)) names(phase_one)[names(phase_one) == "Freq"] <- "count"
@@ -123,10 +124,10 @@ people_counted <- function(phase_one) {
 
 but <- function(x, columns) if (length(columns)) x[, !colnames(x) %in% columns, drop = FALSE] else x
 
-# Columns that are linear combinations of those before them, as glm finds them. Those of some rows being independent, all are.
-# Where columns outnumber rows, or with an option `collinear`, the library decides.
+# Columns that are linear combinations of earlier ones, which glm drops. If the columns are independent in some rows,
+# they are in all. With more columns than rows, or with the option `collinear`, the library decides.
 aliased_columns <- function(x, given) {
-  linear <- is.null(given[["model"]]) || grepl("^(auto|linear|ordinal)", as.character(given[["model"]])[1])
+  linear <- is.null(given[["model"]]) || grepl("^(additive|auto|linear|ordinal)", as.character(given[["model"]])[1])
   if (!linear || !is.null(given[["collinear"]])) return(character())
   if (anyNA(x)) x <- x[stats::complete.cases(x), , drop = FALSE]
   n <- nrow(x)
@@ -142,8 +143,8 @@ aliased_columns <- function(x, given) {
   }
 }
 
-# Levels of a factor are the labels in their order, the first of three or more being the reference; the library is told where it
-# would sort them otherwise.
+# Factor levels are the labels in their order; with three or more the first is the reference. The order is passed to the
+# library if it would sort them differently.
 label_order <- function(given, response, outcome) {
   ordinal <- is.character(given[["model"]]) && grepl("ordinal", given[["model"]][1])
   if (!(ordinal || length(outcome$labels) > 2) || !is.factor(response) || identical(sort_labels(outcome$labels), outcome$labels)) return(NULL)
@@ -185,7 +186,7 @@ population_rows <- function(sample, terms, frame, contrasts, columns, call) {
   list(x = feature_matrix(terms, frame, contrasts), columns = columns)
 }
 
-# What the fit's weights are in a sample of the population that has their variables; NULL: each row counts as one.
+# The fit's weights evaluated in a population sample that has their variables; NULL: each row counts as one.
 sample_weights <- function(expression, sample, env) {
   variables <- all.vars(expression)
   if (!length(variables) || !all(variables %in% names(sample))) return(NULL)
@@ -194,7 +195,7 @@ sample_weights <- function(expression, sample, env) {
   weights
 }
 
-# What the library says of the model that it made; x: the names of the matrix's columns.
+# The library's description of a fitted model; x: names of the matrix's columns.
 describe <- function(fit, handle, x) {
   said <- with_session(function(session) {
     facts <- .Call(call_model_facts, session, handle)
@@ -230,7 +231,7 @@ describe <- function(fit, handle, x) {
 
 named <- function(values, names) if (is.null(values)) NULL else stats::setNames(values, names)
 
-# Coefficients under the names of the matrix's columns, NA for those that were left out, as glm has it.
+# Coefficients named by the columns of the matrix, NA for dropped columns, as in glm.
 coefficient_parts <- function(fit, facts, covariance, x) {
   if (is.null(facts$coefficients)) return(fit)
   if (!is.null(fit$posterior)) { # as in the summary: the mean of the draws
@@ -249,7 +250,7 @@ coefficient_parts <- function(fit, facts, covariance, x) {
     facts$coefficients <- utils::tail(facts$coefficients, length(features))
     if (is.matrix(covariance)) covariance <- covariance[-1, -1, drop = FALSE]
   }
-  terms <- c(heads, setdiff(x, c("(Intercept)", heads)))
+  terms <- c(heads, setdiff(union(x, features), c("(Intercept)", heads))) # an additive model has curves as well
   place <- match(c(heads, features), terms)
   names <- if (equations == 1) terms else paste0(rep(facts$labels[-1], each = length(terms)), ":", terms)
   at <- as.vector(outer(place, (seq_len(equations) - 1L) * length(terms), `+`))
@@ -268,12 +269,12 @@ coefficient_parts <- function(fit, facts, covariance, x) {
   fit
 }
 
-# One number is the prevalence of the positive label, and the labels must say which that is.
+# A single number is the prevalence of the positive label, which must be unambiguous from the labels.
 check_positive <- function(prevalence, outcome, positive) {
   if (length(prevalence) != 1 || grepl("=", prevalence, fixed = TRUE) || !is.null(names(prevalence)) || !is.null(positive)) return(invisible())
   labels <- outcome$labels
   if (length(labels) != 2 || !is.null(outcome$counts) || .Call(call_positive, labels) > 0) return(invisible())
-  refuse("`prevalence` = ", prevalence, ": of which label, ", labels[1], " or ", labels[2], "? Name it with `positive = \"", labels[2],
+  refuse("`prevalence` = ", prevalence, ": which label has it, ", labels[1], " or ", labels[2], "? Name it with `positive = \"", labels[2],
     "\"`, say")
 }
 
@@ -282,20 +283,20 @@ warn_of <- function(fit) {
   for (text in unique(checks$warning[nzchar(checks$warning)])) warn(text)
 }
 
-# The library's, without terms of a column that is a factor's or a term's: it has the matrix alone.
+# Like the library's, without advice on terms of columns that come from a factor or a term, which it sees as numbers.
 model_checks <- function(fit) {
   made <- with_session(function(session) .Call(call_model_checks, session, model_handle(fit)))
   measured <- names(which(attr(fit$terms, "dataClasses") == "numeric"))
   fitting <- function(text) {
     name <- sub("^.*coefficient of '(.*)' \\(.*$", "\\1", text)
-    ifelse(name %in% measured, text, sub(": the column has a long tail. If it is a .*$", ". More rows, or fewer terms, may help.", text))
+    ifelse(name %in% measured, text, sub(": the column has a long tail. For a .*$", ". More rows, or fewer terms, may help.", text))
   }
   made[c("text", "warning")] <- lapply(made[c("text", "warning")], fitting)
   made
 }
 
-# The formula lists the features, as `--features` does. Stated strata that it does not mention may matter: the likelihood takes the
-# model for right within each. The same fit with an intercept for each stratum tells.
+# The formula lists the features, like `--features`. Strata outside the formula may matter, since the likelihood assumes
+# that the model is correct within each. To test this, the model is fitted again with an intercept per stratum.
 warn_of_strata <- function(fit, data) {
   of <- fit$design_terms
   silent <- of$roles == "strata" & !vapply(of$names, function(name) any(all.vars(str2lang(name)) %in% all.vars(fit$terms)), NA)
@@ -315,14 +316,14 @@ warn_of_strata <- function(fit, data) {
   beta <- found$beta$coefficients[at]
   p <- stats::pchisq(sum(beta * solve(found$covariance[at, at], beta)), length(at), lower.tail = FALSE)
   if (p < 0.01) {
-    warn(paste0("the strata ", paste(of$names[silent], collapse = ", "), " are not in the model, and the risk differs between them beyond ",
-      "its columns (p = ", format.pval(p, digits = 2, eps = 1e-16), "): its coefficients may be far off; add ",
+    warn(paste0("the strata ", paste(of$names[silent], collapse = ", "), " are not in the model, and the risk differs between them by more than ",
+      "its columns (p = ", format.pval(p, digits = 2, eps = 1e-16), "): its coefficients may be wrong; add ",
       paste0("factor(", of$names[silent], ")", collapse = " + "), " to the formula, or leave them out on purpose with ",
       paste0("- ", of$names[silent], collapse = " ")))
   }
 }
 
-# The model in the library's memory; made anew of its bytes after readRDS and the like.
+# The model in the library's memory; recreated from its bytes after readRDS() and similar.
 model_handle <- function(fit) {
   if (!.Call(call_model_alive, fit$handle$model)) {
     fit$handle$model <- with_session(function(session) .Call(call_model_from_bytes, session, "the model", fit$bytes))

@@ -1,10 +1,10 @@
-# From a formula and a data frame to a table of the library's: numbers from model.matrix under the names that glm's
-# coefficients have, the outcome, and the columns that say how the rows were sampled.
+# Converts a formula and a data frame to a library table: numbers from model.matrix() under the names of glm's
+# coefficients, the outcome, and the design columns.
 
 design_arguments <- c("strata", "matched", "cluster", "group", "id")
 
-# What a design argument stands for: a list of expressions, named by the columns they become. It is a variable of the
-# data, an expression, a name as text, or a one-sided formula of several.
+# Interprets a design argument: a variable of the data, an expression, a name as text, or a one-sided formula with
+# several variables. Returns a list of expressions named by the columns they become.
 design_terms <- function(name, expression, data, env) {
   if (is.null(expression)) return(NULL)
   value <- if (is.character(expression)) expression else tryCatch(eval(expression, data, env), error = function(e) NULL)
@@ -24,25 +24,25 @@ check_columns <- function(name, columns, data) {
   if (length(lost)) refuse("`", name, "`: there is no column ", lost[1], " in the data", did_you_mean(lost[1], names(data)))
 }
 
-# Weights and offsets are variables; designs alone can be named by texts.
+# Weights and offsets are variables; only design arguments may be names as text.
 check_variables <- function(call, data) {
   for (name in c("weights", "offset")) {
     text <- call[[name]]
     if (!is.character(text)) next
     check_columns(name, text, data)
-    refuse("`", name, "` is a variable, and no text: ", name, " = ", text[1])
+    refuse("`", name, "` must be a variable, not a text: ", name, " = ", text[1])
   }
 }
 
 column_name <- function(expression) paste(deparse(expression, width.cutoff = 500L), collapse = " ")
 
-# The model frame of a call of prevail(), with the design's columns beside it. missing: the option's value, which the
-# call may have as the name of a variable.
+# The model frame of a call of prevail(), with the design's columns added. missing: value of the option, or an
+# expression if the call uses a variable of that name.
 make_frame <- function(call, env, missing = NULL) {
   formula <- eval(call[["formula"]], env)
   if (missing_formula(formula)) refuse("`formula` is missing: outcome ~ columns")
   data <- if (is.null(call[["data"]])) NULL else eval(call[["data"]], env)
-  if (is.character(data)) refuse("`data` is a data frame, and no name of a file: read.csv() makes one of it")
+  if (is.character(data)) refuse("`data` must be a data frame, not the name of a file: read it with read.csv()")
   if (!is.null(data) && !is.data.frame(data)) data <- as.data.frame(data)
   formula <- stats::as.formula(formula)
   if (length(formula) < 3) refuse("`formula` has no left side: outcome ~ columns")
@@ -56,7 +56,7 @@ make_frame <- function(call, env, missing = NULL) {
   formula <- without_designs(formula, designs, call[["weights"]], data)
   check_variables(call, data)
   keep <- match(c("subset", "weights", "offset"), names(call), 0L)
-  # Names in the place of values, so that an error of model.frame() does not print the data.
+  # Replaces values by names, so that an error of model.frame() does not print the data.
   frame_call <- as.call(c(list(quote(stats::model.frame), formula = quote(formula), data = quote(data)), as.list(call[keep])))
   frame_call[["drop.unused.levels"]] <- TRUE
   if (!is.null(call[["na.action"]])) {
@@ -75,20 +75,20 @@ make_frame <- function(call, env, missing = NULL) {
   list(frame = frame, columns = stats::setNames(columns, names(extra)), roles = roles, formula = formula)
 }
 
-# In `y ~ .` the dot leaves out what names rows, sets, clusters and weights, as the command does. Strata are features.
+# In `y ~ .` the dot excludes the id, set, cluster and weight columns, as in the command. Strata are included.
 without_designs <- function(formula, designs, weights, data) {
   if (is.null(data) || !"." %in% all.vars(formula)) return(formula)
   roles <- unlist(lapply(c(designs[setdiff(names(designs), "strata")], list(list(weights))), function(terms) lapply(terms, all.vars)))
   stats::formula(stats::terms(formula, data = data[setdiff(names(data), roles)]))
 }
 
-# What R says of a formula, as an error of ours: a variable that is not there with the one that may be meant.
+# Raises our own error for R's errors about a formula; for an unknown variable it suggests a similar name.
 refuse_frame <- function(e, data) {
   if (inherits(e, "prevail_error")) stop(e)
   text <- conditionMessage(e)
   name <- regmatches(text, regexec("^object '(.*)' not found$", text))[[1]]
   if (length(name) != 2) refuse(text)
-  refuse(text, ": it is no column of the data", did_you_mean(name[2], names(data)))
+  refuse(text, ": it is not a column of the data", did_you_mean(name[2], names(data)))
 }
 
 check_weights <- function(weights, rows) {
@@ -99,24 +99,24 @@ check_weights <- function(weights, rows) {
   weights
 }
 
-# na.omit(), which looks at cells one by one and copies all rows, where there is anything to omit.
+# na.omit(), but only if something is missing, since it checks every cell and copies all rows.
 omit_missing <- function(frame) if (anyNA(frame, recursive = TRUE)) stats::na.omit(frame) else frame
 
 missing_formula <- function(formula) !inherits(formula, "formula") && !is.character(formula)
 
-# factor() goes by way of texts, which takes longer than the fit where rows are many.
+# A faster factor(): factor() converts numbers to text, which takes longer than the fit of a large table.
 as_factor <- function(codes, levels) structure(codes, levels = levels, class = "factor")
 
-# A column for the library: a factor, or doubles.
+# Converts a column to the library's types: factor or double.
 as_column <- function(column, name) {
   if (is.factor(column)) return(as_factor(as.integer(column), levels(column)))
   if (is.character(column) || is.logical(column)) return(factor(column))
   if (inherits(column, c("Date", "POSIXct"))) return(factor(format(column)))
   if (is.numeric(column)) return(as.double(column))
-  refuse("column ", name, " is neither of numbers nor of texts")
+  refuse("column ", name, " is neither numeric nor text")
 }
 
-# The same as categories, numbers as whole ones are written.
+# Converts a column to a factor; numbers are written like integers if they are whole.
 as_categories <- function(column, name) {
   if (is.numeric(column) && !is.factor(column)) return(numbers_as_categories(column))
   as_column(column, name)
@@ -127,11 +127,11 @@ numbers_as_categories <- function(column) {
   as_factor(match(column, values), vapply(values, number_text, ""))
 }
 
-# The outcome: labels in order, codes, and which label is the positive one.
+# The outcome: ordered labels, codes, and the positive label.
 make_outcome <- function(response, name, positive) {
   if (is.null(response)) refuse("`formula` has no outcome on its left side")
   if (NROW(response) == 0) refuse("no row is left: each lacks the outcome or a column, or is outside `subset`")
-  if (inherits(response, "Surv")) refuse("the outcome ", name, " is a survival time, and labels are needed: ill or not by a given time, say")
+  if (inherits(response, "Surv")) refuse("the outcome ", name, " is a survival time, and labels are needed, such as ill or not by a given time")
   if (is.matrix(response)) return(counts_outcome(response, name))
   if (is.factor(response)) {
     column <- as_factor(as.integer(response), levels(response))
@@ -151,7 +151,7 @@ make_outcome <- function(response, name, positive) {
     column <- factor(response)
     labels <- levels(column)
   } else {
-    refuse("the outcome ", name, " is neither of categories nor of numbers")
+    refuse("the outcome ", name, " is neither categorical nor numeric")
   }
   if (length(labels) < 2) refuse("the outcome ", name, " is ", labels, " in every row: two labels are needed")
   if (length(labels) > 50) refuse("the outcome ", name, " has ", length(labels), " values: is it a category?")
@@ -172,10 +172,10 @@ positive_label <- function(labels, positive = NULL) {
   labels[if (guess > 0) guess else 2L]
 }
 
-# cbind(cases, controls): rows of counts.
+# cbind(cases, controls): one row per count.
 counts_outcome <- function(response, name) {
   if (ncol(response) != 2 || !is.numeric(response)) {
-    refuse("the outcome ", name, " is a matrix: only cbind(cases, controls), counts of both, is understood")
+    refuse("the outcome ", name, " is a matrix: only cbind(cases, controls), counts of both, is supported")
   }
   if (anyNA(response) || any(response < 0)) refuse("the outcome ", name, " has counts that are missing or negative")
   names <- colnames(response) %or% c("cases", "controls")
@@ -184,7 +184,7 @@ counts_outcome <- function(response, name) {
   list(column = NULL, labels = rev(names), positive = names[1], counts = response)
 }
 
-# The name of the target's column: that of the outcome, unless it means something to the library.
+# Name of the target column: the outcome's, unless the library would interpret it.
 target_name <- function(formula, taken) {
   name <- column_name(formula[[2]])
   if (grepl("[/,\"=]", name) || name %in% taken || startsWith(name, "cbind(")) name <- "outcome"
@@ -192,17 +192,17 @@ target_name <- function(formula, taken) {
   name
 }
 
-# The matrix of features, its intercept still in it: to take it out would be a copy.
+# The matrix of features, including the intercept, since removing it would copy the matrix.
 feature_matrix <- function(terms, frame, contrasts, xlev = NULL) {
   if (attr(terms, "intercept") == 0) {
-    refuse("the formula has no intercept, and the prevalence is in it: leave out `- 1` and `+ 0`")
+    refuse("the formula has no intercept, which carries the prevalence: leave out `- 1` and `+ 0`")
   }
   x <- tryCatch(stats::model.matrix(terms, frame, contrasts.arg = contrasts, xlev = xlev), error = function(e) refuse_frame(e, frame))
   if (!is.double(x)) storage.mode(x) <- "double"
   x
 }
 
-# The column of the table that is added to the log odds as it stands: the formula's offset() and the argument together.
+# The offset column: the sum of the formula's offset() and the argument.
 offset_column <- "(offset)"
 
 frame_offset <- function(frame) {
@@ -212,12 +212,12 @@ frame_offset <- function(frame) {
   as.double(offset)
 }
 
-# The same of other rows, whose frame has the formula's part alone.
+# The same for other rows, whose frame contains only the formula's offset.
 new_offset <- function(call, frame, data, env) {
   own <- call[["offset"]]
   if (is.null(own)) return(frame_offset(frame))
   value <- tryCatch(eval(own, data, env), error = function(e) {
-    refuse("`offset` ", column_name(own), " cannot be had of these rows: ", conditionMessage(e))
+    refuse("`offset` ", column_name(own), " cannot be computed for these rows: ", conditionMessage(e))
   })
   if (length(value) != nrow(frame)) {
     refuse("`offset` ", column_name(own), " has ", length(value), " values for ", nrow(frame),
@@ -226,7 +226,7 @@ new_offset <- function(call, frame, data, env) {
   as.double(value) + (frame_offset(frame) %or% 0)
 }
 
-# A table: matrix of features, and named columns.
+# Makes a table from the matrix of features and named columns.
 new_table <- function(session, source, x, columns) {
   columns <- Map(function(column, name) if (is.factor(column)) column else as.double(column), columns, names(columns))
   .Call(call_table, session, source, as.double(nrow(x)), x, 1L, columns)

@@ -1,7 +1,8 @@
-# What sandwich estimators and regression diagnostics ask of a fit. Of maximum likelihood to the rows as they are, where the
-# numbers are glm's; other fits have covariances that hold whatever the shape of the risk, by vcov().
+# Methods used by sandwich estimators and regression diagnostics. They are defined for maximum likelihood without a
+# prevalence, for which results agree with glm. For other fits, use vcov(), which is valid whatever the shape of the
+# risk.
 
-# Columns with coefficients, and the weight of each row in the information.
+# Columns with coefficients, and each row's weight in the information matrix.
 likelihood_parts <- function(fit, what) {
   if (fit_option(fit, "infer") != "ml" || fit$loss != "plain" || length(fit$labels) != 2 || is.null(fit$coefficients)) {
     refuse("`", what, "` is for maximum likelihood of two labels: loss = \"plain\", infer = \"ml\"; vcov() of this fit is ",

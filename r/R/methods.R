@@ -1,4 +1,4 @@
-# What people expect of a fit.
+# Methods of standard generics for fits.
 
 label_of <- function(fit) {
   name <- column_name(fit$formula[[2]])
@@ -13,7 +13,7 @@ share_text <- function(shares) {
   paste0(names(shares), " ", format(shares, digits = 3), collapse = ", ")
 }
 
-# How it was made, in a few lines.
+# Summary of how the model was fitted, in a few lines.
 headline <- function(fit) {
   how <- c(fit$architecture, paste("loss", fit$loss), paste("infer", fit_option(fit, "infer")))
   stated <- if (is.null(fit$prevalence)) {
@@ -28,7 +28,7 @@ headline <- function(fit) {
     if (length(fit$aliased)) paste0("(", length(fit$aliased), " not defined because of singularities)"))
 }
 
-# Whether the strata that rows were sampled in are in the model.
+# Whether the strata used in sampling are features of the model.
 strata_text <- function(fit) {
   of <- fit$design_terms
   names <- of$names[of$roles == "strata"]
@@ -42,26 +42,26 @@ strata_in_model <- function(fit, names) {
   vapply(names, function(name) all(all.vars(str2lang(name)) %in% inside), NA)
 }
 
-# Of a prevalence that was stated as an interval.
+# For a prevalence that was stated as an interval.
 interval_text <- function(stated) if (length(stated) && grepl("[0-9] *- *[.0-9]", stated)) paste0(" (stated: ", stated, ")")
 
-# Which estimate a linear model with a stated prevalence has, and Hausman's test of the two.
+# Which estimate a linear model with a stated prevalence uses, and Hausman's test of the two.
 estimate_text <- function(fit) {
   if (is.null(fit$estimate) || is.na(fit$hausman)) return(NULL)
-  paste0("estimate: ", switch(fit$estimate, efficient = "efficient, for a linear model that is right",
-    weighted = "weighted, as with loss iw; intervals hold whatever the shape of the risk",
-    combined = paste0("combined, the weighted one (loss iw) with a share of ", weighting_text(fit),
-      "; intervals hold whatever the shape of the risk")), "; Hausman's test p = ", format(fit$hausman, digits = 2))
+  paste0("estimate: ", switch(fit$estimate, efficient = "efficient, which assumes that the linear model is right",
+    weighted = "weighted, as with loss iw; intervals do not assume that the linear model is right",
+    combined = paste0("combined, the weighted one (loss iw) contributing ", weighting_text(fit),
+      "; intervals do not assume that the linear model is right")), "; Hausman's test p = ", format(fit$hausman, digits = 2))
 }
 
-# The weighted estimate's share in the slopes: the least and the most.
+# Range of the weighted estimate's share over the slopes.
 weighting_text <- function(fit) {
   found <- summary_rows(fit, 0.95)
   shares <- format(range(found$weighting[!found$term %in% threshold_terms(fit)], na.rm = TRUE), digits = 2)
   paste(unique(trimws(shares)), collapse = " to ")
 }
 
-# Of models with an equation for each label but the first.
+# For models with an equation for each label but the first.
 reference_text <- function(fit) {
   if (!isTRUE(fit$terms_of$equations > 1)) return(NULL)
   paste0(if (isTRUE(fit$loaded)) fit$target_column else column_name(fit$formula[[2]]), " = ", fit$labels[1])
@@ -121,7 +121,7 @@ summary_rows <- function(fit, level) {
 
 check_level <- function(level, name = "level") {
   if (!is.numeric(level) || length(level) != 1 || is.na(level) || level <= 0 || level >= 1) {
-    refuse("`", name, "` lies between 0 and 1: 0.95, say")
+    refuse("`", name, "` must be between 0 and 1, such as 0.95")
   }
 }
 
@@ -204,7 +204,7 @@ print.summary.prevail <- function(x, digits = max(3L, getOption("digits") - 3L),
 
 na <- function(values) ifelse(is.nan(values), NA_real_, values)
 
-# Each number with so many digits of its own; nothing for NA.
+# Formats each number with this many significant digits; NA becomes "".
 each <- function(values, digits) {
   vapply(as.vector(values), function(value) if (is.na(value)) "" else format(signif(value, digits), digits = digits), "")
 }
@@ -240,7 +240,7 @@ model.matrix.prevail <- function(object, data = NULL, ...) {
   stats::model.matrix(stats::delete.response(object$terms), frame, contrasts.arg = object$contrasts, xlev = object$xlevels)
 }
 
-# Outcomes, how many they are, and risks: by default those of the design, whose rows these are.
+# Outcomes, their number, and risks: by default those of the design, from which the rows were sampled.
 observed_rows <- function(object, population) {
   if (length(object$labels) != 2) refuse("residuals are for two labels, and there are ", length(object$labels))
   if (isTRUE(object$relative)) refuse("a fit to matched sets has no risks, and so no residuals")
@@ -286,9 +286,9 @@ deviance.prevail <- function(object, ...) sum(residuals.prevail(object, "devianc
 logLik.prevail <- function(object, ...) {
   need_coefficients(object)
   if (fit_option(object, "infer") != "ml") {
-    refuse("a likelihood belongs to a fit without a prior: `infer=ml`")
+    refuse("only a fit without a prior has a likelihood: use `infer=ml`")
   }
-  if (object$loss == "iw") refuse("`loss=iw` has weights in the place of a likelihood; ig and plain have one")
+  if (object$loss == "iw") refuse("`loss=iw` has no likelihood; ig and plain have one")
   how <- fit_option(object, "weights_are")
   if (how == "sampling" || how == "auto" && !is.null(object$weights) && any(object$weights != round(object$weights))) {
     refuse("sampling weights have no likelihood; whole numbers, or `weights_are = \"counts\"`, are how often a row counts")
@@ -297,8 +297,8 @@ logLik.prevail <- function(object, ...) {
   structure(-object$loss_value, df = df, nobs = object$rows, class = "logLik")
 }
 
-# Where the profile likelihood of a coefficient is so much below its maximum: the coefficient is an offset, and the others are
-# fitted again. rows: of the summary.
+# Where the profile likelihood of a coefficient is a given amount below its maximum. The coefficient becomes an offset
+# and the others are fitted again. rows: row indices in the summary.
 profile_intervals <- function(object, rows, level) {
   top <- as.numeric(logLik(object))
   if (length(object$labels) != 2) refuse("type = \"profile\" is for two labels")
@@ -329,7 +329,7 @@ profile_intervals <- function(object, rows, level) {
   t(vapply(seq_len(nrow(rows)), one, c(0, 0)))
 }
 
-# No fit of the library is without an intercept.
+# The library's models always have an intercept.
 profile_of_intercept <- function(data) {
   counts <- data$outcome$counts
   n <- if (is.null(counts)) rep(1, nrow(data$x)) else rowSums(counts)
@@ -345,17 +345,17 @@ profile_of_intercept <- function(data) {
   }
 }
 
-# For step() and drop1(), of fits without a prior.
+# For step() and drop1(); only for fits without a prior.
 extractAIC.prevail <- function(fit, scale = 0, k = 2, ...) {
   likelihood <- logLik(fit)
   c(attr(likelihood, "df"), -2 * as.numeric(likelihood) + k * attr(likelihood, "df"))
 }
 
-# Options that say what a likelihood is of, beside the formula.
+# Options that change the meaning of the likelihood, besides the formula.
 likelihood_options <- c("marginal", "match", "weighting", "prevalence_n", "weights_are", "missing", "strata", "matched", "cluster",
   "subcohort", "prevalence_odds")
 
-# What two fits differ in that makes their likelihoods of different things; NULL: nothing.
+# Differences between two fits that make their likelihoods incomparable; NULL: none.
 other_likelihood <- function(a, b) {
   if (!identical(a$labels, b$labels)) return("outcomes")
   stated <- function(fit) if (!is.null(fit$options[["prevalence"]])) fit$prevalence
@@ -370,7 +370,7 @@ other_likelihood <- function(a, b) {
   other_data(model.frame.prevail(a), model.frame.prevail(b))
 }
 
-# The same of the rows that they learned from: what both have must be the same.
+# The same for their training rows, which must be equal.
 other_data <- function(a, b) {
   if (!identical(attr(a, "row.names"), attr(b, "row.names"))) return("rows")
   if (!identical(stats::model.response(a), stats::model.response(b))) return("outcomes")
@@ -384,7 +384,7 @@ other_data <- function(a, b) {
   NULL
 }
 
-# Terms added one by one, as for glm; matched sets have -2 log L in the place of a deviance.
+# Adds terms one by one, as for glm; for matched sets -2 log L is used instead of the deviance.
 sequential_anova <- function(fit) {
   top <- logLik(fit)
   data <- training_data(fit)
@@ -408,7 +408,7 @@ sequential_anova <- function(fit) {
     ", loss ", fit$loss, "\n\nResponse: ", column_name(fit$formula[[2]]), "\n\nTerms added sequentially (first to last)\n\n"))
 }
 
-# Of matched sets whose rows are alike: any of them could be the cases.
+# Matched sets of identical rows, any of which could be the cases.
 loss_of_sets <- function(fit, data) {
   if (!is.null(data$offset) || !is.null(data$weights)) return(NA_real_)
   set <- data$columns[[match("matched", fit$design_terms$roles)]]
@@ -416,7 +416,7 @@ loss_of_sets <- function(fit, data) {
   sum(lchoose(tabulate(set, nlevels(set)), cases))
 }
 
-# The loss of the same fit to other columns or offsets.
+# The loss of the same fit with other columns or offsets.
 refit_loss <- function(fit, data) {
   if (!is.null(data$offset)) fit$options$offset <- offset_column
   with_session(function(session) .Call(call_model_facts, session, learn(fit, data))$loss_value)
@@ -433,7 +433,7 @@ anova.prevail <- function(object, ..., test = "Chisq") {
   likelihoods <- lapply(fits, logLik)
   for (fit in fits[-1]) {
     differ <- other_likelihood(object, fit)
-    if (!is.null(differ)) refuse("likelihoods are compared where only the columns differ, and these fits have other ", differ)
+    if (!is.null(differ)) refuse("likelihoods can be compared only if only the columns differ, but these fits have different ", differ)
   }
   order <- order(vapply(likelihoods, attr, 0, "df"))
   likelihoods <- likelihoods[order]
@@ -472,7 +472,7 @@ simulate.prevail <- function(object, nsim = 1, seed = NULL, ...) {
   structure(made, seed = state)
 }
 
-# Labels in the type that the outcome had.
+# Labels converted to the type of the outcome.
 as_response <- function(label, like) {
   if (is.factor(like)) return(factor(label, levels = levels(like), ordered = is.ordered(like)))
   if (is.logical(like)) return(label == "TRUE")

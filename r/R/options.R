@@ -1,6 +1,6 @@
-# The command's options as arguments.
+# The command's options as R arguments.
 
-# Options of the command that the formula and the data take the place of, and how it is said in R.
+# Options of the command that are replaced by the formula and the data, and their R equivalents.
 instead <- c(
   outcome = "the left side of the formula", target = "the left side of the formula", features = "the right side of the formula",
   exclude = "the right side of the formula", terms = "the formula: log(x), ns(x, 3), a:b",
@@ -10,8 +10,8 @@ instead <- c(
   `population-sample` = "population_sample"
 )
 
-# What the command's predict has.
-no_unseen <- "a level that the fit has not seen is refused, as by glm; give the row one of the fit's, or leave it out"
+# Options of the command `predict`.
+no_unseen <- "levels that the fit has not seen are an error, as in glm; give the row a known level, or leave it out"
 
 #' @noRd
 prevail_options <- function() {
@@ -33,10 +33,10 @@ number_text <- function(value) {
 
 quoted <- function(text) ifelse(grepl('[,"\n=]', text), paste0('"', gsub('"', '""', text), '"'), text)
 
-# The value of an argument as the text of an option.
+# Converts an argument's value to the text of an option.
 option_text <- function(name, value) {
   if (is.null(value)) return(NULL)
-  if (name == "family") refuse("there is no `family`: outcomes are labels, and two of them are fitted by logistic regression")
+  if (name == "family") refuse("there is no argument `family`: two labels are fitted by logistic regression")
   if (is.factor(value)) value <- as.character(value)
   if (is.logical(value) && length(value) == 1 && !is.na(value)) return(if (value) "true" else "false")
   if (is.numeric(value) && length(value) == 1) return(number_text(value))
@@ -46,7 +46,7 @@ option_text <- function(name, value) {
   refuse("`", name, "`: give a text or a number")
 }
 
-# A prevalence as the library reads it: a number is the positive label's; a named vector has them by label.
+# A prevalence in the library's syntax: a number is that of the positive label; a named vector gives it by label.
 prevalence_text <- function(prevalence, labels, positive, option = "prevalence") {
   if (is.null(prevalence)) return(NULL)
   if (is.list(prevalence)) prevalence <- unlist(prevalence)
@@ -59,7 +59,7 @@ prevalence_text <- function(prevalence, labels, positive, option = "prevalence")
         paste(labels, collapse = ", "), "): give one for each, with their names")
     }
     if (!(prevalence > 0 && prevalence < 1)) {
-      refuse("`", option, "` = ", prevalence, ": a prevalence lies between 0 and 1",
+      refuse("`", option, "` = ", prevalence, ": a prevalence is between 0 and 1",
         if (prevalence > 1 && prevalence <= 100) paste0("; is it ", prevalence / 100, ", that is ", prevalence, " %?"))
     }
     return(paste0(quoted(positive), "=", number_text(prevalence)))
@@ -78,7 +78,7 @@ prevalence_text <- function(prevalence, labels, positive, option = "prevalence")
   paste0(quoted(names(prevalence)), "=", vapply(prevalence, number_text, ""), collapse = ",")
 }
 
-# The options of a fit, a named list of values, as names and texts of the library's.
+# Converts the options of a fit, a named list, to the library's names and texts.
 option_texts <- function(given) {
   texts <- Map(option_text, names(given), given)
   texts <- texts[!vapply(texts, is.null, NA)]

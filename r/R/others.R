@@ -1,4 +1,4 @@
-# Methods for packages that this one enhances: insight, marginaleffects, and an engine of parsnip's.
+# Methods for suggested packages: insight, marginaleffects, and a parsnip engine.
 
 # ---- insight --------------------------------------------------------------------------------------------------------
 
@@ -48,7 +48,7 @@ get_predict.prevail <- function(model, newdata, type = "response", ...) {
   data.frame(rowid = rep(rowid, ncol(p)), group = factor(rep(colnames(p), each = nrow(p)), colnames(p)), estimate = as.vector(p))
 }
 
-# Predictions, the log odds moved by what the coefficients were moved.
+# Predictions with log odds shifted by the change of the coefficients.
 moved_predictions <- function(model, newdata, type, ...) {
   by <- if (is.null(model$set_from)) 0 else model$coefficients - model$set_from
   by[is.na(by)] <- 0
@@ -93,7 +93,7 @@ register_engine <- function(parsnip) {
   }
 }
 
-# Bounds of both labels; that of the fit's positive label is the second of the matrix's.
+# Bounds for both labels; the fit's positive label is the second column of the matrix.
 engine_intervals <- function(x, object) {
   positive <- object$fit$positive
   made <- list()

@@ -1,4 +1,4 @@
-# Pictures, in base graphics and for ggplot2.
+# Plots, in base graphics and for ggplot2.
 
 plot.prevail <- function(x, which = c("calibration", "components"), newdata = NULL, ask = NULL, ...) {
   which <- match.arg(which, several.ok = TRUE)
@@ -14,7 +14,7 @@ plot.prevail <- function(x, which = c("calibration", "components"), newdata = NU
   invisible(x)
 }
 
-# Each term's part of the log odds, all on one scale.
+# Each term's contribution to the log odds, on a common scale.
 plot_components <- function(x, ...) {
   terms <- grep(":", attr(x$terms, "term.labels"), fixed = TRUE, invert = TRUE, value = TRUE)
   errors <- !is.null(x$covariance)
@@ -28,8 +28,8 @@ plot_components <- function(x, ...) {
   }
 }
 
-# How a kind of curve is drawn: lines of x, y and label, the first with its interval; limits from what can be read at the
-# prevalence that it is reported for.
+# Lines x, y, label of each kind of curve, the first with its interval, with axis limits that are readable at the stated
+# prevalence.
 curve_picture <- function(x, kind) {
   data <- curve_data(x, kind)
   label <- paste0(if (is.null(x$target)) "" else paste0(x$target, " = "), x$positive)
@@ -56,7 +56,7 @@ curve_picture <- function(x, kind) {
       ylab = "Predictive value", log = "x", xlim = range(data$prevalence), ylim = 0:1, legend = "left",
       lines = list(curve_line(data, "prevalence", "ppv", "Positive", band = TRUE), curve_line(data, "prevalence", "npv", "Negative"),
         list(x = rep(prevalence, 2), y = 0:1, label = paste0("Prevalence (", format(prevalence, digits = 3), ")")))),
-    refuse("there is no picture of ", kind, "; curve_data() has its numbers")
+    refuse("there is no plot of ", kind, "; curve_data() has its numbers")
   )
 }
 
@@ -66,7 +66,7 @@ curve_line <- function(data, x, y, label, band = FALSE) {
   made
 }
 
-# Logarithmic where risks are of several orders of magnitude.
+# Logarithmic if risks span several orders of magnitude.
 calibration_picture <- function(x, label) {
   bins <- x$curves$calibration
   smooth <- x$curves$calibration_smooth

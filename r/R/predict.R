@@ -1,11 +1,11 @@
 # Predictions in a population.
 
-# Whether a text names a population in the library's words; others are prevalences.
+# Whether a text is one of the library's population keywords; otherwise it is a prevalence.
 names_population <- function(text) {
   is.character(text) && length(text) == 1 && sub(":.*", "", text) %in% .Call(call_population_kinds)
 }
 
-# A population as the library reads it.
+# Converts a population to the library's syntax.
 population_text <- function(fit, population) {
   if (is.null(population)) return(if (is.null(fit$prevalence)) "design" else "true")
   if (names_population(population)) return(population)
@@ -13,7 +13,7 @@ population_text <- function(fit, population) {
   paste0("known:", prevalence_text(population, fit$labels, fit$labels[length(fit$labels)], "population"))
 }
 
-# A text that is neither a prevalence nor one for each label, in the words of who wrote it.
+# Error for a text that is neither a prevalence nor one for each label, in the user's words.
 check_population <- function(text, option) {
   if (!is.character(text) || length(text) != 1 || is.na(text) || grepl("[=,]", text)) return(invisible())
   number <- suppressWarnings(as.numeric(sub("%$", "", text)))
@@ -21,11 +21,11 @@ check_population <- function(text, option) {
   if (grepl("^ *[.0-9]+ *- *[.0-9]+ *$", text)) refuse("`", option, "` ", text, " is an interval: give one prevalence")
   if (!is.na(number)) return(invisible())
   kinds <- setdiff(.Call(call_population_kinds), "known")
-  refuse("`", option, "` \"", text, "\" is no population: it is a prevalence, or one of ", paste(kinds, collapse = ", "),
+  refuse("`", option, "` \"", text, "\" is not a population: give a prevalence, or one of ", paste(kinds, collapse = ", "),
     did_you_mean(sub(":.*", "", text), kinds))
 }
 
-# The model frame of other rows, missing cells and all.
+# The model frame of other rows, including missing cells.
 new_frame <- function(fit, newdata) {
   terms <- stats::delete.response(fit$terms)
   frame <- stats::model.frame(terms, newdata, na.action = stats::na.pass, xlev = fit$xlevels)
@@ -34,7 +34,7 @@ new_frame <- function(fit, newdata) {
   frame
 }
 
-# A table of newdata, or of the rows of the fit: its handle's parts, and which rows are in it.
+# A table of newdata, or of the rows of the fit: its pointers, and which rows it contains.
 prediction_rows <- function(fit, newdata, outcome = FALSE) {
   if (isTRUE(fit$loaded)) return(loaded_rows(fit, newdata, outcome))
   if (is.null(newdata)) {
@@ -76,7 +76,7 @@ outcome_missing <- function(frame) {
   if (is.matrix(response)) rowSums(is.na(response)) > 0 else is.na(response)
 }
 
-# The columns of strata, which predictions may need; those that newdata has not are missing.
+# The stratum columns, which predictions may need; those absent from newdata are missing.
 design_of <- function(fit, frame, newdata, rows) {
   wanted <- fit$strata_columns
   if (is.null(wanted)) return(list())
@@ -94,7 +94,7 @@ design_of <- function(fit, frame, newdata, rows) {
   made
 }
 
-# Of a model that came from a file: columns of newdata by the names that it has.
+# For a model read from a file: columns of newdata with its names.
 loaded_rows <- function(fit, newdata, outcome) {
   if (is.null(newdata)) refuse("a model that was read from a file has no data; give `newdata`")
   newdata <- as.data.frame(newdata)
@@ -116,10 +116,10 @@ loaded_rows <- function(fit, newdata, outcome) {
   list(x = empty, columns = columns, keep = keep, frame = newdata, source = "newdata", names = rownames(newdata))
 }
 
-# Probabilities of every label, and their intervals, with NA in rows that have missing cells.
+# Probabilities of every label and their intervals, with NA in rows that have missing cells.
 risk_matrix <- function(fit, newdata, population, level = 0, unknown = list()) {
   if (isTRUE(fit$relative)) {
-    refuse("a fit to matched sets knows odds ratios alone: absolute risks need `prevalence` and `population_sample` as well, and type = \"link\" has linear predictors")
+    refuse("a fit to matched sets has odds ratios only: absolute risks need `prevalence` and `population_sample` as well, and type = \"link\" has linear predictors")
   }
   if (isTRUE(fit$images)) refuse("a model of images: predict with the command, or in Python")
   where <- population_text(fit, population)
@@ -144,7 +144,7 @@ risk_matrix <- function(fit, newdata, population, level = 0, unknown = list()) {
     inferred = new_inferred(said$inferred, fit$labels), prevalence = named(said$prevalence, fit$labels))
 }
 
-# Of rows of which none can be predicted.
+# For data without any complete row.
 no_risks <- function(fit, rows, level) {
   none <- matrix(NA_real_, length(rows$keep), length(fit$labels), dimnames = list(rows$names, fit$labels))
   list(p = none, log_p = none, lo = if (level > 0) none, hi = if (level > 0) none, inferred = NULL, prevalence = NULL)
@@ -160,7 +160,7 @@ predict.prevail <- function(object, newdata = NULL, type = c("risk", "response",
   refuse_dots("predict", list(...), names(formals()), c(prevalence = "the prevalence to predict for is `population`",
     unseen = no_unseen))
   if (type == "terms") return(term_parts(object, newdata, se.fit, terms))
-  if (is.null(interval) && !missing(level)) refuse("`level` is of intervals: give `interval` = ", level)
+  if (is.null(interval) && !missing(level)) refuse("`level` is the level of intervals: give `interval` = ", level)
   interval <- interval_level(interval, level)
   if (!is.null(costs) && type != "decision") refuse("`costs` are for type = \"decision\"")
   if ((se.fit || !is.null(interval)) && type %in% c("decision", "class", "probs")) {
@@ -198,18 +198,19 @@ predict.prevail <- function(object, newdata = NULL, type = c("risk", "response",
   list(fit = made, se.fit = fill(if (two) errors[, 2] else errors), residual.scale = 1)
 }
 
-# `interval` is a level, or says that there is to be one: TRUE, or "confidence" as for lm.
+# `interval` is a level, or requests an interval: TRUE, or "confidence" as in lm.
 interval_level <- function(interval, level) {
   check_level(level)
   if (is.null(interval) || identical(interval, FALSE) || identical(interval, "none")) return(NULL)
   if (isTRUE(interval) || identical(interval, "confidence")) return(level)
-  if (identical(interval, "prediction")) refuse("`interval` is of the risk: \"confidence\", or a level; a label to come has none")
+  if (identical(interval, "prediction")) refuse("`interval` is for the risk: \"confidence\", or a level; a label to come has none")
   check_level(interval, "interval")
   interval
 }
 
-# Standard errors of the log odds of each label: half the library's interval by its quantile. Draws of a linear model have their
-# covariance; those of others the quantiles that a normal distribution has at one standard deviation.
+# Standard errors of the log odds of each label: half the width of the library's interval divided by the normal
+# quantile. For draws of a linear model they come from the covariance of the draws; for other models, from the quantiles
+# that are one standard deviation from the mean in a normal distribution.
 logit_errors <- function(object, newdata, population) {
   if (substr(population_text(object, population), 1, 6) %in% c("unknow", "counts")) {
     refuse("`se.fit` is for a known population: `interval` has the uncertainty here")
@@ -229,7 +230,7 @@ logit_errors <- function(object, newdata, population) {
 
 `%or%` <- function(a, b) if (is.null(a)) b else a
 
-# Of matched sets: log odds ratios against a row of zeros and reference levels.
+# For matched sets: log odds ratios against a row of zeros and reference levels.
 linear_predictor <- function(object, newdata, se.fit) {
   x <- if (is.null(newdata)) model.matrix.prevail(object) else model.matrix.prevail(object, newdata)
   beta <- coef(object)
@@ -243,7 +244,7 @@ linear_predictor <- function(object, newdata, se.fit) {
   list(fit = made, se.fit = fill(sqrt(rowSums((x %*% covariance) * x))), residual.scale = 1)
 }
 
-# Each term's part of the linear predictor, centred, as predict.lm has it.
+# Each term's contribution to the linear predictor, centred as in predict.lm().
 term_parts <- function(object, newdata, se.fit, terms) {
   need_coefficients(object)
   if (length(object$labels) != 2) refuse("type = \"terms\" is for two labels")
@@ -281,7 +282,7 @@ term_parts <- function(object, newdata, se.fit, terms) {
 
 sweep_means <- function(x, means) x - rep(means, each = nrow(x))
 
-# ---- what rows told of a prevalence ---------------------------------------------------------------------------------
+# ---- estimated prevalences -------------------------------------------------------------------------------------------
 
 new_inferred <- function(found, labels) {
   if (is.null(found)) return(NULL)
@@ -296,7 +297,7 @@ warn_if_weak <- function(inferred) {
     paste0(" (", format(inferred$value[[2]], digits = 2), ", ", format(100 * inferred$level), " % interval ",
       format(inferred$lo[[2]], digits = 2), " to ", format(inferred$hi[[2]], digits = 2), ")")
   }
-  warn(paste0("the rows hardly tell their prevalence", found, ": they are worth fewer than ten labelled ones; state it if it is known"))
+  warn(paste0("the rows hardly determine their prevalence", found, ": they carry less information than ten labelled rows; state it if it is known"))
 }
 
 print.prevail_inferred <- function(x, digits = 4, ...) {
@@ -304,8 +305,8 @@ print.prevail_inferred <- function(x, digits = 4, ...) {
   if (nrow(table) == 2) table <- table[2, ]
   cat("Prevalence inferred from the rows (", x$method, "), with a ", format(100 * x$level), " % interval:\n", sep = "")
   print(table, digits = digits)
-  if (x$weak) cat("The rows hardly tell: they are worth fewer than ten labelled ones.\n")
-  if (x$swayed) cat("Another prior would have moved it noticeably.\n")
+  if (x$weak) cat("The rows hardly determine it: they carry less information than ten labelled rows.\n")
+  if (x$swayed) cat("It depends noticeably on the prior.\n")
   invisible(x)
 }
 

@@ -1,9 +1,9 @@
-# Cross-validation, and how much depends on the prevalence that is assumed.
+# Cross-validation, and sensitivity to the assumed prevalence.
 
-# The rows of a fit as it learned from them.
+# The training rows of a fit, as used in it.
 training_data <- function(fit) {
   if (isTRUE(fit$loaded)) refuse("a model that was read from a file has no data")
-  if (isTRUE(fit$sampled)) refuse("with `population_sample` there is no cross-validation here; the command has it")
+  if (isTRUE(fit$sampled)) refuse("cross-validation with `population_sample` is not available here; use the command")
   frame <- model.frame.prevail(fit)
   outcome <- make_outcome(stats::model.response(frame), fit$target, fit$positive)
   of <- fit$design_terms
@@ -27,8 +27,8 @@ cross_validate <- function(fit, data, options, how, lenient = FALSE) {
 
 cv <- function(object, ...) UseMethod("cv")
 
-# The name is also survey's, of coefficients of variation. Each package's generic finds the other's methods; this one is not called
-# cv.default, which survey's would find from here.
+# survey has a generic of the same name for coefficients of variation. Each package's generic finds the other's methods;
+# this function must not be called cv.default, since survey's generic would then find it.
 cv_of_others <- function(object, ...) {
   if ("survey" %in% loadedNamespaces()) return(getExportedValue("survey", "cv")(object, ...))
   refuse("`object` is not a fit of prevail(): cv(prevail(y ~ x, data, ...))")
@@ -67,7 +67,7 @@ sweep_prevalence <- function(x, prevalence, losses = c("ig", "iw", "plain"), fol
   if (!inherits(x, "prevail")) refuse("`x` is not a fit of prevail()")
   refuse_dots("sweep_prevalence", list(...), names(formals()))
   if (missing(prevalence)) refuse("`prevalence` is missing: the prevalences to assume, c(0.1, 0.01, 0.001)")
-  if (length(x$labels) != 2) refuse("a sweep is for two labels here; the command has it for more")
+  if (length(x$labels) != 2) refuse("a sweep is for two labels here; use the command for more")
   data <- training_data(x)
   metrics <- .Call(call_metrics)$metric
   where <- if (is.null(population)) "true" else population_text(x, population)

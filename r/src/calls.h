@@ -1,10 +1,10 @@
-/* What R calls: each a registered routine of that name (init.c). */
+/* The routines that R calls, each registered under its name (init.c). */
 #ifndef PREVAIL_CALLS_H
 #define PREVAIL_CALLS_H
 
 #include "prevail_r.h"
 
-/* Name, and how many arguments. */
+/* Name and number of arguments. */
 #define CALL_LIST(X)                                                                                                   \
     X(session, 2)                                                                                                      \
     X(session_duckdb, 2)                                                                                               \
@@ -26,6 +26,8 @@
     X(model_from_bytes, 3)                                                                                             \
     X(model_save, 3)                                                                                                   \
     X(model_load, 2)                                                                                                   \
+    X(model_methods, 2)                                                                                                \
+    X(model_export, 5)                                                                                                 \
     X(model_alive, 1)                                                                                                  \
     X(predict, 7)                                                                                                      \
     X(probs, 5)                                                                                                        \
@@ -37,7 +39,8 @@
     X(curve, 5)                                                                                                        \
     X(report, 8)                                                                                                       \
     X(metrics, 0)                                                                                                      \
-    X(cross_validate, 8)
+    X(cross_validate, 8)                                                                                               \
+    X(rate, 5)
 
 #define ARGUMENTS_0 void
 #define ARGUMENTS_1 SEXP

@@ -1,8 +1,8 @@
-/* Fits, and what options there are. */
+/* Fits, and the available options. */
 #include "calls.h"
 
-/* A model of a table; sample: a table of the population, or NULL; known: what `prevalence_by` or `phase_one` holds, or
- * NULL. */
+/* A model fitted to a table; sample: a table of the population, or NULL; known: contents for `prevalence_by` or
+ * `phase_one`, or NULL. */
 SEXP call_learn(SEXP session, SEXP table, SEXP sample, SEXP known, SEXP names, SEXP texts) {
     pv_ctx *ctx = session_ctx(session);
     SEXP settings_handle = PROTECT(handle_new(HANDLE_SETTINGS, R_NilValue));
@@ -24,7 +24,7 @@ SEXP call_learn(SEXP session, SEXP table, SEXP sample, SEXP known, SEXP names, S
     return handle;
 }
 
-/* The options of a fit, one row each. */
+/* The options of a fit, one per row. */
 SEXP call_options(void) {
     SEXP one = PROTECT(Rf_ScalarInteger(1)), quiet = PROTECT(Rf_ScalarLogical(FALSE));
     SEXP session = PROTECT(call_session(one, quiet));
@@ -56,7 +56,7 @@ SEXP call_options(void) {
     return done;
 }
 
-/* Version, kernels, and the libraries in use. */
+/* Version, kernels, and libraries in use. */
 SEXP call_about(void) {
     pv_library library[32];
     size_t count = pv_libraries(library, 32);
@@ -75,12 +75,12 @@ SEXP call_about(void) {
     return list_done(&made);
 }
 
-/* Which of two labels is the positive one, from 1; 0: there is no telling. */
+/* The index of the positive one of two labels, from 1; 0: cannot be guessed. */
 SEXP call_positive(SEXP labels) {
     return Rf_ScalarInteger(pv_labels_positive(texts_of(labels)) + 1);
 }
 
-/* A prevalence as text to numbers, in the order of the labels. */
+/* Parses a prevalence to numbers in the order of the labels. */
 SEXP call_shares(SEXP session, SEXP option, SEXP text, SEXP labels) {
     int classes = (int)Rf_xlength(labels);
     SEXP made = PROTECT(Rf_allocVector(REALSXP, classes));

@@ -11,6 +11,10 @@ static void free_session(pv_ctx *ctx, void *object) {
     (void)ctx;
     session_free(object);
 }
+static void free_result(pv_ctx *ctx, void *object) {
+    (void)ctx;
+    pv_result_free(object);
+}
 #define FREE(name, type)                                                                                               \
     static void free_##name(pv_ctx *ctx, void *object) {                                                               \
         pv_##name##_free(ctx, (type *)object);                                                                         \
@@ -50,21 +54,22 @@ static const struct {
     [HANDLE_CURVE] = {"curve", free_curve},
     [HANDLE_SCHEMA] = {"schema", free_schema},
     [HANDLE_VALIDATION] = {"validation", free_validation},
+    [HANDLE_RESULT] = {"result", free_result},
 };
 
 static handle_kind kind_of(SEXP handle) {
     return (handle_kind)Rf_asInteger(R_ExternalPtrTag(handle));
 }
 
-/* Objects outlive the session that made them, so that they are freed with a context of the moment: all of them have
- * the same allocator. */
+/* Objects may outlive the session that created them, so they are freed with a temporary context: all contexts have the
+ * same allocator. */
 void handle_drop(SEXP handle) {
     void *object = R_ExternalPtrAddr(handle);
     pv_ctx *ctx = NULL;
     if (!object)
         return;
     R_ClearExternalPtr(handle);
-    if (pv_ctx_new(NULL, &ctx) != PV_OK) /* no memory for a context: what cannot be freed stays */
+    if (pv_ctx_new(NULL, &ctx) != PV_OK) /* out of memory: the object is leaked */
         return;
     kinds[kind_of(handle)].release(ctx, object);
     pv_ctx_free(ctx);

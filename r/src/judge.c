@@ -1,10 +1,10 @@
-/* What predictions are worth: metrics, curves, pages; cross-validation. */
+/* Evaluation of predictions: metrics, curves, reports; cross-validation. */
 #include "calls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- judgements -------------------------------------------------------------------------------------------------- */
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
 static const pv_judge_options *judge_settings(SEXP session, SEXP names, SEXP texts, SEXP box) {
     pv_settings *settings = NULL;
@@ -37,7 +37,7 @@ SEXP call_judge_model(SEXP session, SEXP handle, SEXP table, SEXP population, SE
     return box;
 }
 
-/* from: the prevalence that the probabilities are for, or NULL. */
+/* from: the prevalence for which the probabilities were made, or NULL. */
 SEXP call_judge_probs(SEXP session, SEXP handle, SEXP from, SEXP names, SEXP texts, SEXP labels) {
     pv_ctx *ctx = session_ctx(session);
     const pv_probs *probs = handle_get(handle, HANDLE_PROBS);
@@ -72,7 +72,7 @@ static SEXP metric_values(const pv_metrics *metrics, int classes) {
     return made;
 }
 
-/* Names and texts of the metrics. */
+/* Names and descriptions of the metrics. */
 SEXP call_metrics(void) {
     R_xlen_t count = 0;
     while (pv_metric_table[count].name)
@@ -108,7 +108,7 @@ SEXP call_judgement(SEXP handle) {
     return list_done(&made);
 }
 
-/* ---- curves and pages -------------------------------------------------------------------------------------------- */
+/* ---- curves and reports ------------------------------------------------------------------------------------------ */
 
 /* options: points, bins, level, threshold. */
 SEXP call_curve(SEXP session, SEXP handle, SEXP kind, SEXP options, SEXP prevalences) {
@@ -158,7 +158,7 @@ SEXP call_report(SEXP session, SEXP handle, SEXP target, SEXP level, SEXP page, 
 
 /* ---- cross-validation -------------------------------------------------------------------------------------------- */
 
-/* The settings of a fit in the first box, those of the validation in the second. */
+/* Puts the settings of a fit in the first box, those of the validation in the second. */
 static void validation_settings(SEXP session, SEXP names, SEXP texts, SEXP how_names, SEXP how_texts, SEXP fit_box,
                                 SEXP how_box) {
     pv_settings *fit = NULL, *how = NULL;
@@ -170,8 +170,8 @@ static void validation_settings(SEXP session, SEXP names, SEXP texts, SEXP how_n
     set_options(session, how, how_names, how_texts);
 }
 
-/* table: of the fit; known: as for call_learn. lenient: options that do nothing with the loss at hand are at their
- * defaults, not refused. Returns a judgement of the held-out rows, and what the folds have in common. */
+/* table: the training table; known: as in call_learn. lenient: options without effect for the loss are reset to their
+ * defaults instead of being rejected. Returns a judgement of the held-out rows, and what the folds have in common. */
 SEXP call_cross_validate(SEXP session, SEXP table, SEXP known, SEXP names, SEXP texts, SEXP how_names, SEXP how_texts,
                          SEXP lenient) {
     pv_ctx *ctx = session_ctx(session);

@@ -1,4 +1,4 @@
-/* Models: what is in them, and their bytes. */
+/* Models: their contents, and their bytes. */
 #include "calls.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ SEXP call_model_alive(SEXP handle) {
     return Rf_ScalarLogical(TYPEOF(handle) == EXTPTRSXP && R_ExternalPtrAddr(handle) != NULL);
 }
 
-/* ---- what is in it ----------------------------------------------------------------------------------------------- */
+/* ---- contents ---------------------------------------------------------------------------------------------------- */
 
 static SEXP feature_names(const pv_classifier *model) {
     int count = pv_classifier_features(model);
@@ -38,7 +38,7 @@ static SEXP column_names(const pv_classifier *model) {
     return types;
 }
 
-/* The names of the columns of its strata; NULL: it has none. */
+/* The columns that define its strata; NULL: none. */
 static SEXP strata_columns(const pv_classifier *model) {
     const pv_strata *strata = pv_classifier_schema(model)->strata;
     if (!strata)
@@ -67,7 +67,7 @@ static void add_facts(named_list *made, const pv_classifier *model) {
 enum { FACTS = 0 PV_CLASSIFIER_FACT_LIST(ONE) };
 #undef ONE
 
-/* What `model` auto mixed, by name, the mixture last: [candidates][weight, gain, se]; NULL: another model. */
+/* The candidates of `model` auto by name, the mixture last: [candidates][weight, gain, se]; NULL: another model. */
 static SEXP candidates_of(const pv_classifier *model) {
     int n = 0;
     double value[3];
@@ -102,7 +102,7 @@ SEXP call_model_facts(SEXP session, SEXP handle) {
     list_add(&made, "strata", strata_columns(model));
     list_add(&made, "shares", new_numbers(pv_classifier_prevalence(model), classes));
     list_add(&made, "rows_shares", new_numbers(pv_classifier_design(model), classes));
-    const pv_combination *both = model->combination; /* which estimate is in use, and Hausman's test of the two */
+    const pv_combination *both = model->combination; /* the estimate in use, and Hausman's test of the two */
     list_add(&made, "estimate", both ? Rf_mkString(pv_estimate_name((pv_estimate)both->use)) : R_NilValue);
     list_add(&made, "hausman", Rf_ScalarReal(both && both->rank > 0 ? both->p_value : NA_REAL));
     list_add(&made, "candidates", candidates_of(model));
@@ -124,7 +124,7 @@ SEXP call_model_facts(SEXP session, SEXP handle) {
     return list_done(&made);
 }
 
-/* [coefficients][draws]; NULL: there are none. */
+/* [coefficients][draws]; NULL: no draws. */
 SEXP call_model_draws(SEXP session, SEXP handle) {
     const pv_classifier *model = model_of(handle);
     size_t count = 0, n = pv_model_params(pv_classifier_model(model));
@@ -243,6 +243,56 @@ SEXP call_model_save(SEXP session, SEXP handle, SEXP path) {
     const char *file = R_ExpandFileName(Rf_translateChar(STRING_ELT(path, 0)));
     need(session, pv_classifier_save(session_ctx(session), model_of(handle), file));
     return R_NilValue;
+}
+
+/* Returns a list: text, citation, and the items' numbers, topics, texts and what is left for the authors. */
+SEXP call_model_methods(SEXP session, SEXP handle) {
+    static const char *const fields[] = {"item", "topic", "text", "authors"};
+    enum { FIELDS = sizeof fields / sizeof *fields };
+    SEXP box = PROTECT(handle_new(HANDLE_RESULT, R_NilValue));
+    pv_result *found = NULL;
+    need(session, pv_methods(session_ctx(session), model_of(handle), NULL, &found));
+    handle_set(box, found);
+    const pv_result *citation = pv_result_get(found, "citation"), *tripod = pv_result_get(found, "tripod");
+    named_list made = list_new(FIELDS + 2);
+    list_add(&made, "paragraph", new_text(pv_result_text(pv_result_get(found, "text"))));
+    SEXP citations = new_column(&made, "citation", STRSXP, pv_result_count(citation));
+    for (size_t i = 0; i < pv_result_count(citation); i++)
+        SET_STRING_ELT(citations, (R_xlen_t)i, Rf_mkCharCE(pv_result_text(pv_result_child(citation, i)), CE_UTF8));
+    for (size_t j = 0; j < FIELDS; j++) {
+        SEXP column = new_column(&made, fields[j], STRSXP, pv_result_count(tripod));
+        for (size_t i = 0; i < pv_result_count(tripod); i++) {
+            const char *text = pv_result_text(pv_result_get(pv_result_child(tripod, i), fields[j]));
+            SET_STRING_ELT(column, (R_xlen_t)i, text ? Rf_mkCharCE(text, CE_UTF8) : NA_STRING);
+        }
+    }
+    SEXP done = PROTECT(list_done(&made));
+    handle_drop(box);
+    UNPROTECT(2);
+    return done;
+}
+
+/* Returns a description of the export as JSON. */
+SEXP call_model_export(SEXP session, SEXP handle, SEXP path, SEXP names, SEXP texts) {
+    pv_ctx *ctx = session_ctx(session);
+    const char *file = R_ExpandFileName(Rf_translateChar(STRING_ELT(path, 0)));
+    SEXP settings_handle = PROTECT(handle_new(HANDLE_SETTINGS, R_NilValue));
+    pv_settings *settings = NULL;
+    pv_result *about = NULL;
+    char *text = NULL;
+    need(session, pv_export_settings_new(ctx, &settings));
+    handle_set(settings_handle, settings);
+    set_options(session, settings, names, texts);
+    pv_status status = pv_export(ctx, model_of(handle), settings, file, &about);
+    if (status == PV_OK)
+        status = pv_result_json(ctx, about, &text);
+    pv_result_free(about);
+    need(session, status);
+    SEXP said = PROTECT(Rf_ScalarString(Rf_mkCharCE(text, CE_UTF8)));
+    pv_result_text_free(ctx, text);
+    handle_drop(settings_handle);
+    UNPROTECT(2);
+    return said;
 }
 
 SEXP call_model_load(SEXP session, SEXP path) {

@@ -1,9 +1,9 @@
-/* Predictions in a population, of a model and of another model's probabilities; decisions. */
+/* Predictions in a population, from a model or from another model's probabilities; decisions. */
 #include "calls.h"
 
 #include <string.h>
 
-/* A prediction as a list. sources: the row of the table of each row, from 0; NULL: as they are. */
+/* A prediction as a list. sources: row of the table for each row, from 0; NULL: the same. */
 static SEXP as_list(const pv_prediction *said, const size_t *sources) {
     size_t k = (size_t)said->classes;
     named_list made = list_new(8);
@@ -24,7 +24,7 @@ static SEXP as_list(const pv_prediction *said, const size_t *sources) {
     return list_done(&made);
 }
 
-/* The words that populations begin with. */
+/* The words with which populations begin. */
 SEXP call_population_kinds(void) {
 #define WORD(name, word, usage, text) word,
     static const char *const words[] = {PV_POPULATION_LIST(WORD)};
@@ -37,7 +37,7 @@ SEXP call_population_kinds(void) {
     return made;
 }
 
-/* names, texts: how an unknown prevalence is inferred. */
+/* names, texts: options for an unknown prevalence. */
 SEXP call_predict(SEXP session, SEXP handle, SEXP table, SEXP population, SEXP level, SEXP names, SEXP texts) {
     pv_ctx *ctx = session_ctx(session);
     const pv_classifier *model = handle_get(handle, HANDLE_MODEL);
@@ -70,7 +70,7 @@ SEXP call_predict(SEXP session, SEXP handle, SEXP table, SEXP population, SEXP l
 
 /* ---- another model's probabilities ------------------------------------------------------------------------------- */
 
-/* p: a vector of the last label of two, or a matrix. label: codes from 0 or NULL; weight: numbers or NULL. */
+/* p: a vector for the last of two labels, or a matrix. label: codes from 0 or NULL; weight: numbers or NULL. */
 SEXP call_probs(SEXP session, SEXP p, SEXP labels, SEXP label, SEXP weight) {
     SEXP handle = PROTECT(handle_new(HANDLE_PROBS, R_NilValue));
     size_t width = Rf_isMatrix(p) ? (size_t)Rf_ncols(p) : 1, rows = (size_t)Rf_xlength(p) / width;
@@ -85,9 +85,9 @@ SEXP call_probs(SEXP session, SEXP p, SEXP labels, SEXP label, SEXP weight) {
     return handle;
 }
 
-/* level: of what is inferred. from: shares, or NULL. to: shares, the text of a population, or NULL: where they are.
- * known: labels that are known, codes from 0, -1 where not, or NULL. reference: probabilities of labelled rows, a
- * handle, or NULL. */
+/* level: of inferred quantities. from: proportions, or NULL. to: proportions, the text of a population, or NULL: no
+ * conversion. known: known labels, codes from 0, -1 if unknown, or NULL. reference: a handle of probabilities of
+ * labelled rows, or NULL. */
 SEXP call_predict_probs(SEXP session, SEXP handle, SEXP from, SEXP to, SEXP level, SEXP names, SEXP texts, SEXP known,
                         SEXP reference) {
     pv_ctx *ctx = session_ctx(session);
@@ -136,7 +136,7 @@ SEXP call_predict_probs(SEXP session, SEXP handle, SEXP from, SEXP to, SEXP leve
 
 /* ---- decisions --------------------------------------------------------------------------------------------------- */
 
-/* costs: a matrix [actions][labels] with the actions as the names of its rows, or NULL: the most probable label. */
+/* costs: a matrix [actions][labels] whose row names are the actions, or NULL: the most probable label. */
 SEXP call_decide(SEXP session, SEXP p, SEXP costs, SEXP actions) {
     pv_ctx *ctx = session_ctx(session);
     size_t k = (size_t)Rf_ncols(p), rows = (size_t)Rf_nrows(p);

@@ -1,4 +1,4 @@
-/* A session: a context of the library, what it has said, and whether it was interrupted. */
+/* A session: a context of the library, its messages, and whether it was interrupted. */
 #include "prevail_r.h"
 #include "calls.h"
 
@@ -15,7 +15,7 @@ typedef struct session {
     note *notes;
     size_t count, room;
     bool interrupted;
-    double shown; /* seconds at the last line of progress */
+    double shown; /* time of the last progress line, in seconds */
 } session;
 
 void session_free(void *object) {
@@ -27,9 +27,9 @@ void session_free(void *object) {
     free(s);
 }
 
-/* ---- callbacks: R must not jump out of them --------------------------------------------------------------------- */
+/* ---- callbacks; R must not jump out of them ---------------------------------------------------------------------- */
 
-/* A message that there is no memory for is lost. */
+/* A message is lost if there is no memory for it. */
 static void on_log(void *state, pv_log_level level, const char *message) {
     session *s = state;
     if (s->count == s->room) {
@@ -98,7 +98,7 @@ SEXP call_session(SEXP threads, SEXP verbose) {
     return handle;
 }
 
-/* path: a file with DuckDB's library in it. */
+/* path: the file of DuckDB's library. */
 SEXP call_session_duckdb(SEXP handle, SEXP path) {
     need(handle, pv_ctx_set_duckdb(session_ctx(handle), CHAR(STRING_ELT(path, 0))));
     return R_NilValue;
@@ -113,7 +113,7 @@ pv_ctx *session_ctx(SEXP handle) {
     return ((session *)handle_get(handle, HANDLE_SESSION))->ctx;
 }
 
-/* What was logged, and whether it was interrupted. */
+/* The logged messages, and whether the session was interrupted. */
 SEXP call_session_said(SEXP handle) {
     session *s = handle_get(handle, HANDLE_SESSION);
     named_list said = list_new(3);
@@ -131,8 +131,8 @@ SEXP call_session_said(SEXP handle) {
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* Calls the package's function that makes the condition. Only R's own memory is held here, and the session's, which
- * its finaliser frees. */
+/* Calls the package's function that creates the condition. Only memory of R is held here, and the session's, which its
+ * finaliser frees. */
 static _Noreturn void raise_condition(const char *word, const pv_error *error) {
     SEXP name = PROTECT(Rf_mkString("prevail"));
     SEXP space = PROTECT(R_FindNamespace(name));

@@ -1,4 +1,4 @@
-/* Tables of R's columns. */
+/* Tables from R's columns. */
 #include "calls.h"
 
 static void add_matrix(SEXP session, pv_table *table, SEXP matrix, R_xlen_t skip) {
@@ -25,8 +25,8 @@ static void add_column(SEXP session, pv_table *table, const char *name, SEXP col
     }
 }
 
-/* matrix: columns of numbers, with names, the first `skip` of which are left out; NULL: none. columns: a named list of
- * factors and of numbers. Numbers are used where they lie: the handle keeps them. */
+/* matrix: columns of numbers with names, of which the first `skip` are left out; NULL: none. columns: a named list of
+ * factors and numbers. Numbers are used in place: the handle keeps them alive. */
 SEXP call_table(SEXP session, SEXP source, SEXP rows, SEXP matrix, SEXP skip, SEXP columns) {
     SEXP kept = PROTECT(Rf_allocVector(VECSXP, 2));
     SET_VECTOR_ELT(kept, 0, matrix);

@@ -1,4 +1,4 @@
-/* R's values as the library's, and the other way round. */
+/* Conversion between R's values and the library's. */
 #include "prevail_r.h"
 
 #include <string.h>
@@ -101,7 +101,7 @@ pv_unknown_options unknown_of(SEXP session, SEXP names, SEXP texts, double level
     handle_set(*handle, settings);
     set_options(session, settings, names, texts);
     pv_unknown_options options = *pv_unknown_options_of(settings);
-    if (level > 0) /* otherwise the library's */
+    if (level > 0) /* otherwise the library's default */
         options.level = level;
     UNPROTECT(1);
     return options;

@@ -1,5 +1,5 @@
-# Every allocation of the interface's own calls collects garbage: what is not protected is gone at once.
-# A process of its own, as each collection takes longer the more packages are loaded.
+# Every allocation in the interface triggers a garbage collection, so that unprotected objects are freed at once. Runs
+# in a process of its own, since each collection takes longer the more packages are loaded.
 library(prevail)
 options(prevail.threads = 1L)
 set.seed(1)

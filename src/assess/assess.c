@@ -1,7 +1,7 @@
-/* Metrics of predictions: what is judged, checked, and the calls that gather its metrics.
+/* Metrics of predictions: checks the input and computes all metrics.
  *
- * Metrics are stated for a population: label y counts as stated(y) rows, whatever the number n(y) of those at hand, so
- * that a sum over rows becomes sum_y stated(y) . mean over rows of label y. stated = n: the rows as they are.
+ * Metrics are reported for a population: label y counts as stated(y) rows, whatever its number of rows n(y), so that a
+ * sum over rows becomes sum_y stated(y) . mean over rows of label y. stated = n: the rows as they are.
  */
 #include "assess.h"
 
@@ -11,7 +11,7 @@
 
 #include "core/vector.h"
 
-/* The fewest labels with which a metric changes with the prevalence. */
+/* The smallest number of labels for which a metric depends on the prevalence. */
 enum { ALWAYS = 2, MANY = 3, NEVER = INT_MAX };
 
 const pv_metric_row pv_metric_table[] = {
@@ -22,6 +22,18 @@ const pv_metric_row pv_metric_table[] = {
 
 bool pv_metric_depends(const pv_metric_row *row, int classes) {
     return classes >= row->from;
+}
+
+const char *pv_metric_name(size_t index, const char **text, int *least) {
+    size_t count = 0;
+    while (count < index && pv_metric_table[count].name)
+        count++;
+    const pv_metric_row *row = &pv_metric_table[count];
+    if (row->name && text)
+        *text = row->text;
+    if (row->name && least)
+        *least = row->least;
+    return row->name;
 }
 
 double pv_metric_get(const pv_metrics *metrics, const pv_metric_row *row) {
@@ -56,19 +68,19 @@ static void state_masses(const double *prevalence, const pv_judged *judged, pv__
         made->stated[y] = prevalence ? prevalence[y] * made->total : made->mass[y];
         made->factor[y] = made->mass[y] > 0 ? made->stated[y] / made->mass[y] : 0;
         made->missing = made->missing || (made->stated[y] > 0 && made->mass[y] == 0);
-        made->nell_share[y] = !prevalence && judged->prevalence ? judged->prevalence[y] : stated;
+        made->log_loss_share[y] = !prevalence && judged->prevalence ? judged->prevalence[y] : stated;
         made->offset[y] = made->log_marginal ? log(stated) - made->log_marginal[y] : NAN;
     }
 }
 
-pv_status pv__case_init(pv_ctx *ctx, const pv_targets *targets, const pv_judged *judged, const double *nell,
+pv_status pv__case_init(pv_ctx *ctx, const pv_targets *targets, const pv_judged *judged, const double *log_loss,
                         const pv_assess_options *options, pv__case *made) {
     *made = (pv__case){.targets = targets,
                        .kinds = targets->classes,
                        .log_p = judged->log_p,
                        .loglik = judged->loglik ? judged->loglik : judged->log_p,
                        .log_marginal = judged->log_marginal,
-                       .nell = nell ? nell : judged->log_p};
+                       .log_loss = log_loss ? log_loss : judged->log_p};
     if (targets->n > UINT32_MAX)
         return pv__fail(ctx, PV_ERR_INPUT, "%zu rows are more than can be ranked (%u)", targets->n, UINT32_MAX);
     PV_TRY(pv_targets_check(ctx, targets));
@@ -78,8 +90,8 @@ pv_status pv__case_init(pv_ctx *ctx, const pv_targets *targets, const pv_judged 
     PV_TRY(pv__alloc(ctx, 5 * classes, sizeof(double), &made->mass));
     made->stated = made->mass + classes;
     made->factor = made->stated + classes;
-    made->nell_share = made->factor + classes;
-    made->offset = made->nell_share + classes;
+    made->log_loss_share = made->factor + classes;
+    made->offset = made->log_loss_share + classes;
     PV_TRY(pv__case_restate(ctx, options, made));
     pv_label_mass(made->targets, made->mass);
     for (size_t y = 0; y < classes; y++)
@@ -99,8 +111,8 @@ void pv__case_clear(pv_ctx *ctx, pv__case *made) {
 
 /* ---- metrics ----------------------------------------------------------------------------------------------------- */
 
-/* auc and ece; ladders [pv__ladders] stay for the caller to clear. The one of the positive label becomes the ranking
- * where wanted; those of more than two classes are made coarse at once, which keeps memory down. */
+/* Computes auc and ece. The caller clears ladders [pv__ladders]. The ladder of the positive label becomes the ranking,
+ * if that is wanted; with more than two classes ladders are coarsened at once to save memory. */
 static pv_status rank(pv_ctx *ctx, const pv__case *judged, pv__ladder *ladders, size_t most, pv_metrics *metrics,
                       pv_ranking **ranking) {
     int classes = judged->targets->classes, count = pv__ladders(classes);
@@ -135,14 +147,14 @@ done:
     return status;
 }
 
-static pv_status assess(pv_ctx *ctx, const pv_targets *targets, const pv_judged *given, const double *nell,
+static pv_status assess(pv_ctx *ctx, const pv_targets *targets, const pv_judged *given, const double *log_loss,
                         const pv_assess_options *options, pv_assessment *assessment, pv_ranking **ranking) {
     pv__case judged = {0};
     pv__tally tally = {0};
     pv__ladder *ladders = NULL;
     int count = pv__ladders(targets->classes);
     pv_status status;
-    PV_GOTO(done, pv__case_init(ctx, targets, given, nell, options, &judged));
+    PV_GOTO(done, pv__case_init(ctx, targets, given, log_loss, options, &judged));
     PV_GOTO(done, pv__tally_new(ctx, targets->classes, &tally));
     PV_GOTO(done, pv__tally_rows(ctx, &judged, &tally));
     pv__tally_metrics(&judged, &tally, &assessment->value);
@@ -200,7 +212,7 @@ pv_status pv_ranking_new(pv_ctx *ctx, const pv_targets *targets, const double *l
     pv_status status;
     PV_GOTO(done, pv__case_init(ctx, targets, &given, NULL, &options, &judged));
     PV_GOTO(done, pv__tally_new(ctx, targets->classes, &tally));
-    PV_GOTO(done, pv__tally_rows(ctx, &judged, &tally)); /* refuses what is no number */
+    PV_GOTO(done, pv__tally_rows(ctx, &judged, &tally)); /* rejects predictions that are NaN */
     PV_GOTO(done, pv__ladder_new(ctx, &judged, targets->classes == 2 ? 0 : judged.positive, false, &ladder));
     status = pv__ranking_make(ctx, &judged, &ladder, ranking);
 done:

@@ -1,6 +1,6 @@
-/* Words of the enums of this part. */
+/* Names of the enum values of this part. */
 #include "base/names.h"
 #include "prevail/assess.h"
 
 #define CURVE(name, text) {PV_CURVE_##name, #name},
-PV__NAMED(curve_kind, PV_CURVE_LIST, CURVE)
+PV__FOUND(pv_curve_kind, pv_curve_kind_find, PV_CURVE_LIST, CURVE)

@@ -1,4 +1,4 @@
-/* Options of judging, and how they go by name. */
+/* Options of an evaluation, and their names. */
 #include "base/base.h"
 #include "prevail/assess.h"
 
@@ -6,10 +6,10 @@
 
 const pv_option pv_assess_option_table[] = {
     {"bootstrap", PV_OPTION_INT, AT(bootstrap), "-1", -1, 1e6, NULL, "N",
-     "Replicates of the stratified bootstrap behind the metrics' intervals; 0: no intervals; -1: 1000, or fewer, at "
+     "Bootstrap replicates for the metrics' intervals, stratified by label; 0: no intervals; -1: 1000, or fewer, at "
      "least 100, for more than 50,000 rows of more than two labels."},
-    {"interval", PV_OPTION_REAL, AT(level), "0.95", 0.001, 0.9999, NULL, "LEVEL", "The level of the intervals."},
-    {"seed", PV_OPTION_INT, AT(seed), "1", 0, 9007199254740992.0, NULL, "S", "Of the bootstrap."},
+    {"interval", PV_OPTION_REAL, AT(level), "0.95", 0.001, 0.9999, NULL, "LEVEL", "Level of the intervals."},
+    {"seed", PV_OPTION_INT, AT(seed), "1", 0, 9007199254740992.0, NULL, "S", "Seed of the bootstrap."},
     {0}};
 
 pv_assess_options pv_assess_options_default(void) {

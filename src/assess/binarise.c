@@ -1,9 +1,8 @@
-/* Grades as two sides of a middle one (section 9 of the paper: malignancy from 1 to 5, 3 in the middle).
+/* Turns grades into two sides of a middle grade (section 9 of the paper: malignancy from 1 to 5, with 3 in the middle).
  *
- * Votes: t(below) = sum_{y<m} t_y and t(above) = sum_{y>m} t_y, which add up to 1 - t_m. A row counts as that much:
- * its weight becomes v (1 - t_m), its frequencies are t(side)/(1 - t_m). Rows with more than half of their votes on the
- * middle grade are uncertain, and stand apart with weight 0.
- * Predictions: p(above | not m) = p(above)/(p(below) + p(above)).
+ * Votes: t(below) = sum_{y<m} t_y and t(above) = sum_{y>m} t_y, which sum to 1 - t_m. That is how much a row counts:
+ * its weight becomes v (1 - t_m) and its frequencies t(side)/(1 - t_m). Rows with more than half of their votes on the
+ * middle grade are uncertain and get weight 0. Predictions: p(above | not m) = p(above)/(p(below) + p(above)).
  */
 #include <math.h>
 

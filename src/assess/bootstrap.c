@@ -1,25 +1,26 @@
-/* Intervals by the stratified bootstrap (Efron and Tibshirani 1993, chapter 13): within each label as many rows are
- * drawn as there are, so that label shares are those of the design in every replicate. Nothing is sorted again: a
- * replicate is a new mass for each cell, and metrics are computed from tallies and ladders as those of all rows.
+/* Intervals by the stratified bootstrap (Efron and Tibshirani 1993, chapter 13). Each replicate draws as many rows of
+ * each label as there are, so that label proportions are those of the design. Nothing is sorted again: a replicate is a
+ * new mass for each cell, and its metrics are computed from tallies and ladders like those of all rows.
  *
- * Cells of whole numbers of rows, not too many: multinomial counts, exactly. Otherwise (weights that are no counts,
- * soft labels, many rows) Poisson counts of the cells' masses, scaled to the label's mass, of which the multinomial is
- * the case with the sum held.
+ * Cells with whole numbers of rows, if there are not too many, get exact multinomial counts. Otherwise (weights that
+ * are not counts, soft labels, many rows) they get Poisson counts around their masses, scaled to the label's mass; the
+ * multinomial is the Poisson distribution conditional on the sum.
  *
- * Where metrics are stated for strata, rows are drawn within stratum and label, as many as there are of each.
+ * If metrics are reported for strata, rows are drawn within stratum and label.
  *
- * Replicate r has a stream of its own, so the number of threads changes nothing. An interval needs a defined value and
- * half of the replicates defined; it is made of these, and has none where they all agree.
+ * Replicate r has its own random stream, so the number of threads does not matter. An interval requires a defined value
+ * and at least half of the replicates defined, is computed from these, and is left out if they all agree.
  *
- * No replicate has a decision that no row of a label has got, so a rate of 0 would seem certain. Such decisions share
- * one draw of Gamma(1/2) rows in each replicate, the posterior of a Poisson mean when none was counted (Jeffreys).
+ * No replicate can contain a decision that no row of a label received, so a rate of 0 would seem certain. Therefore
+ * such decisions share one draw of Gamma(1/2) rows in each replicate, the posterior of a Poisson mean after a count of
+ * 0 with Jeffreys' prior.
  */
 #include "assess.h"
+#include "base/hash.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "base/reduce.h"
 #include "core/vector.h"
@@ -27,17 +28,17 @@
 enum {
     REPLICATES = 1000,
     REPLICATES_LEAST = 100,
-    MEMBERS_MAX = 65536, /* rows of a label that are drawn one by one */
+    MEMBERS_MAX = 65536, /* limit for drawing the rows of a label one by one */
 };
 
-static const double WORK = 5e7; /* cells drawn where the number of replicates is ours to choose */
+static const double WORK = 5e7; /* cells drawn in total, if the number of replicates is chosen automatically */
 
 /* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
 typedef struct strata {
-    int kinds;        /* labels, or labels in strata of the population */
-    size_t *first;    /* [kinds + 1], into member; empty: Poisson */
-    uint32_t *member; /* cells, each as often as it has rows */
+    int kinds;        /* labels, or labels within strata of the population */
+    size_t *first;    /* [kinds + 1], into member; empty: Poisson counts */
+    uint32_t *member; /* cells, each repeated as often as it has rows */
     bool *counted;    /* [kinds], whether its rows are drawn one by one */
     double *rows;     /* [kinds] */
 } strata;
@@ -76,7 +77,8 @@ static void strata_clear(pv_ctx *ctx, strata *made) {
     pv__free(ctx, made->rows);
 }
 
-/* By inversion; beyond a mean of 12 by the normal with a correction for skewness (Cornish and Fisher), rounded. */
+/* By inversion; beyond a mean of 12 by a normal approximation with skewness correction (Cornish and Fisher),
+ * rounded. */
 static double draw_poisson(pv_rng *rng, double mean) {
     if (mean > 12) {
         double z = pv_rng_normal(rng);
@@ -90,7 +92,7 @@ static double draw_poisson(pv_rng *rng, double mean) {
     return count;
 }
 
-/* drawn [cells]: how many times its mass each cell counts. sums [kinds]: scratch. */
+/* drawn [cells]: the factor for the mass of each cell. sums [kinds]: scratch. */
 static void draw(const pv__cells *cells, const strata *from, pv_rng *rng, double *drawn, double *sums) {
     memset(drawn, 0, cells->count * sizeof *drawn);
     memset(sums, 0, (size_t)from->kinds * sizeof *sums);
@@ -143,7 +145,8 @@ static void worker_clear(pv_ctx *ctx, int ladders, worker *made) {
     pv__tally_clear(ctx, &made->tally);
 }
 
-/* The cells' sums with their new masses; nell and its squares about the mean of all rows, which the label's loss keeps.
+/* Sums of the cells with their new masses. log_loss and its squares are about the mean of all rows, as in the label's
+ * cells.
  */
 static void tally_cells(const pv__tally *all, const pv__cells *cells, const double *drawn, pv__tally *tally) {
     size_t classes = (size_t)tally->classes;
@@ -155,8 +158,8 @@ static void tally_cells(const pv__tally *all, const pv__cells *cells, const doub
         if (times == 0)
             continue;
         tally->mass[y] += times * cell->rows;
-        tally->nell_mean[y] += times * cell->nell;
-        tally->nell_square[y] += times * cell->nell_square;
+        tally->log_loss_mean[y] += times * cell->log_loss;
+        tally->log_loss_square[y] += times * cell->log_loss_square;
         tally->holdout[y] += times * cell->holdout;
         tally->gain[y] += times * cell->gain;
         tally->brier[y] += times * cell->brier;
@@ -164,13 +167,13 @@ static void tally_cells(const pv__tally *all, const pv__cells *cells, const doub
     }
     for (size_t y = 0; y < classes; y++)
         if (tally->mass[y] > 0) {
-            double off = tally->nell_mean[y] / tally->mass[y];
-            tally->nell_square[y] = fmax(0, tally->nell_square[y] - off * tally->nell_mean[y]);
-            tally->nell[y] = tally->mass[y] * (all->nell_mean[y] + off);
+            double off = tally->log_loss_mean[y] / tally->mass[y];
+            tally->log_loss_square[y] = fmax(0, tally->log_loss_square[y] - off * tally->log_loss_mean[y]);
+            tally->log_loss[y] = tally->mass[y] * (all->log_loss_mean[y] + off);
         }
 }
 
-/* Decisions that no row of label y has got, in all rows' matrix: their share of the label in this replicate. */
+/* Adds decisions that no row of label y received in all rows' matrix, as a random fraction of the label. */
 static void doubt(const pv__tally *all, pv_rng *rng, pv__tally *tally) {
     size_t classes = (size_t)tally->classes;
     for (size_t y = 0; y < classes; y++) {
@@ -226,7 +229,8 @@ static void replicate(const pv__case *judged, const pv__tally *all, const pv__ce
     metrics->auc = classes == 2 ? sum : sum / (double)(classes * (classes - 1));
     if (classes == 2) {
         double line[2] = {ladders[0].line[0], ladders[0].line[1]};
-        pv__ladder_judge(NULL, judged, &ladders[0], own->mass[0], 1e-3, line, metrics); /* one more step squares it */
+        pv__ladder_judge(NULL, judged, &ladders[0], own->mass[0], 1e-3, line,
+                         metrics); /* one more Newton step squares the error */
     } else {
         metrics->calibration_ratio = metrics->calibration_slope = metrics->average_precision = NAN;
     }
@@ -234,7 +238,7 @@ static void replicate(const pv__case *judged, const pv__tally *all, const pv__ce
 
 /* ---- intervals --------------------------------------------------------------------------------------------------- */
 
-/* Of sorted values, by linear interpolation. */
+/* Quantile of sorted values by linear interpolation. */
 static double quantile(size_t n, const double *sorted, double q) {
     double at = q * (double)(n - 1);
     size_t low = (size_t)at, high = low + 1 < n ? low + 1 : low;
@@ -265,8 +269,9 @@ static pv_status take_interval(pv_ctx *ctx, const summary *s, const pv_metric_ro
         PV_TRY(pv__sort_scores(ctx, defined, s->values, s->order));
         double low = quantile(defined, s->values, 0.5 - 0.5 * s->level);
         double high = quantile(defined, s->values, 0.5 + 0.5 * s->level);
-        /* Never below 0, and resampling adds to it. A difference may lie there, and what is added to both cancels. The
-         * lower end takes off what was added; the upper one does not, so that it is above the estimate. */
+        /* ece cannot be negative, and resampling increases it. Therefore the interval's lower end is corrected for that
+         * increase, and the upper end is not, so that it stays above the estimate. A difference of two ece can be 0,
+         * and the increases cancel. */
         bool turned = row->offset == offsetof(pv_metrics, ece) && !s->differences;
         if (s->values[defined - 1] - s->values[0] > 1e-12 * fabs(value)) {
             lo = fmin(value, turned ? fmax(0, 2 * value - high) : low);
@@ -284,7 +289,7 @@ static pv_status take_intervals(pv_ctx *ctx, summary *s, pv_assessment *assessme
     PV_GOTO(done, pv__alloc(ctx, s->count + 1, sizeof *s->order, &s->order));
     for (const pv_metric_row *row = pv_metric_table; row->name; row++)
         PV_GOTO(done, take_interval(ctx, s, row, assessment));
-    assessment->lo.nell_sd = assessment->hi.nell_sd = NAN;
+    assessment->lo.log_loss_sd = assessment->hi.log_loss_sd = NAN;
 done:
     pv__free(ctx, s->values);
     pv__free(ctx, s->order);
@@ -300,17 +305,17 @@ static size_t choose_count(int64_t wanted, size_t cells) {
                                             : (size_t)affordable;
 }
 
-/* Replicates of other rows, or of other predictions for them, would go unnoticed among each other. */
+/* Verifies that all ranks resample the same rows and predictions, because a mixture of replicates would go
+ * unnoticed. */
 static pv_status compare_ranks(pv_ctx *ctx, const pv__case *judged, const pv_metrics *value, uint64_t seed,
                                size_t count) {
     char lines[160];
     pv__format(lines, sizeof lines, "what is judged=%zu rows, %016llx\n`bootstrap`=%zu\n`seed`=%llu\n",
-               judged->targets->n, (unsigned long long)XXH3_64bits(value, sizeof *value), count,
-               (unsigned long long)seed);
+               judged->targets->n, (unsigned long long)pv__hash(value, sizeof *value), count, (unsigned long long)seed);
     return pv__ranks_compare(ctx, lines);
 }
 
-/* The replicates are dealt to the ranks, and each gets the others'. */
+/* Distributes the replicates over the ranks, and exchanges them. */
 static pv_status run_replicates(pv_ctx *ctx, const pv__case *judged, const pv__tally *all, const pv__cells *cells,
                                 const pv__ladder *ladders, const pv_metrics *value, uint64_t seed, size_t count,
                                 pv_metrics *replicates) {
@@ -322,7 +327,7 @@ static pv_status run_replicates(pv_ctx *ctx, const pv__case *judged, const pv__t
     pv_status status;
     threads = (size_t)threads > count ? (int)count : threads;
     PV_GOTO(done, compare_ranks(ctx, judged, value, seed, count));
-    ctx->ranks.begun = begun; /* until they meet again each may be stopped by itself */
+    ctx->ranks.begun = begun; /* until the next exchange each rank may be interrupted alone */
     PV_GOTO(done, strata_new(ctx, judged->kinds, cells, &drawn_from));
     PV_GOTO(done, pv__alloc(ctx, (size_t)threads, sizeof *workers, &workers));
     for (int t = 0; t < threads; t++)
@@ -363,7 +368,7 @@ pv_status pv__bootstrap(pv_ctx *ctx, const pv__case *judged, const pv__tally *ta
     summary all = {.replicates = replicates, .count = count, .level = options->level};
     status = take_intervals(ctx, &all, assessment);
     if (options->keep) {
-        assessment->replicate = replicates; /* cleared with it */
+        assessment->replicate = replicates; /* freed with it */
         replicates = NULL;
     }
 done:

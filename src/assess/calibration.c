@@ -1,9 +1,10 @@
-/* Two labels: calibration in the large and its slope, and average precision, from a ladder whose masses count as factor
- * times themselves.
+/* Two labels: calibration-in-the-large, calibration slope and average precision, from a ladder whose masses are
+ * multiplied by `factor`.
  *
  *   calibration_ratio   sum of the positive label's probabilities over its mass (E/O)
  *   calibration_slope   b of the logistic regression of the label on the log odds l, log odds = a + b l (Cox 1958)
- *   average_precision   sum over scores, from the highest, of the share of positives there times the precision so far
+ *   average_precision   sum over scores, from the highest, of the fraction of positives there times the precision so
+ * far
  */
 #include "assess.h"
 
@@ -11,10 +12,10 @@
 
 #include "core/vector.h"
 
-/* Log odds beyond this are those of a probability that rounds to 0 or 1. */
+/* Log odds beyond this belong to probabilities that round to 0 or 1. */
 static const double FARTHEST = 36;
 
-/* Sums over points begin, begin + every, ... below end: the gradient, and the curvature, of the likelihood at the line.
+/* Sums over points begin, begin + every, ... below end: gradient and curvature of the likelihood at (a, b).
  */
 typedef struct sums {
     double g0, g1, h00, h01, h11;
@@ -52,7 +53,7 @@ static void add_points(const pv__ladder *ladder, const double *mass, const doubl
     *to = s;
 }
 
-/* Of all points, in fixed groups that are added in order. ctx NULL: on this thread. */
+/* Sums over all points, in fixed groups that are added in order. ctx NULL: on this thread alone. */
 static sums sum_points(pv_ctx *ctx, const pv__ladder *ladder, const double *mass, const double *factor,
                        const double *line, size_t every) {
     enum { GROUPS = 64, MANY = 1 << 16 };
@@ -74,8 +75,8 @@ static sums sum_points(pv_ctx *ctx, const pv__ladder *ladder, const double *mass
     return group[0];
 }
 
-/* Newton's method on the concave likelihood of line = (a, b), from what it holds, by every so many points; false where
- * there is no maximum. */
+/* Maximises the concave likelihood of line = (a, b) by Newton's method from its present value, using every `every`-th
+ * point. False if there is no maximum. */
 static bool climb_line(pv_ctx *ctx, const pv__ladder *ladder, const double *mass, const double *factor, size_t every,
                        double tolerance, double *line) {
     for (int step = 0; step < 50; step++) {
@@ -93,7 +94,7 @@ static bool climb_line(pv_ctx *ctx, const pv__ladder *ladder, const double *mass
     return false;
 }
 
-/* Of many points some, evenly spaced, tell where to start. */
+/* With many points, finds a starting value from evenly spaced ones first. */
 static bool find_line(pv_ctx *ctx, const pv__ladder *ladder, const double *mass, const double *factor, double tolerance,
                       double *line) {
     enum { SOME = 1 << 14 };
@@ -125,7 +126,7 @@ void pv__ladder_judge(pv_ctx *ctx, const pv__case *judged, const pv__ladder *lad
         sum += here > 0 ? here * (tp / (tp + fp)) : 0;
     }
     double share = (positive ? total : everything - total) / everything;
-    if (isnan(line[0])) { /* no start: the share, without a slope */
+    if (isnan(line[0])) { /* no starting value: begin at the overall proportion with slope 0 */
         line[0] = pv_logit(share);
         line[1] = 0;
     }

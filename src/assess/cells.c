@@ -1,6 +1,6 @@
-/* What the bootstrap draws. A cell is a row, or with two classes and many rows all rows of one label and decision at
- * one point of the coarse ladder: neighbours in rank have nearly the same losses, so drawing them together changes the
- * spread of a metric by a part in the square of the number of points.
+/* The units of resampling. A cell is a row or, with two classes and many rows, all rows of one label and decision at
+ * one point of the coarse ladder. Neighbours in rank have nearly the same losses, so drawing them together changes the
+ * spread of a metric only by a fraction of the order of 1/points^2.
  */
 #include "assess.h"
 
@@ -10,10 +10,10 @@ static void add_row(const pv__tally *tally, const pv__row_view *view, int y, dou
                     pv__cell *cell) {
     cell->kind = y;
     cell->drawn += mass;
-    double off = losses->nell - tally->nell_mean[y];
+    double off = losses->log_loss - tally->log_loss_mean[y];
     cell->rows += mass;
-    cell->nell += mass * off;
-    cell->nell_square += mass * off * off;
+    cell->log_loss += mass * off;
+    cell->log_loss_square += mass * off * off;
     cell->holdout += mass * losses->holdout;
     cell->gain += mass * losses->gain;
     cell->brier += mass * losses->brier;
@@ -21,7 +21,7 @@ static void add_row(const pv__tally *tally, const pv__row_view *view, int y, dou
     cell->decision = view->decision;
 }
 
-/* Rows begin .. end-1 of two classes, to the cell of their point, decision and label. */
+/* Adds rows begin .. end-1 of two classes to the cells of their point, decision and label. */
 static void add_rows(const pv__case *judged, const pv__tally *tally, const pv__ladder *ladder, size_t begin, size_t end,
                      pv__cell *cell) {
     const pv_targets *targets = judged->targets;
@@ -45,8 +45,8 @@ static void add_cell(const pv__cell *from, pv__cell *to) {
     to->rows += from->rows;
     to->drawn += from->drawn;
     to->kind = from->kind;
-    to->nell += from->nell;
-    to->nell_square += from->nell_square;
+    to->log_loss += from->log_loss;
+    to->log_loss_square += from->log_loss_square;
     to->holdout += from->holdout;
     to->gain += from->gain;
     to->brier += from->brier;
@@ -54,7 +54,7 @@ static void add_cell(const pv__cell *from, pv__cell *to) {
     to->decision = from->decision;
 }
 
-/* Rows are split into groups by their number alone, whose cells are added in order; empty cells are left out. */
+/* Splits rows into groups that depend on their number alone, whose cells are added in order. Leaves out empty cells. */
 static pv_status join_rows(pv_ctx *ctx, const pv__case *judged, const pv__tally *tally, const pv__ladder *ladder,
                            pv__cells *cells) {
     enum { GROUPS = 32, ROWS_EACH = 65536 };

@@ -1,9 +1,9 @@
 /* Curves over thresholds: ROC, precision and recall, informedness and markedness, expected against observed errors.
  *
- *   tpr(t), fpr(t)   shares of the positive rows and of the others with p >= t
+ *   tpr(t), fpr(t)   fractions of the positive and of the other rows with p >= t
  *   ppv at prevalence pi   pi tpr / (pi tpr + (1-pi) fpr);  npv likewise; M = ppv + npv - 1, I = tpr - fpr
- *   expected FP(t)   sum over rows with p_n >= t of 1 - p_n, expected FN(t) that of p_n over the others; the rates are
- *                    these over the expected numbers of negatives and positives (section 6 of the paper)
+ *   expected FP(t)   sum over rows with p_n >= t of 1 - p_n, expected FN(t) the sum of p_n over the others; the rates
+ * are these divided by the expected numbers of negatives and positives (section 6 of the paper)
  */
 #include "curves.h"
 
@@ -63,8 +63,8 @@ size_t pv__point_at(const pv_ranking *ranking, double threshold) {
 }
 
 size_t pv__point_at_odds(const pv_ranking *ranking, double least) {
-    least -= 1e-12 * fmax(1, fabs(least));  /* a probability equal to the threshold may have lost a bit */
-    size_t low = 0, high = ranking->points; /* points below low are at least that high */
+    least -= 1e-12 * fmax(1, fabs(least));  /* a probability equal to the threshold may be off by a rounding error */
+    size_t low = 0, high = ranking->points; /* points below index low have at least that probability */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (ranking->log_odds[middle] >= least)
@@ -75,13 +75,13 @@ size_t pv__point_at_odds(const pv_ranking *ranking, double least) {
     return low == 0 ? SIZE_MAX : low - 1;
 }
 
-/* The share of both labels' rows at this point or above, which only grows. */
+/* The fraction of all rows, by label mass, at this point or above; it increases with the point. */
 static double share_at(const pv_ranking *ranking, size_t point) {
     pv__rates at = pv__rates_at(ranking, point);
     return isnan(at.tpr) ? at.fpr : isnan(at.fpr) ? at.tpr : (at.tpr + at.fpr) / 2;
 }
 
-/* The first point from `low` on of at least this share, or the last one. */
+/* The first point from `low` on that reaches this fraction, or the last one. */
 static size_t first_of_share(const pv_ranking *ranking, size_t low, double share) {
     size_t high = ranking->points - 1;
     while (low < high) {
@@ -111,7 +111,7 @@ pv_status pv__pick_points(pv_ctx *ctx, const pv_ranking *ranking, size_t most, s
     return PV_OK;
 }
 
-/* ---- the kinds --------------------------------------------------------------------------------------------------- */
+/* ---- kinds of curves --------------------------------------------------------------------------------------------- */
 
 static double threshold_of(const pv_ranking *ranking, size_t point) {
     return point == SIZE_MAX ? INFINITY : pv_sigmoid(ranking->log_odds[point]);
@@ -187,7 +187,7 @@ static void walk_im(const pv_ranking *ranking, const size_t *picked, size_t coun
         put(to, threshold_of(ranking, picked[i]));
         put(to, informedness);
         pv__bounds bounds = {informedness - z * sd, informedness + z * sd};
-        put(to, bounds.lo < -1 ? -1 : bounds.lo); /* NaN stays */
+        put(to, bounds.lo < -1 ? -1 : bounds.lo); /* keeps NaN */
         put(to, bounds.hi > 1 ? 1 : bounds.hi);
         put(to, ppv + npv - 1);
         put(to, ppv);

@@ -1,29 +1,30 @@
-/* Curves over other axes than the thresholds of the rows.
+/* Curves whose horizontal axis is not the threshold.
  *
- *   calibration    in bins of equal numbers of rows, in the order of p: mean probability, and share of positives, rows
- *                  counting by their stated mass (the paper's beta). Given the number of rows in a bin, those of the
- *                  positive label are binomial; Wilson's interval of their share is moved to the population by the
- *                  ratio of the two labels' weights.
- *   net benefit    pi tpr - (1-pi) fpr t/(1-t), per row (Vickers and Elkin 2006); its interval from the binomial
+ *   calibration    in bins of equal numbers of rows, ordered by p: mean probability and proportion of positives, with
+ *                  rows counting by their stated mass (the paper's beta). Given the number of rows in a bin, the
+ *                  number of positive ones is binomial; Wilson's interval of their proportion is converted to the
+ *                  population by the ratio of the two labels' weights.
+ *   net benefit    pi tpr - (1-pi) fpr t/(1-t), per row (Vickers and Elkin 2006); its interval uses the binomial
  *                  variances of the two rates
- *   predictive values  against pi, the rates at one threshold held (Mercaldo, Lau and Zhou 2007)
+ *   predictive values  against pi, with the rates at one threshold fixed (Mercaldo, Lau and Zhou 2007)
  */
 #include "curves.h"
 
 #include <math.h>
 
-static const double SMALL_PREVALENCE = 0.1; /* below it, scales of probability are logarithmic */
+static const double SMALL_PREVALENCE = 0.1; /* below it, probability axes are logarithmic */
 
 /* ---- calibration ------------------------------------------------------------------------------------------------- */
 
 typedef struct bin {
-    double lo, hi;             /* above lo, unless it is the first, up to hi, the largest in it */
-    double least;              /* the smallest in it */
+    double lo, hi; /* range of probabilities: above lo (in the first bin from lo) up to hi, the largest in the bin */
+    double least;  /* the smallest in the bin */
     double positive, negative; /* rows */
     double promised;           /* sum of stated mass times p */
 } bin;
 
-/* At most `bins` bins of as many rows each as ties allow, from the lowest probability up. Returns how many. */
+/* Fills at most `bins` bins with equal numbers of rows as far as ties allow, from the lowest probability. Returns their
+ * number. */
 static int fill_bins(const pv_ranking *ranking, int bins, bin *made) {
     size_t last = ranking->points - 1;
     double all = ranking->tp[last] + ranking->fp[last], enough = 0, before = 0, tp = 0, fp = 0;
@@ -31,7 +32,7 @@ static int fill_bins(const pv_ranking *ranking, int bins, bin *made) {
     for (size_t i = ranking->points; i-- > 0;) {
         double own = i > 0 ? ranking->tp[i - 1] : 0, other = i > 0 ? ranking->fp[i - 1] : 0;
         double positive = ranking->tp[i] - own, negative = ranking->fp[i] - other, p = pv_sigmoid(ranking->log_odds[i]);
-        double below = all - ranking->tp[i] - ranking->fp[i]; /* rows of the points before this one */
+        double below = all - ranking->tp[i] - ranking->fp[i]; /* rows of lower points */
         if (!(positive + negative > 0))
             continue;
         if (used == 0 || (below >= enough * (1 - 1e-12) && used < bins)) {
@@ -43,7 +44,7 @@ static int fill_bins(const pv_ranking *ranking, int bins, bin *made) {
         }
         bin *b = &made[used - 1];
         b->hi = before = p;
-        b->positive = tp - own; /* differences of sums: whole numbers stay whole */
+        b->positive = tp - own; /* differences of cumulative sums keep whole numbers exact */
         b->negative = fp - other;
         b->promised += (ranking->weight_p * positive + ranking->weight_n * negative) * p;
     }
@@ -67,9 +68,9 @@ pv_status pv__curve_calibration(pv_ctx *ctx, const pv_ranking *ranking, const pv
     for (int b = 0; status == PV_OK && b < filled; b++) {
         double rows = bins[b].positive + bins[b].negative, own = weight_p * bins[b].positive;
         double mass = own + weight_n * bins[b].negative;
-        double mean = fmin(fmax(bins[b].promised / mass, bins[b].least), bins[b].hi); /* rounding aside it is there */
+        double mean = fmin(fmax(bins[b].promised / mass, bins[b].least), bins[b].hi); /* clamps rounding errors */
         pv__bounds counted = pv__share_bounds(bins[b].positive, rows, z);
-        bool both = weight_p > 0 && weight_n > 0; /* without rows of a label there is nothing to weigh */
+        bool both = weight_p > 0 && weight_n > 0; /* without rows of one label there are no weights */
         double ratio = both ? weight_p / weight_n : 1;
         const double row[] = {bins[b].lo,
                               bins[b].hi,
@@ -91,7 +92,7 @@ pv_status pv__curve_calibration(pv_ctx *ctx, const pv_ranking *ranking, const pv
 
 enum { GRID = 99 };
 
-/* Where a prevalence is small and not 0: evenly in the log odds from a tenth of it on, the ends as they are. */
+/* For a small nonzero prevalence: evenly spaced in the log odds from a tenth of it on, with the same end points. */
 static double threshold_at(int i, double prevalence) {
     double low = pv_logit(prevalence / 10), high = pv_logit(0.99);
     if (!(prevalence > 0 && prevalence < SMALL_PREVALENCE))

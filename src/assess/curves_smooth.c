@@ -1,17 +1,17 @@
-/* The smooth calibration curve: the share of positives as a function of the predicted probability.
+/* The smooth calibration curve: the proportion of positives as a function of the predicted probability.
  *
  * At each x = logit p of a grid, local logistic regression (Fan, Heckman and Wand 1995): a and b maximise
  *
  *   sum_i K(|x_i - x| / h) [n1_i log s_i + n0_i log(1 - s_i)] - (b - 1)^2 / 2,    s_i = sigmoid(a + b (x_i - x))
  *
- * with Cleveland's tricube kernel K; h is the distance within which lie two thirds of the rows, and at least 10 of
- * either label. The curve is a, moved to the stated population by the ratio of the two labels' weights, as Prentice and
- * Pyke allow. Calibrated probabilities make a straight line in these scales, which the estimate does not bend, however
- * wide h is; the term in b, worth next to nothing where there are rows, keeps the slope finite where labels do not
- * overlap. The band is that of the normal distribution of a, its variance from the sandwich of the kernel's sums:
- * pointwise.
+ * with Cleveland's tricube kernel K; h is the distance that includes two thirds of the rows, and at least 10 of each
+ * label. The curve is a, converted to the stated population by the ratio of the two labels' weights, which is valid by
+ * Prentice and Pyke. Calibrated probabilities give a straight line on these scales, for which the estimate has no
+ * smoothing bias at any h. The penalty on b is negligible where there are rows, and keeps the slope finite where labels
+ * do not overlap. The band is pointwise, from the normal distribution of a with the sandwich variance of the kernel
+ * sums.
  *
- * Rows are gathered into CELLS cells of neighbouring probabilities where there are more.
+ * If there are more rows than CELLS, they are gathered into CELLS cells of neighbouring probabilities.
  */
 #include "curves.h"
 
@@ -25,14 +25,15 @@ typedef struct cell {
     double positive, negative;
 } cell;
 
-/* A local fit: the cells from begin to end, of bandwidth h about x. */
+/* A local fit: the cells from begin to end, with bandwidth h around x. */
 typedef struct window {
     const cell *cell;
     size_t begin, end;
     double x, h;
 } window;
 
-/* From the lowest probability up; those of 0 and 1 have no place on the scale. */
+/* Gathers cells from the lowest probability up. Probabilities of 0 and 1 are left out because their logits are
+ * infinite. */
 static size_t gather(const pv_ranking *ranking, cell *cells) {
     size_t n = 0, last = ranking->points - 1;
     double most = (ranking->tp[last] + ranking->fp[last]) / CELLS, rows = 0;
@@ -55,7 +56,7 @@ static size_t gather(const pv_ranking *ranking, cell *cells) {
     return n;
 }
 
-/* The nearest cells that hold rows enough. */
+/* The smallest window around x with enough rows. */
 static window find_window(const cell *cells, size_t n, double x, double rows, double positive, double negative) {
     window w = {.cell = cells, .x = x};
     while (w.begin < n && cells[w.begin].x < x)
@@ -69,7 +70,7 @@ static window find_window(const cell *cells, size_t n, double x, double rows, do
         q += next->negative;
         w.h = fmax(w.h, fabs(next->x - x));
     }
-    w.h = w.h > 0 ? 1.1 * w.h : 1; /* the farthest count for something */
+    w.h = w.h > 0 ? 1.1 * w.h : 1; /* gives the farthest cells a positive weight */
     return w;
 }
 
@@ -78,11 +79,7 @@ static double tricube(const window *w, const cell *c) {
     return u < 1 ? v * v * v : 0;
 }
 
-static double softplus(double x) {
-    return fmax(x, 0) + log1p(exp(-fabs(x)));
-}
-
-/* The objective at a, b; its gradient, and the sums of the information: with K, and with its square. */
+/* The objective at a, b; its gradient; the information, with weights K and K^2. */
 typedef struct sums {
     double value, da, db;
     double aa, ab, bb, square_aa, square_ab, square_bb;
@@ -95,7 +92,7 @@ static sums add_up(const window *w, double a, double b) {
         double k = tricube(w, c), z = c->x - w->x, eta = a + b * z, share = pv_sigmoid(eta);
         double rows = c->positive + c->negative, rest = k * (c->positive - rows * share);
         double spread = k * rows * share * (1 - share);
-        s.value -= k * (c->positive * softplus(-eta) + c->negative * softplus(eta));
+        s.value += k * (c->positive * pv_log_sigmoid(eta) + c->negative * pv_log_sigmoid(-eta));
         s.da += rest;
         s.db += rest * z;
         s.aa += spread;
@@ -108,18 +105,19 @@ static sums add_up(const window *w, double a, double b) {
     return s;
 }
 
-/* Newton's steps, halved until the objective rises; it is concave. Returns a, *sd its standard deviation. */
+/* Newton's method with step halving; the objective is concave. Returns a, and *sd, its standard deviation. */
 static double fit_local(const window *w, double *sd) {
     double a = w->x, b = 1;
     sums at = add_up(w, a, b);
     for (int step = 0; step < STEPS; step++) {
         double det = at.aa * at.bb - at.ab * at.ab;
         double da = (at.bb * at.da - at.ab * at.db) / det, db = (at.aa * at.db - at.ab * at.da) / det, size = 1;
-        if (!isfinite(da) || !isfinite(db)) { /* where all shares are 0 or 1 to rounding */
+        if (!isfinite(da) || !isfinite(db)) { /* all proportions round to 0 or 1 */
             da = at.da > 0 ? 1 : -1;
             db = 0;
         }
-        bool close = fabs(da) + fabs(db) < 1e-3; /* rounding would hide a rise, and the step is right */
+        bool close = fabs(da) + fabs(db) <
+                     1e-3; /* rounding would hide an increase this close to the maximum, where full steps are safe */
         sums next = add_up(w, a + da, b + db);
         while (!close && !(next.value >= at.value) && size > 1e-6) {
             size /= 2;
@@ -133,7 +131,8 @@ static double fit_local(const window *w, double *sd) {
         if (fabs(da) + fabs(db) < 1e-9)
             break;
     }
-    double det = at.aa * at.bb - at.ab * at.ab, u = at.bb / det, v = -at.ab / det; /* the row of a of the inverse */
+    double det = at.aa * at.bb - at.ab * at.ab, u = at.bb / det,
+           v = -at.ab / det; /* first row of the inverse information */
     *sd = sqrt(fmax(u * u * at.square_aa + 2 * u * v * at.square_ab + v * v * at.square_bb, 0));
     return a;
 }
@@ -142,7 +141,8 @@ pv_status pv__curve_smooth(pv_ctx *ctx, const pv_ranking *ranking, const pv_curv
     double z = pv_normal_quantile(0.5 + 0.5 * options->level);
     size_t room = ranking->points < CELLS ? ranking->points : CELLS;
     cell *cells;
-    PV_TRY(pv__alloc(ctx, 2 * room + 1, sizeof *cells, &cells)); /* a cell may hold less than its share, two never do */
+    PV_TRY(pv__alloc(ctx, 2 * room + 1, sizeof *cells,
+                     &cells)); /* a cell can have less than its share, but no two neighbours can */
     bool both = ranking->rows_p > 0 && ranking->rows_n > 0;
     size_t n = both ? gather(ranking, cells) : 0;
     double rows = 0, positive = 0, negative = 0;

@@ -1,13 +1,13 @@
-/* Metrics from a tally: means of losses by label, and what the confusion matrix C [observed][decided] gives, each label
- * counting as its stated mass.
+/* Metrics from a tally: mean losses by label, and metrics of the confusion matrix C [observed][decided], where each
+ * label counts by its stated mass.
  *
- *   nell       sum_y share(y) m_y,  m_y = mean over rows of label y of -log p(y|x_n,w)
+ *   log_loss       sum_y share(y) m_y,  m_y = mean over rows of label y of -log p(y|x_n,w)
  *              (Eq. expected log-likelihood estimate with beta(2))
  *   its variance  sum_y share(y)^2 v_y / n_y,  v_y the sample variance within label y
  *              (Eq. g2 variance, Eq. estimate of the conditional variance)
  *
- * One class y against the rest: tpr = C_yy / C_y., ppv = C_yy / C_.y, tnr and npv likewise of what is not y.
- * mcc is Gorodkin's R_K, the correlation of two indicator matrices; for two classes Matthews' coefficient.
+ * One class y against the rest: tpr = C_yy / C_y., ppv = C_yy / C_.y; tnr and npv are the same for "not y". mcc is
+ * Gorodkin's R_K, the correlation of two indicator matrices; for two classes Matthews' coefficient.
  */
 #include "assess.h"
 
@@ -22,7 +22,7 @@ typedef struct confusion {
     double total;
 } confusion;
 
-/* The tally's matrix scaled row by row to the stated masses, in place, and its sums. */
+/* Scales the tally's matrix in place, row by row, to the stated masses, and computes its sums. */
 static confusion scale(const pv__case *judged, pv__tally *tally) {
     size_t k = (size_t)tally->classes;
     confusion c = {
@@ -53,7 +53,7 @@ static double ratio(double part, double whole) {
     return whole > 0 ? part / whole : NAN;
 }
 
-/* Sums of the other classes' totals, not differences from the grand total: what ought to be 0 is then exactly 0. */
+/* Sums the totals of the other classes instead of subtracting from the grand total, so that zeros are exact. */
 static rates one_against_rest(const confusion *c, int y) {
     double others = 0, decided_other = 0, fp = 0;
     for (int a = 0; a < c->classes; a++)
@@ -113,7 +113,7 @@ static void judge_decisions(const confusion *c, int positive_label, pv_metrics *
 
 /* ---- losses ------------------------------------------------------------------------------------------------------ */
 
-/* sum_y stated(y) . mean of label y */
+/* sum_y stated(y) . mean over rows of label y */
 static double stated_mean(const pv__case *judged, const pv__tally *tally, const double *sums) {
     double mean = 0;
     for (int y = 0; y < tally->classes; y++)
@@ -122,30 +122,30 @@ static double stated_mean(const pv__case *judged, const pv__tally *tally, const 
     return mean;
 }
 
-static void judge_nell(const pv__case *judged, const pv__tally *tally, pv_metrics *metrics) {
-    double nell = 0, variance = 0;
+static void judge_log_loss(const pv__case *judged, const pv__tally *tally, pv_metrics *metrics) {
+    double log_loss = 0, variance = 0;
     for (int y = 0; y < tally->classes; y++) {
-        double share = judged->nell_share[y], mass = tally->mass[y], freedom = mass - 1;
+        double share = judged->log_loss_share[y], mass = tally->mass[y], freedom = mass - 1;
         if (share == 0)
             continue;
-        nell += mass > 0 ? share * (tally->nell[y] / mass) : NAN;
-        variance += freedom > 0 ? share * share * tally->nell_square[y] / freedom / mass : NAN;
+        log_loss += mass > 0 ? share * (tally->log_loss[y] / mass) : NAN;
+        variance += freedom > 0 ? share * share * tally->log_loss_square[y] / freedom / mass : NAN;
     }
-    metrics->nell = nell;
-    metrics->nell_sd = sqrt(variance);
-    metrics->nell_upper = nell + 2 * metrics->nell_sd;
+    metrics->log_loss = log_loss;
+    metrics->log_loss_sd = sqrt(variance);
+    metrics->log_loss_upper = log_loss + 2 * metrics->log_loss_sd;
 }
 
 void pv__tally_metrics(const pv__case *judged, pv__tally *tally, pv_metrics *metrics) {
     confusion c = scale(judged, tally);
-    judge_nell(judged, tally, metrics);
+    judge_log_loss(judged, tally, metrics);
     metrics->holdout_nll = stated_mean(judged, tally, tally->holdout);
     metrics->information_gain = stated_mean(judged, tally, tally->gain);
     metrics->brier = stated_mean(judged, tally, tally->brier);
     judge_decisions(&c, judged->positive, metrics);
     if (!judged->missing)
         return;
-    /* A label of the population has no rows: what depends on its share is unknown. */
+    /* If a label of the population has no rows, everything that depends on its proportion is undefined. */
     double nothing = NAN;
     for (const pv_metric_row *row = pv_metric_table; row->name; row++)
         if (pv_metric_depends(row, tally->classes))

@@ -1,11 +1,11 @@
-/* Metrics of ranks: the area under the ROC curve and the expected calibration error. Both walk the rows in order of a
- * score, equal scores together, so that neither depends on the order of the rows.
+/* Metrics of ranks: the area under the ROC curve and the expected calibration error. Both visit the rows in order of a
+ * score, with equal scores together, so that neither depends on the order of the rows.
  *
  *   auc, two classes   P(score of a positive row > score of another) + P(equal)/2, by mass
  *   auc, more          mean over pairs (a,b) of [A(a|b) + A(b|a)]/2, A(a|b) the area for a against b by p(a|x)
  *                      (Hand and Till 2001)
- *   ece                sum over bins of the bin's share times |mean probability - observed share|; rows of equal
- *                      probability fall into the bin of their middle mass, floor(10 (mass below + mass/2) / total)
+ *   ece                sum over bins of the bin's share of rows times |mean probability - observed proportion|; rows of
+ *                      equal probability are in the bin of their middle mass, floor(10 (mass below + mass/2) / total)
  */
 #include "assess.h"
 
@@ -20,7 +20,7 @@ int pv__ladders(int classes) {
     return classes == 2 ? 1 : classes + 1;
 }
 
-/* ---- building ---------------------------------------------------------------------------------------------------- */
+/* ---- construction ------------------------------------------------------------------------------------------------ */
 
 static void score_rows(pv_ctx *ctx, const pv__case *judged, int which, double *score) {
     size_t n = judged->targets->n, k = (size_t)judged->targets->classes;
@@ -28,7 +28,7 @@ static void score_rows(pv_ctx *ctx, const pv__case *judged, int which, double *s
         size_t end = c * PV_CHUNK + pv__chunk_rows(n, c);
         for (size_t i = c * PV_CHUNK; i < end; i++) {
             const double *row = judged->log_p + i * k;
-            if (k == 2) /* log odds tell probabilities apart that round to 1 */
+            if (k == 2) /* log odds distinguish probabilities that round to 1 */
                 score[i] = row[1] - row[0];
             else
                 score[i] = row[(size_t)which < k ? which : pv__decision((int)k, row)];
@@ -49,8 +49,8 @@ static void add_mass(const pv__case *judged, int which, size_t n, double *mass) 
     }
 }
 
-/* What the sort carries: the row, its label, or of two labels both, so that gathering need not look rows up in an order
- * that is not theirs. Labels do for rows of one label each, without weights. */
+/* The number that is sorted along with each score: the row, its label, or for two labels both, so that `gather` avoids
+ * random access to rows. The label is enough for unweighted rows with hard labels. */
 typedef enum carrying { CARRY_ROW, CARRY_LABEL, CARRY_BOTH } carrying;
 
 static carrying carried_by(const pv__case *judged, int which, bool want_code) {
@@ -67,26 +67,71 @@ static uint32_t carried_of(const pv__case *judged, carrying how, size_t n) {
     return how == CARRY_ROW ? (uint32_t)n : how == CARRY_LABEL ? label : (uint32_t)n << 1 | label;
 }
 
-/* score [n] sorted, carried [n] with them: points of equal score, their masses, and each row's point. */
-static pv_status gather(pv_ctx *ctx, const pv__case *judged, int which, const uint32_t *carried, pv__ladder *ladder) {
-    size_t n = judged->targets->n, point = 0, channels = (size_t)ladder->channels;
-    carrying how = carried_by(judged, which, ladder->code != NULL);
-    for (size_t i = 1; i < n; i++)
-        point += ladder->score[i] != ladder->score[i - 1];
-    ladder->points = point + 1;
-    PV_TRY(pv__alloc(ctx, ladder->points * channels, sizeof(double), &ladder->mass));
-    point = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0 && ladder->score[i] != ladder->score[point]) /* score[point] may be overwritten, never ahead of i */
-            ladder->score[++point] = ladder->score[i];
+/* What is gathered from sorted scores: pieces of rows, each of whole points, that threads take. */
+typedef struct gathering {
+    const pv__case *judged;
+    int which;
+    carrying how;
+    const double *score;     /* [n], sorted */
+    const uint32_t *carried; /* [n] */
+    size_t pieces, *begin;   /* begin [pieces + 1], of rows */
+    size_t *point;           /* [pieces + 1], the first point of each */
+} gathering;
+
+/* Row begin of a piece: about its share of all rows, but equal scores stay together. */
+static size_t piece_at(const gathering *g, size_t n, size_t piece) {
+    size_t at = piece * n / g->pieces;
+    while (at > 0 && at < n && g->score[at] == g->score[at - 1])
+        at++;
+    return at;
+}
+
+static size_t count_points(const gathering *g, size_t piece) {
+    size_t count = 0;
+    for (size_t i = g->begin[piece]; i < g->begin[piece + 1]; i++)
+        count += i == g->begin[piece] || g->score[i] != g->score[i - 1];
+    return count;
+}
+
+static void fill_points(const gathering *g, size_t piece, const pv__ladder *ladder) {
+    size_t point = g->point[piece], channels = (size_t)ladder->channels;
+    for (size_t i = g->begin[piece]; i < g->begin[piece + 1]; i++) {
+        point += i > g->begin[piece] && g->score[i] != g->score[i - 1];
+        ladder->score[point] = g->score[i];
         if (ladder->code)
-            ladder->code[how == CARRY_BOTH ? carried[i] >> 1 : carried[i]] = (uint32_t)point;
-        if (how == CARRY_ROW)
-            add_mass(judged, which, carried[i], ladder->mass + point * channels);
+            ladder->code[g->how == CARRY_BOTH ? g->carried[i] >> 1 : g->carried[i]] = (uint32_t)point;
+        if (g->how == CARRY_ROW)
+            add_mass(g->judged, g->which, g->carried[i], ladder->mass + point * channels);
         else
-            ladder->mass[point * channels + (how == CARRY_BOTH ? carried[i] & 1 : carried[i])] += 1;
+            ladder->mass[point * channels + (g->how == CARRY_BOTH ? g->carried[i] & 1 : g->carried[i])] += 1;
     }
-    return PV_OK;
+}
+
+/* From score [n], sorted, and carried [n]: points of equal score, their masses, and the point of each row. */
+static pv_status gather(pv_ctx *ctx, const pv__case *judged, int which, const double *score, const uint32_t *carried,
+                        pv__ladder *ladder) {
+    size_t n = judged->targets->n, pieces = (size_t)pv__team(ctx, pv__chunks(n));
+    gathering g = {.judged = judged,
+                   .which = which,
+                   .how = carried_by(judged, which, ladder->code != NULL),
+                   .score = score,
+                   .carried = carried,
+                   .pieces = pieces};
+    PV_TRY(pv__alloc(ctx, 2 * (pieces + 1), sizeof *g.begin, &g.begin));
+    g.point = g.begin + pieces + 1;
+    for (size_t p = 0; p <= pieces; p++)
+        g.begin[p] = piece_at(&g, n, p);
+    PV__EACH_CHUNK_BY((int)pieces, pieces, p, { g.point[p + 1] = count_points(&g, p); });
+    for (size_t p = 0; p < pieces; p++)
+        g.point[p + 1] += g.point[p];
+    ladder->points = g.point[pieces];
+    pv_status status;
+    PV_GOTO(done, pv__alloc(ctx, ladder->points, sizeof *ladder->score, &ladder->score));
+    PV_GOTO(done, pv__alloc(ctx, ladder->points * (size_t)ladder->channels, sizeof(double), &ladder->mass));
+    PV__EACH_CHUNK_BY((int)pieces, pieces, p, { fill_points(&g, p, ladder); });
+done:
+    pv__free(ctx, g.begin);
+    return status;
 }
 
 static pv_status set_probabilities(pv_ctx *ctx, bool by_decision, pv__ladder *ladder) {
@@ -105,25 +150,30 @@ pv_status pv__ladder_new(pv_ctx *ctx, const pv__case *judged, int which, bool wa
     bool by_decision = which == classes;
     carrying how = carried_by(judged, which, want_code);
     uint32_t *carried = NULL;
+    double *score = NULL;
     *ladder = (pv__ladder){.channels = by_decision ? 2 : classes, .line = {NAN, NAN}};
     pv_status status;
-    PV_GOTO(done, pv__alloc(ctx, n, sizeof *ladder->score, &ladder->score));
+    PV_GOTO(done, pv__alloc(ctx, n, sizeof *score, &score));
     if (want_code)
         PV_GOTO(done, pv__alloc(ctx, n, sizeof *ladder->code, &ladder->code));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *carried, &carried));
-    score_rows(ctx, judged, which, ladder->score);
-    for (size_t i = 0; i < n; i++)
-        carried[i] = carried_of(judged, how, i);
-    PV_GOTO(done, pv__sort_scores(ctx, n, ladder->score, carried));
-    PV_GOTO(done, gather(ctx, judged, which, carried, ladder));
+    score_rows(ctx, judged, which, score);
+    PV__EACH_CHUNK(ctx, pv__chunks(n), c, {
+        size_t end = c * PV_CHUNK + pv__chunk_rows(n, c);
+        for (size_t i = c * PV_CHUNK; i < end; i++)
+            carried[i] = carried_of(judged, how, i);
+    });
+    PV_GOTO(done, pv__sort_scores(ctx, n, score, carried));
+    PV_GOTO(done, gather(ctx, judged, which, score, carried, ladder));
     if (classes == 2 || by_decision)
         status = set_probabilities(ctx, by_decision, ladder);
 done:
+    pv__free(ctx, score);
     pv__free(ctx, carried);
     return status;
 }
 
-/* The point each becomes, from the mean over channels of the share of mass below it. */
+/* Assigns each point a joined point, from the mean over channels of the fraction of mass below it. */
 static size_t join_points(const pv__ladder *ladder, size_t most, double *below, double *whole, uint32_t *joined) {
     size_t k = (size_t)ladder->channels, last = 0, count = 0;
     double present = 0;
@@ -146,7 +196,7 @@ static size_t join_points(const pv__ladder *ladder, size_t most, double *below, 
     return count + 1;
 }
 
-/* The mean probability of each joined point, by mass. */
+/* The mean probability of each joined point, weighted by mass. */
 static void join_probabilities(pv__ladder *ladder, const uint32_t *joined, double *weight) {
     size_t k = (size_t)ladder->channels;
     for (size_t i = 0; i < ladder->points; i++) {
@@ -155,7 +205,7 @@ static void join_probabilities(pv__ladder *ladder, const uint32_t *joined, doubl
         for (size_t c = 0; c < k; c++)
             mass += ladder->mass[i * k + c];
         if (weight[to] == 0)
-            ladder->p[to] = p; /* to <= i: its old value has been read */
+            ladder->p[to] = p; /* to <= i, so the old value has already been read */
         weight[to] += mass;
         ladder->p[to] += weight[to] > 0 ? mass / weight[to] * (p - ladder->p[to]) : 0;
     }
@@ -200,7 +250,7 @@ void pv__ladder_clear(pv_ctx *ctx, pv__ladder *ladder) {
     *ladder = (pv__ladder){0};
 }
 
-/* ---- areas and errors -------------------------------------------------------------------------------------------- */
+/* ---- area and calibration error ---------------------------------------------------------------------------------- */
 
 double pv__ladder_area(size_t points, int channels, const double *mass, int a, double *scratch) {
     size_t k = (size_t)channels;

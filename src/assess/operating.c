@@ -1,10 +1,10 @@
-/* Decisions at thresholds, for the population of prevalence pi that a ranking is stated for.
+/* Decisions at given thresholds, for the prevalence pi of the population that a ranking refers to.
  *
- * Rates: Wilson's intervals for tpr and tnr, those of the likelihood ratios for ppv and npv, normal ones for the rest.
- * Rows of the two labels are independent samples, so that the variance of pi a + (1 - pi) b is that of a mean of the
- * positive rows times pi^2, plus that of a mean of the others times (1 - pi)^2.
+ * Rates: Wilson's intervals for tpr and tnr, those of the likelihood ratios for ppv and npv, normal intervals for the
+ * rest. Rows of the two labels are independent samples, so the variance of pi a + (1 - pi) b is pi^2 times that of a
+ * mean over the positive rows, plus (1 - pi)^2 times that of a mean over the others.
  *
- * Cost: c_y, the mean over rows of label y of the cost of the action that is taken; pi c_1 + (1 - pi) c_0.
+ * Cost: pi c_1 + (1 - pi) c_0, where c_y is the mean over rows of label y of the cost of the chosen action.
  */
 #include <math.h>
 
@@ -43,7 +43,7 @@ pv_status pv_ranking_cost(pv_ctx *ctx, const pv_ranking *ranking, size_t actions
                           const double *threshold, double level, pv_rate *mean) {
     const double z = pv_normal_quantile(0.5 + 0.5 * level), pi = pv__ranking_prevalence(ranking);
     double sum[2] = {0}, square[2] = {0};
-    pv__rates from = {1, 1}; /* shares that the action or a later one is taken for */
+    pv__rates from = {1, 1}; /* fractions of rows for which this action or a later one is chosen */
     for (size_t a = 0; a < actions; a++) {
         if (a > 0 && a + 1 < actions && !(threshold[a] >= threshold[a - 1]))
             return pv__fail(ctx, PV_ERR_USAGE, "thresholds must rise; the one of action %zu does not", a + 1);

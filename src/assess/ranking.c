@@ -1,9 +1,10 @@
-/* The rows by their score for one label against all others: cumulated masses from the highest score down. */
+/* The rows ordered by their score for one label against all others: cumulative masses from the highest score down. */
 #include "assess.h"
 
 #include <math.h>
 
-/* Log odds of a point: the ladder of two classes has them, for the second one; others have log probabilities. */
+/* Log odds of a point: the score itself for two classes (for the second one); for more, computed from log
+ * probabilities. */
 static double log_odds(int classes, int positive, double score) {
     if (classes == 2)
         return positive == 1 ? score : -score;
@@ -14,6 +15,7 @@ static void cumulate(const pv__case *judged, const pv__ladder *ladder, pv_rankin
     int classes = judged->targets->classes, positive = judged->positive;
     size_t k = (size_t)classes;
     bool upward = classes == 2 && positive == 0;
+    const double *p = classes == 2 && positive == 1 ? ladder->p : NULL; /* of the same log odds */
     double tp = 0, fp = 0, expected = 0;
     for (size_t i = 0; i < ladder->points; i++) {
         size_t from = upward ? i : ladder->points - 1 - i;
@@ -24,7 +26,8 @@ static void cumulate(const pv__case *judged, const pv__ladder *ladder, pv_rankin
         made->log_odds[i] = log_odds(classes, positive, ladder->score[from]);
         made->tp[i] = tp += own;
         made->fp[i] = fp += rest;
-        made->expected[i] = expected += (made->weight_p * own + made->weight_n * rest) * pv_sigmoid(made->log_odds[i]);
+        double risk = p ? p[from] : pv_sigmoid(made->log_odds[i]);
+        made->expected[i] = expected += (made->weight_p * own + made->weight_n * rest) * risk;
     }
 }
 

@@ -1,10 +1,9 @@
-/* A stable radix sort of scores that carry a number each: eleven bits a pass from the lowest on, passes in which
- * all keys agree left out. Each pass counts digits block by block, then moves every block to its places; the order is
- * that of a stable sort for any number of threads.
+/* A stable radix sort of scores, each of which carries a number: eleven bits per pass from the lowest on, skipping
+ * passes in which all keys agree. Each pass counts digits per block, then moves every block to its places; the result
+ * is that of a stable sort for any number of threads.
  *
- * Where that would leap through more rows than the context's memory holds, runs of rows that it does hold are sorted
- * one by one, and merged: both go through the rows in order, wherever these lie. Of equal scores those of the earlier
- * run come first, so that the order is the same.
+ * If that would access more rows at random than fit the context's memory, runs of rows that do fit are sorted one by
+ * one and merged, both by sequential passes. Equal scores of an earlier run come first, so the order is the same.
  */
 #include <string.h>
 
@@ -18,7 +17,7 @@ typedef struct items {
     uint32_t *carried;
 } items;
 
-/* Bits whose order as unsigned numbers is that of the doubles; -0 counts as 0. */
+/* Converts a double to bits whose unsigned order is that of the doubles; -0 counts as 0. */
 static uint64_t to_key(double score) {
     uint64_t bits;
     score += 0.0;
@@ -37,7 +36,7 @@ static size_t digit(uint64_t key, int pass) {
     return (size_t)(key >> (BITS * pass)) & (DIGITS - 1);
 }
 
-/* places [blocks][DIGITS]: first counts, then where each block's next item of a digit goes. */
+/* places [blocks][DIGITS]: first counts, then the position of each block's next item with a digit. */
 static void run_pass(size_t n, int blocks, int pass, const items *from, const items *to, size_t *places) {
 #pragma omp parallel for num_threads(pv_threads_ready(blocks)) schedule(static) if (blocks > 1)
     for (int b = 0; b < blocks; b++) {
@@ -64,21 +63,31 @@ static void run_pass(size_t n, int blocks, int pass, const items *from, const it
     }
 }
 
+/* Returns the bits in which keys differ. */
+static uint64_t make_keys(size_t n, int blocks, const double *score, uint64_t *key) {
+    uint64_t differ = 0, first = to_key(score[0]);
+#pragma omp parallel for num_threads(pv_threads_ready(blocks)) schedule(static) reduction(| : differ) if (blocks > 1)
+    for (int b = 0; b < blocks; b++) {
+        size_t end = (size_t)(b + 1) * n / (size_t)blocks;
+        for (size_t i = (size_t)b * n / (size_t)blocks; i < end; i++) {
+            key[i] = to_key(score[i]);
+            differ |= key[i] ^ first;
+        }
+    }
+    return differ;
+}
+
 static pv_status sort_run(pv_ctx *ctx, size_t n, double *score, uint32_t *carried) {
     int blocks = pv__team(ctx, pv__chunks(n));
     items one = {0}, other = {0};
     size_t *places = NULL;
-    uint64_t differ = 0;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *one.key, &one.key));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *other.key, &other.key));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *other.carried, &other.carried));
     PV_GOTO(done, pv__alloc(ctx, (size_t)blocks * DIGITS, sizeof *places, &places));
     one.carried = carried;
-    for (size_t i = 0; i < n; i++) {
-        one.key[i] = to_key(score[i]);
-        differ |= one.key[i] ^ one.key[0];
-    }
+    uint64_t differ = make_keys(n, blocks, score, one.key);
     items from = one, to = other;
     for (int pass = 0; pass < PASSES; pass++) {
         if (digit(differ, pass) == 0)
@@ -88,10 +97,14 @@ static pv_status sort_run(pv_ctx *ctx, size_t n, double *score, uint32_t *carrie
         from = to;
         to = swap;
     }
-    for (size_t i = 0; i < n; i++)
-        score[i] = from_key(from.key[i]);
-    if (from.carried != carried)
-        memcpy(carried, from.carried, n * sizeof *carried);
+    bool moved = from.carried != carried;
+    PV__EACH_CHUNK_BY(blocks, pv__chunks(n), c, {
+        size_t begin = c * PV_CHUNK, end = begin + pv__chunk_rows(n, c);
+        for (size_t i = begin; i < end; i++)
+            score[i] = from_key(from.key[i]);
+        if (moved)
+            memcpy(carried + begin, from.carried + begin, (end - begin) * sizeof *carried);
+    });
 done:
     pv__free(ctx, one.key);
     pv__free(ctx, other.key);
@@ -100,9 +113,10 @@ done:
     return status;
 }
 
-/* ---- more than memory holds -------------------------------------------------------------------------------------- */
+/* ---- more rows than fit memory ----------------------------------------------------------------------------------- */
 
-/* The next row of each run; heap [runs] has the runs that are left, the one whose row comes first at its top. */
+/* Merges runs: the next row of each run, and heap [runs], the unfinished runs, with the one whose row comes first on
+ * top. */
 typedef struct merging {
     const double *score;
     size_t *next, *end; /* [runs] */
@@ -172,7 +186,7 @@ done:
 
 pv_status pv__sort_scores(pv_ctx *ctx, size_t n, double *score, uint32_t *carried) {
     enum { FEWEST = 1 << 16 };
-    const size_t row = 2 * (sizeof(uint64_t) + sizeof(uint32_t)); /* what sorting takes beside the rows */
+    const size_t row = 2 * (sizeof(uint64_t) + sizeof(uint32_t)); /* memory for sorting in addition to the rows */
     size_t rows = pv__spill_room(ctx) / row;
     rows = rows < FEWEST ? FEWEST : rows;
     return n <= rows ? sort_run(ctx, n, score, carried) : sort_runs(ctx, n, rows, score, carried);

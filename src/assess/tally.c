@@ -1,16 +1,17 @@
 /* One pass over the rows: sums of losses by label, and the confusion matrix.
  *
- *   nell      -log p_n(y)
+ *   log_loss      -log p_n(y)
  *   holdout   -log q_n(y),  q_n(y) ~ p(y|x_n,w) / p(y|w) . share(y)   (Eq. prevalence corrected hold-out risk)
  *   gain       log p(y|x_n,w) / p(y|w)                                (Eq. prevalence corrected hold-out LL)
  *   brier      sum_c (p_n(c) - [c = y])^2, halved for two classes
  *
- * Log probabilities may be -infinity; a loss is then +infinity. Rows are split into a fixed number of groups whose sums
- * are added in order: the same bits for any number of threads.
+ * Log probabilities may be -infinity; the loss is then +infinity. Rows are split into a fixed number of groups whose
+ * sums are added in order, so results are bit-identical for any number of threads.
  */
 #include <math.h>
 #include <string.h>
 
+#include "core/log_add.h"
 #include "assess/assess.h"
 #include "core/vector.h"
 
@@ -24,9 +25,9 @@ static pv__tally tally_view(int classes, double *block) {
     size_t k = (size_t)classes;
     return (pv__tally){.classes = classes,
                        .mass = block,
-                       .nell = block + k,
-                       .nell_mean = block + 2 * k,
-                       .nell_square = block + 3 * k,
+                       .log_loss = block + k,
+                       .log_loss_mean = block + 2 * k,
+                       .log_loss_square = block + 3 * k,
                        .holdout = block + 4 * k,
                        .gain = block + 5 * k,
                        .brier = block + 6 * k,
@@ -74,10 +75,8 @@ static bool is_distribution(int classes, const double *log_p) {
 
 /* log sum_y exp(f_y + offset_y) */
 static double normaliser(int classes, const double *f, const double *offset) {
-    if (classes == 2) {
-        double a = f[0] + offset[0], b = f[1] + offset[1];
-        return fmax(a, b) + log1p(exp(-fabs(a - b)));
-    }
+    if (classes == 2)
+        return pv__log_add(f[0] + offset[0], f[1] + offset[1]);
     double top = -INFINITY, sum = 0;
     for (int y = 0; y < classes; y++)
         top = fmax(top, f[y] + offset[y]);
@@ -105,11 +104,12 @@ pv__losses pv__row_losses(const pv__case *judged, const pv__row_view *row, int y
         double other = exp(judged->log_p[row->first + (size_t)(1 - y)]);
         others = other * other;
     } else {
-        /* The difference loses nothing that matters beside (1 - p)^2, which expm1 keeps to full precision. */
+        /* The rounding error of the difference is negligible compared to (1 - p)^2, which expm1 computes to full
+         * precision. */
         double p = exp(judged->log_p[at]);
         others = fmax(row->squares - p * p, 0);
     }
-    pv__losses losses = {.nell = -judged->nell[at], .brier = others + miss * miss, .holdout = NAN, .gain = NAN};
+    pv__losses losses = {.log_loss = -judged->log_loss[at], .brier = others + miss * miss, .holdout = NAN, .gain = NAN};
     if (judged->targets->classes == 2)
         losses.brier /= 2;
     if (judged->log_marginal) {
@@ -123,16 +123,16 @@ pv__losses pv__row_losses(const pv__case *judged, const pv__row_view *row, int y
 
 static void add_losses(pv__tally *tally, int y, double mass, const pv__losses *losses) {
     tally->mass[y] += mass;
-    tally->nell[y] += mass * losses->nell;
-    double off = losses->nell - tally->nell_mean[y]; /* West's update of mean and squared deviations */
-    tally->nell_mean[y] += mass / tally->mass[y] * off;
-    tally->nell_square[y] += mass * off * (losses->nell - tally->nell_mean[y]);
+    tally->log_loss[y] += mass * losses->log_loss;
+    double off = losses->log_loss - tally->log_loss_mean[y]; /* West's update of mean and squared deviations */
+    tally->log_loss_mean[y] += mass / tally->mass[y] * off;
+    tally->log_loss_square[y] += mass * off * (losses->log_loss - tally->log_loss_mean[y]);
     tally->holdout[y] += mass * losses->holdout;
     tally->gain[y] += mass * losses->gain;
     tally->brier[y] += mass * losses->brier;
 }
 
-/* Rows begin .. end-1; returns the first whose prediction is no distribution, or end. */
+/* Adds rows begin .. end-1; returns the first row whose prediction is not a distribution, or end. */
 static size_t add_rows(const pv__case *judged, size_t begin, size_t end, pv__tally *tally) {
     const pv_targets *targets = judged->targets;
     size_t classes = (size_t)targets->classes;
@@ -159,11 +159,11 @@ static void merge(const pv__tally *from, pv__tally *to) {
     for (size_t y = 0; y < k; y++) {
         if (from->mass[y] == 0)
             continue;
-        double mass = to->mass[y] + from->mass[y], gap = from->nell_mean[y] - to->nell_mean[y];
-        to->nell_square[y] += from->nell_square[y] + gap * gap * to->mass[y] * (from->mass[y] / mass);
-        to->nell_mean[y] += gap * (from->mass[y] / mass);
+        double mass = to->mass[y] + from->mass[y], gap = from->log_loss_mean[y] - to->log_loss_mean[y];
+        to->log_loss_square[y] += from->log_loss_square[y] + gap * gap * to->mass[y] * (from->mass[y] / mass);
+        to->log_loss_mean[y] += gap * (from->mass[y] / mass);
         to->mass[y] = mass;
-        to->nell[y] += from->nell[y];
+        to->log_loss[y] += from->log_loss[y];
         to->holdout[y] += from->holdout[y];
         to->gain[y] += from->gain[y];
         to->brier[y] += from->brier[y];
@@ -187,10 +187,9 @@ pv_status pv__tally_rows(pv_ctx *ctx, const pv__case *judged, pv__tally *tally) 
         pv__tally own = tally_view(tally->classes, blocks + g * size);
         merge(&own, tally);
         if (stopped[g] != (g + 1) * n / groups)
-            status = pv__fail(
-                ctx, PV_ERR_NUMERIC,
-                "the prediction for row %zu is not a number; prevail diagnose says whether the fit is to be trusted",
-                stopped[g] + 1);
+            status = pv__fail(ctx, PV_ERR_NUMERIC,
+                              "the prediction for row %zu is not a number; check the fit with prevail diagnose",
+                              stopped[g] + 1);
     }
     pv__free(ctx, blocks);
     return status;

@@ -1,4 +1,4 @@
-/* One piece of work at a time beside the caller's, on a thread of its own. */
+/* Runs one task at a time on a thread of its own, in parallel with the caller. */
 #include <pthread.h>
 #include <signal.h>
 
@@ -7,11 +7,11 @@
 struct pv__background {
     void (*work)(void *state);
     void *state;
-    bool alone; /* no thread was to be had: the caller works */
+    bool alone; /* no thread could be created: the caller's thread does the work */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t change;
-    bool wanted, end; /* under the lock */
+    bool wanted, end; /* protected by the lock */
 };
 
 static void *run(void *given) {
@@ -39,7 +39,7 @@ pv_status pv__background_new(pv_ctx *ctx, void (*work)(void *state), void *state
     b->state = state;
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->change, NULL);
-    sigset_t all, before; /* signals are for the caller's threads */
+    sigset_t all, before; /* signals are delivered to the caller's threads */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     b->alone = pthread_create(&b->thread, NULL, run, b) != 0;

@@ -1,4 +1,4 @@
-/* Calls that may not come back: of engines that plan a query for ever, of pipes that nobody writes to. */
+/* Calls that may never return, such as an engine that plans a query for ever or a pipe that has no writer. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -8,16 +8,16 @@
 
 #include "base.h"
 
-enum { LOOK_MS = 50, PATIENCE = 10 /* looks after it was asked to stop */ };
+enum { POLL_MS = 50, PATIENCE = 10 /* checks for the end of a call after asking it to stop */ };
 
-/* Of both threads; the last one to leave frees it. */
+/* Shared by both threads; the last one to leave frees it. */
 typedef struct blocking {
     void (*call)(void *state);
     void (*drop)(void *state);
     void *state;
     pthread_mutex_t lock;
     pthread_cond_t change;
-    bool done, abandoned; /* under the lock */
+    bool done, abandoned; /* protected by the lock */
 } blocking;
 
 static void blocking_free(blocking *b) {
@@ -43,7 +43,7 @@ static void *run(void *given) {
 
 static blocking *begin(const pv__blocking *what) {
     pthread_t thread;
-    sigset_t all, before; /* signals are for the caller's threads */
+    sigset_t all, before; /* signals are delivered to the caller's threads */
     blocking *b = calloc(1, sizeof *b);
     if (!b)
         return NULL;
@@ -68,11 +68,11 @@ static blocking *begin(const pv__blocking *what) {
     return NULL;
 }
 
-/* A look later, or when it is done. Under the lock. */
-static void wait_a_look(blocking *b) {
+/* Waits POLL_MS or until the call is done. The lock must be held. */
+static void wait_interval(blocking *b) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += LOOK_MS * 1000000L;
+    until.tv_nsec += POLL_MS * 1000000L;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
     pthread_cond_timedwait(&b->change, &b->lock, &until);
@@ -80,17 +80,17 @@ static void wait_a_look(blocking *b) {
 
 bool pv__blocking_run(const pv_ctx *ctx, const pv__blocking *what) {
     blocking *b = begin(what);
-    if (!b) { /* no thread is to be had */
+    if (!b) { /* no thread could be created */
         what->call(what->state);
         return true;
     }
     int asked = 0;
     pthread_mutex_lock(&b->lock);
     while (!b->done && asked <= PATIENCE) {
-        wait_a_look(b);
+        wait_interval(b);
         if (b->done)
             break;
-        pthread_mutex_unlock(&b->lock); /* the caller may be asked, who takes his time */
+        pthread_mutex_unlock(&b->lock); /* the poll callback may take long */
         bool interrupted = pv__interrupted(ctx);
         if (interrupted && asked == 0 && what->stop)
             what->stop(what->state);
@@ -110,7 +110,7 @@ bool pv__wait_readable(const pv_ctx *ctx, int descriptor) {
     for (;;) {
         if (pv__interrupted(ctx))
             return false;
-        int found = poll(&one, 1, LOOK_MS);
+        int found = poll(&one, 1, POLL_MS);
         if (found > 0 || (found < 0 && errno != EINTR))
             return true;
     }

@@ -1,10 +1,10 @@
-/* Checkpoints: what long work has got so far, in one file (checkpoint_file.c).
+/* Checkpoints: the state of long-running work, in one file (checkpoint_file.c).
  *
- * A checkpoint belongs to a context and to those made of it for threads. Entries are named by the scope of the context
- * that keeps them ("folds/3/") and a key, so that each piece of work has its own and any set of them is a consistent
- * whole. They are in the order of their names: found by halving, and the same file whichever thread was first. An entry
- * `facts` says in words what the work of a scope is; it is compared before any state is taken from the file. The entry
- * `kernels` names the instruction set of the machine that wrote it.
+ * A checkpoint belongs to a context and to the contexts derived from it for threads. An entry is named by the scope of
+ * the context that stores it ("folds/3/") and a key, so each piece of work has its own entries, and any set of them is
+ * consistent. Entries are sorted by name, so lookup is a binary search and the file does not depend on which thread was
+ * first. The entry `facts` describes the work of a scope; it is compared before any state is read from the file. The
+ * entry `kernels` names the instruction set of the machine that wrote the file.
  */
 #include <math.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "base/reduce.h"
 #include "checkpoint.h"
 
-/* ---- entries; callers hold the lock ------------------------------------------------------------------------------ */
+/* ---- entries; the caller holds the lock -------------------------------------------------------------------------- */
 
-/* A scope that fills its place was cut: another one's states must not be taken for its own. */
+/* A scope that fills its buffer was truncated, so its names might match those of another scope: rejected. */
 static pv_status full_name(pv_ctx *ctx, const char *key, char name[PV_NAME_BYTES]) {
     int length = pv__format(name, PV_NAME_BYTES, "%s%s", ctx->scope, key);
     if (length < 0 || length >= PV_NAME_BYTES || strlen(ctx->scope) + 1 == PV_SCOPE_SIZE)
@@ -22,7 +22,7 @@ static pv_status full_name(pv_ctx *ctx, const char *key, char name[PV_NAME_BYTES
     return PV_OK;
 }
 
-/* Where the first entry is whose name does not come before this one. */
+/* Index of the first entry whose name is not less than `name`. */
 static size_t position(const pv_checkpoint *c, const char *name) {
     size_t low = 0, high = c->count;
     while (low < high) {
@@ -73,7 +73,7 @@ static size_t total_size(const pv_field *field, size_t n) {
     return size;
 }
 
-/* An entry of this name and size, new or anew. */
+/* Returns the entry of this name and size, creating or replacing it. */
 static pv_status entry_for(pv_ctx *ctx, pv_checkpoint *c, const char *name, size_t size, pv__entry **e) {
     *e = find(c, name);
     if (*e && (*e)->size != size) {
@@ -100,7 +100,7 @@ pv_status pv__checkpoint_put(pv_ctx *ctx, pv_checkpoint *c, const char *name, co
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
-/* Another processor goes on with the states, and rounds otherwise. */
+/* Warns if the states were written with another instruction set, which rounds differently. */
 static pv_status put_kernels(pv_ctx *ctx, pv_checkpoint *c) {
     const char *ours = pv_kernels();
     const pv__entry *theirs = find(c, "kernels");
@@ -145,7 +145,7 @@ pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool r
     if (!c->empty && !resume) {
         status = pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
                              pv__checkpoint_file_is_one(c)
-                                 ? "exists:\nadd `resume` to continue from it, or remove it to begin anew"
+                                 ? "exists:\nadd `resume` to continue from it, or remove it to start again"
                                  : "exists, and is not a checkpoint;\ngive `checkpoint` another name");
         goto fail;
     }
@@ -196,13 +196,13 @@ void pv__checkpoint_tell_trouble(pv_ctx *ctx) {
         pv__log(ctx, PV_LOG_INFO, "%s: %s; the work goes on, and it is tried again", c->path, trouble);
 }
 
-/* The result is complete. It was at risk all the time where nothing was ever kept. */
+/* Called when the result is complete. Warns if no state was ever stored: the work ran without protection. */
 static pv_status judge_writes(pv_ctx *ctx, const pv_checkpoint *c) {
     if (c->failures == 0)
         return PV_OK;
     if (c->writes == 0)
         return pv__fail_at(ctx, PV_ERR_WRITE, c->path, 0, 0,
-                           "could not be written even once; the work is done, but could not have been continued");
+                           "could not be written; the work finished, but could not have been resumed");
     pv__log(ctx, PV_LOG_WARNING, "%s: could not be written %zu of %zu times; the work is done", c->path, c->failures,
             c->failures + c->writes);
     return PV_OK;
@@ -242,7 +242,7 @@ size_t pv_checkpoint_enter(pv_ctx *ctx, const char *what, size_t index) {
     size_t before = strlen(ctx->scope), room = sizeof ctx->scope - before;
     int length = pv__format(ctx->scope + before, room, "%s/%zu/", what, index);
     if (length < 0 || (size_t)length >= room)
-        memset(ctx->scope + before, '/', room - 1); /* full: refused where it is used */
+        memset(ctx->scope + before, '/', room - 1); /* full: rejected when it is used */
     return before;
 }
 
@@ -250,7 +250,7 @@ void pv_checkpoint_leave(pv_ctx *ctx, size_t entered) {
     ctx->scope[entered] = '\0';
 }
 
-/* ---- keeping and recalling --------------------------------------------------------------------------------------- */
+/* ---- storing and restoring --------------------------------------------------------------------------------------- */
 
 bool pv_checkpoint_due(pv_ctx *ctx) {
     pv_checkpoint *c = ctx->checkpoint;
@@ -272,7 +272,7 @@ void pv__checkpoint_interrupt_after(pv_ctx *ctx, int64_t calls) {
     ctx->checkpoint->interrupt_after = calls;
 }
 
-/* A write that fails costs what it would have kept, not the work: it is tried again when the next is due. */
+/* A failed write does not stop the work: it is repeated when the next one is due. */
 static pv_status write_when_due(pv_ctx *ctx, pv_checkpoint *c) {
     if (c->copy || pv__seconds() - c->written < c->every)
         return PV_OK;
@@ -337,7 +337,7 @@ pv_status pv_checkpoint_recall(pv_ctx *ctx, const char *key, const pv_field *fie
     {
         const pv__entry *e = find(c, name);
         if (e && e->size != size) {
-            status = pv__checkpoint_file_damaged(ctx, c, "an entry has not the size of what it is for");
+            status = pv__checkpoint_file_damaged(ctx, c, "an entry has the wrong size");
         } else if (e) {
             const unsigned char *at = e->data;
             for (size_t i = 0; i < n; at += field[i++].size)

@@ -1,12 +1,12 @@
-/* Facts of a checkpoint: what the work of a scope is, in lines NAME=VALUE, compared before a state is taken up. A line
- * that begins with ~ may differ, which is told; one that begins with ? is compared where both have it. */
+/* Facts of a checkpoint: lines NAME=VALUE that describe the work of a scope, compared before a state is used. A line
+ * that begins with ~ may differ, which is logged; one that begins with ? is compared if both sides have it. */
 #include <string.h>
 
 #include "base/reduce.h"
 
-static const char COMMAND[] = "command"; /* among facts: shown, not compared */
+static const char COMMAND[] = "command"; /* stored for display, not compared */
 
-/* The value of a line NAME=VALUE among such lines, and its length; NULL: there is none of that name. */
+/* The value of NAME among lines NAME=VALUE, and its length; NULL if there is none. */
 static const char *value_of(const char *facts, const char *name, size_t length, size_t *size) {
     for (const char *line = facts; *line;) {
         size_t whole = strcspn(line, "\n");
@@ -19,7 +19,7 @@ static const char *value_of(const char *facts, const char *name, size_t length, 
     return NULL;
 }
 
-enum { SHOWN = 120 }; /* of a value */
+enum { SHOWN = 120 }; /* characters shown of a value */
 
 static void tell(pv_ctx *ctx, const char *name, int length, const char *own, int own_size, const char *there,
                  int size) {
@@ -34,14 +34,15 @@ static pv_status refuse(pv_ctx *ctx, const char *theirs, const char *what) {
     size_t size = 0;
     const char *command = value_of(theirs, COMMAND, strlen(COMMAND), &size);
     return pv__fail_at(ctx, PV_ERR_USAGE, pv__checkpoint_path(ctx), 0, 0,
-                       "is a checkpoint of other work: %s;\nrepeat its options and data, or begin anew with another "
+                       "is a checkpoint of other work: %s;\nrepeat its options and data, or start again with another "
                        "`checkpoint`%s%.*s",
-                       what, command ? "; it was begun by: " : "", (int)(size < SHOWN ? size : SHOWN),
+                       what, command ? "; it was started by: " : "", (int)(size < SHOWN ? size : SHOWN),
                        command ? command : "");
 }
 
-/* Names the first line of one that the other has not alike; swapped: one is theirs. Of options, or of all else but the
- * command, by which it is not compared: the same data may come from another file, by other options. */
+/* Fails with the first line of `one` that differs in `other`; swapped: `one` is that of the file. Compares either
+ * options or everything else. The command line is never compared: the same data may come from another file or other
+ * options. */
 static pv_status compare(pv_ctx *ctx, const char *one, const char *other, bool swapped, bool options) {
     for (const char *line = one; *line;) {
         size_t whole = strcspn(line, "\n"), name = strcspn(line, "="), size = 0;
@@ -70,7 +71,7 @@ static pv_status compare(pv_ctx *ctx, const char *one, const char *other, bool s
     return PV_OK;
 }
 
-/* Options first: those that change the data too are named rather than the data. */
+/* Compares options first: if an option also changes the data, the message should name the option. */
 static pv_status compare_all(pv_ctx *ctx, const char *ours, const char *theirs) {
     for (int options = 1; options >= 0; options--) {
         PV_TRY(compare(ctx, ours, theirs, false, options));
@@ -79,7 +80,7 @@ static pv_status compare_all(pv_ctx *ctx, const char *ours, const char *theirs) 
     return PV_OK;
 }
 
-/* All ranks must be about to do the same; how each was called does not matter. */
+/* All ranks must be about to do the same work; their command lines may differ. */
 static pv_status compare_ranks(pv_ctx *ctx, const char *facts) {
     char *lines, *command;
     if (!pv__shares(ctx))
@@ -88,7 +89,7 @@ static pv_status compare_ranks(pv_ctx *ctx, const char *facts) {
     for (char *line = lines; line; line = command ? command + 1 : NULL) {
         command = strchr(line, '\n');
         if (strncmp(line, COMMAND, strlen(COMMAND)) == 0 && line[strlen(COMMAND)] == '=')
-            *line = '\0'; /* the last of them */
+            *line = '\0'; /* removes the last separator */
     }
     bool begun = ctx->ranks.begun;
     pv_status status = pv__ranks_compare(ctx, lines);

@@ -1,15 +1,16 @@
 /* The file of a checkpoint (docs/formats.md).
  *
- *   prevail-checkpoint 1      (with the kind of machine, where it is not of 64 bits and little-endian)
+ *   prevail-checkpoint 1      (with the kind of machine, unless it is 64-bit little-endian)
  *   ENTRIES BYTES CHECKSUM      (decimal, decimal, XXH3-64 of the bytes in hexadecimal)
- *   entries: length of the name, length of the data (64 bits each, as the machine has them), name, data
+ *   entries: length of the name, length of the data (64 bits each, in native byte order), name, data
  *
- * Written as every output is: to a file beside it, synced, renamed.
+ * As every output, it is written to a temporary file in the same folder, synced and renamed.
  *
- * The file has one owner, who holds a lock (flock) on it from before it is read, or made, to the end. So it is there,
- * empty, before anything is kept; an empty one is a beginning, whoever left it. What takes its name in a write is
- * locked before that. Who gets the lock looks whether the file still has the name: if not, its owner has replaced or
- * removed it meanwhile, and it is tried anew. A lock ends with its process.
+ * The file has one owner, which holds a lock (flock) on it from before it is read or created until the end. The file
+ * therefore exists, empty, before anything is stored, and an empty file counts as a new checkpoint. A replacement file
+ * is locked before it is renamed. After getting the lock, a process checks that the path still names the locked file.
+ * If not, the previous owner has replaced or deleted it meanwhile, and the process tries again. The lock ends with its
+ * process.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,11 +20,11 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
+#include "base/hash.h"
 #include "checkpoint.h"
 
-/* The data of entries are as the machine has them: the first line says of which kind it is, where not of the usual. */
+/* Entries hold data in native byte order. The first line names the kind of machine unless it is the usual one. */
 #define WORD "prevail-checkpoint 1"
 #if !PV_BIG_ENDIAN && SIZE_MAX == UINT64_MAX
 #define MAGIC WORD "\n"
@@ -37,12 +38,12 @@
 
 pv_status pv__checkpoint_file_damaged(pv_ctx *ctx, const pv_checkpoint *c, const char *what) {
     return pv__fail_at(ctx, PV_ERR_FORMAT, c->path, 0, 0,
-                       "is not a usable checkpoint: %s;\nremove it and begin anew, without `resume`", what);
+                       "is not a usable checkpoint: %s;\nremove it and start again, without `resume`", what);
 }
 
 static pv_status in_use(pv_ctx *ctx, const pv_checkpoint *c) {
     return pv__fail_at(ctx, PV_ERR_USAGE, c->path, 0, 0,
-                       "is in use by another process;\nwait for it, or give this one another `checkpoint`");
+                       "is in use by another process;\nwait for it to end, or use another `checkpoint`");
 }
 
 static void hold(pv_checkpoint *c, int descriptor) {
@@ -51,7 +52,7 @@ static void hold(pv_checkpoint *c, int descriptor) {
     c->held = descriptor;
 }
 
-/* False where another process has it. */
+/* False if another process has the lock. */
 static bool lock(pv_ctx *ctx, const pv_checkpoint *c, int descriptor) {
     if (flock(descriptor, LOCK_EX | LOCK_NB) == 0)
         return true;
@@ -62,7 +63,7 @@ static bool lock(pv_ctx *ctx, const pv_checkpoint *c, int descriptor) {
     return true;
 }
 
-/* Whether the name is that of the file held: 1 yes, 0 of another, -1 of none. */
+/* Whether the path names the locked file: 1 yes, 0 it names another file, -1 there is no file. */
 static int is_named(const pv_checkpoint *c) {
     struct stat named, held;
     if (stat(c->file, &named) != 0)
@@ -74,15 +75,15 @@ static pv_status not_plain(pv_ctx *ctx, const pv_checkpoint *c) {
     return pv__fail_at(ctx, PV_ERR_PATH, c->path, 0, 0, "is not a regular file;\ngive `checkpoint` another name");
 }
 
-/* Opens the file, or makes it, and locks it. */
+/* Opens or creates the file and locks it. */
 pv_status pv__checkpoint_file_take(pv_ctx *ctx, pv_checkpoint *c) {
-    enum { ATTEMPTS = 100 }; /* each is lost to another owner who came to an end meanwhile */
+    enum { ATTEMPTS = 100 }; /* an attempt fails only if another owner ends meanwhile */
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         struct stat about;
-        if (stat(c->file, &about) == 0 && !S_ISREG(about.st_mode)) /* opening some has effects */
+        if (stat(c->file, &about) == 0 && !S_ISREG(about.st_mode)) /* opening a special file could have side effects */
             return not_plain(ctx, c);
         int descriptor = open(c->file, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
-        if (descriptor < 0 && errno == EACCES) /* replaced it can be all the same */
+        if (descriptor < 0 && errno == EACCES) /* a file without write permission can still be replaced by rename */
             descriptor = open(c->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         if (descriptor < 0)
             return pv__fail_at(ctx, PV_ERR_PATH, c->path, 0, 0,
@@ -104,7 +105,7 @@ pv_status pv__checkpoint_file_take(pv_ctx *ctx, pv_checkpoint *c) {
     return in_use(ctx, c);
 }
 
-/* An empty file goes with its owner. */
+/* The owner deletes the file if it is still empty. */
 void pv__checkpoint_file_leave(pv_ctx *ctx, pv_checkpoint *c) {
     if (c->empty) {
         if (is_named(c) == 1)
@@ -115,19 +116,22 @@ void pv__checkpoint_file_leave(pv_ctx *ctx, pv_checkpoint *c) {
     hold(c, -1);
 }
 
-/* Puts what is written in the place of the file held, locked before it has the name. */
+/* Replaces the locked file by the new one, which is locked before it is renamed. */
 static pv_status name_file(pv_ctx *ctx, pv_checkpoint *c, pv_output *output) {
     int next = fcntl(fileno(output->stream), F_DUPFD_CLOEXEC, 0);
     if (next < 0 || is_named(c) == 0) {
-        pv_status status = next < 0 ? pv__fail_at(ctx, PV_ERR_WRITE, c->path, 0, 0,
-                                                  "could not be written completely: %s", strerror(errno))
-                                    : in_use(ctx, c); /* it was removed, and another process has begun */
+        pv_status status =
+            next < 0
+                ? pv__fail_at(ctx, PV_ERR_WRITE, c->path, 0, 0, "could not be written completely: %s", strerror(errno))
+                : in_use(ctx, c); /* the file was deleted and another process has created a new one */
         pv_output_discard(ctx, output);
         if (next >= 0)
             close(next);
         return status;
     }
-    flock(next, LOCK_EX | LOCK_NB); /* nobody else has it yet; without locks that was said */
+    flock(next,
+          LOCK_EX |
+              LOCK_NB); /* cannot fail: no other process knows the file; missing lock support was reported earlier */
     if (c->empty)
         pv__temporary_there(c->empty, false);
     pv_status status = pv_output_commit(ctx, output);
@@ -149,20 +153,17 @@ pv_status pv__checkpoint_file_write(pv_ctx *ctx, pv_checkpoint *c) {
     size_t bytes = 0;
     if (c->copy)
         return PV_OK;
-    XXH3_state_t *state = XXH3_createState();
-    if (!state)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
-    XXH3_64bits_reset(state);
+    pv__hasher state;
+    pv__hasher_begin(&state);
     for (size_t i = 0; i < c->count; i++) {
         const pv__entry *e = &c->entries[i];
         uint64_t sizes[2] = {strlen(e->name), e->size};
-        XXH3_64bits_update(state, sizes, sizeof sizes);
-        XXH3_64bits_update(state, e->name, sizes[0]);
-        XXH3_64bits_update(state, e->data, sizes[1]);
+        pv__hasher_add(&state, sizes, sizeof sizes);
+        pv__hasher_add(&state, e->name, sizes[0]);
+        pv__hasher_add(&state, e->data, sizes[1]);
         bytes += sizeof sizes + sizes[0] + sizes[1];
     }
-    unsigned long long sum = XXH3_64bits_digest(state);
-    XXH3_freeState(state);
+    unsigned long long sum = pv__hasher_end(&state);
     pv_output output;
     c->written = pv__seconds();
     PV_TRY(pv_output_open(ctx, c->file, &output));
@@ -178,7 +179,7 @@ pv_status pv__checkpoint_file_write(pv_ctx *ctx, pv_checkpoint *c) {
     return name_file(ctx, c, &output);
 }
 
-/* Names and data of the bytes read, in their order; every length is checked against what is left. */
+/* Parses names and data of the entries in their order. Every length is checked against the bytes left. */
 static pv_status take_entries(pv_ctx *ctx, pv_checkpoint *c, size_t entries, const unsigned char *at, size_t left) {
     for (size_t i = 0; i < entries; i++) {
         uint64_t sizes[2];
@@ -200,7 +201,7 @@ static pv_status take_entries(pv_ctx *ctx, pv_checkpoint *c, size_t entries, con
         at += sizes[0] + sizes[1];
         left -= sizes[0] + sizes[1];
     }
-    return left == 0 ? PV_OK : pv__checkpoint_file_damaged(ctx, c, "something is added to it");
+    return left == 0 ? PV_OK : pv__checkpoint_file_damaged(ctx, c, "it has extra data at the end");
 }
 
 static pv_status read_stream(pv_ctx *ctx, pv_checkpoint *c, FILE *stream) {
@@ -211,7 +212,7 @@ static pv_status read_stream(pv_ctx *ctx, pv_checkpoint *c, FILE *stream) {
         memcmp(magic, MAGIC, got) != 0)
         return pv__fail_at(ctx, PV_ERR_USAGE, c->path, 0, 0,
                            "was written on another kind of machine (byte order or word size):\ncontinue it there, or "
-                           "begin again here, without `resume`");
+                           "start again here, without `resume`");
     if (got != sizeof MAGIC - 1 || memcmp(magic, MAGIC, sizeof MAGIC - 1) != 0)
         return pv__fail_at(ctx, PV_ERR_FORMAT, c->path, 0, 0,
                            "is not a checkpoint: it does not begin with 'prevail-checkpoint 1';\ncheck the name");
@@ -224,13 +225,13 @@ static pv_status read_stream(pv_ctx *ctx, pv_checkpoint *c, FILE *stream) {
     if (at < 0 || fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode))
         return pv__checkpoint_file_damaged(ctx, c, "it is not a regular file");
     if (about.st_size < at || bytes != (size_t)(about.st_size - at))
-        return pv__checkpoint_file_damaged(ctx, c, "it is cut short, or has something added");
+        return pv__checkpoint_file_damaged(ctx, c, "it is truncated, or has extra data at the end");
     unsigned char *data;
     PV_TRY(pv__alloc(ctx, bytes, 1, &data));
     pv_status status = PV_OK;
     if (fread(data, 1, bytes, stream) != bytes)
         status = pv__checkpoint_file_damaged(ctx, c, "it cannot be read to its end");
-    else if (XXH3_64bits(data, bytes) != sum)
+    else if (pv__hash(data, bytes) != sum)
         status = pv__checkpoint_file_damaged(ctx, c, "its checksum is wrong");
     else
         status = take_entries(ctx, c, entries, data, bytes);
@@ -238,7 +239,7 @@ static pv_status read_stream(pv_ctx *ctx, pv_checkpoint *c, FILE *stream) {
     return status;
 }
 
-/* What an owner that was killed while it wrote has left beside the file. Without memory it stays. */
+/* Deletes temporary files left by an owner that was killed during a write. Without memory they stay. */
 void pv__checkpoint_file_clean(pv_ctx *ctx, const pv_checkpoint *c) {
     enum { RANDOM = 6 };
     char *prefix, *folder = NULL;
@@ -271,7 +272,7 @@ pv_status pv__checkpoint_file_read(pv_ctx *ctx, pv_checkpoint *c) {
     return status;
 }
 
-/* A file that is something else is not to be removed for a slip of the hand. */
+/* Only a file that is a checkpoint may be deleted, so that a mistyped path does no harm. */
 bool pv__checkpoint_file_is_one(const pv_checkpoint *c) {
     char magic[sizeof MAGIC] = {0};
     ssize_t got = pread(c->held, magic, sizeof MAGIC - 1, 0);
@@ -285,5 +286,5 @@ pv_status pv__checkpoint_file_remove(pv_ctx *ctx, pv_checkpoint *c) {
     if (c->empty || is_named(c) != 1 || unlink(c->file) == 0 || errno == ENOENT)
         return PV_OK;
     return pv__fail_at(ctx, PV_ERR_WRITE, c->path, 0, 0,
-                       "could not be removed: %s;\nremove it before the same work begins anew", strerror(errno));
+                       "could not be removed: %s;\nremove it before you start the same work again", strerror(errno));
 }

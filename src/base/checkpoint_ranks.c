@@ -1,14 +1,14 @@
-/* A checkpoint of several ranks: rank 0 has the file, all have its entries.
+/* The checkpoint of several ranks: rank 0 has the file, all have the entries.
  *
- * What a job keeps is at first in its own rank's memory, and goes to the others when its round is exchanged
- * (jobs_ranks.c). Work that all do together keeps the same on each.
+ * What a job stores is first kept in the memory of its own rank and reaches the others when its round is exchanged
+ * (jobs_ranks.c). Work that all ranks do together stores the same entries on each.
  */
 #include <string.h>
 
 #include "base/checkpoint.h"
 #include "base/reduce.h"
 
-/* Entries whose names begin with prefix: length of the name, length of the data, name, data. */
+/* Entries whose names begin with prefix, each as length of the name, length of the data, name, data. */
 static pv_status pack(pv_ctx *ctx, const pv_checkpoint *c, const char *prefix, char **packed, size_t *size) {
     size_t length = strlen(prefix);
     *size = 0;
@@ -86,7 +86,7 @@ pv_status pv__checkpoint_spread(pv_ctx *ctx, pv_checkpoint *c) {
     c->resumed = resumed > 0;
     if (status == PV_OK)
         status = pv__reduce_check(ctx);
-    ctx->ranks.begun = begun; /* each still reads its data for itself */
+    ctx->ranks.begun = begun; /* at this point each rank still reads its data alone */
 done:
     pv__free(ctx, mine);
     pv__free(ctx, all);

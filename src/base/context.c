@@ -63,6 +63,7 @@ void pv_ctx_free(pv_ctx *ctx) {
         pv_files_end(ctx);
     pv__ranks_free(ctx);
     pv__free(ctx, ctx->duckdb);
+    pv__free(ctx, ctx->xgboost);
     pv__spill_end(ctx);
     ctx->options.allocator.release(ctx->options.allocator.state, ctx);
 }
@@ -114,7 +115,7 @@ bool pv_ctx_interrupted(const pv_ctx *ctx) {
     return pv__interrupted(ctx);
 }
 
-/* Asks whoever made the whole, on his own thread alone, and not at every step of work that has millions. */
+/* Calls the caller's poll function, only on the caller's own thread, and not at every one of millions of steps. */
 static void ask_caller(pv_ctx *root) {
     const double least = 0.05;
     if (!root->options.poll || root->interrupted || !pthread_equal(pthread_self(), root->owner))
@@ -129,7 +130,7 @@ static void ask_caller(pv_ctx *root) {
 
 bool pv__interrupted(const pv_ctx *ctx) {
     ask_caller(ctx->root);
-    if (pv__shares(ctx) && (ctx->ranks.begun || ctx->ranks.stop)) /* all ranks stop at the same point, or none */
+    if (pv__shares(ctx) && (ctx->ranks.begun || ctx->ranks.stop)) /* all ranks must stop at the same point */
         return ctx->ranks.stop;
     return ctx->interrupted != 0;
 }
@@ -180,7 +181,8 @@ pv_status pv__alloc(pv_ctx *ctx, size_t count, size_t size, void *block) {
     if (own)
         made = ctx->options.allocator.alloc(ctx->options.allocator.state, bytes ? bytes : 1);
     else
-        made = calloc(bytes ? bytes : 1, 1); /* large blocks come zeroed from the system: no need to touch them twice */
+        made = calloc(bytes ? bytes : 1,
+                      1); /* the system provides large blocks zeroed, and calloc avoids touching them twice */
     if (!made)
         return no_memory(ctx, count, size);
     if (own)
@@ -211,14 +213,14 @@ pv_status pv__resize(pv_ctx *ctx, size_t count, size_t size, void *block) {
 void pv__expect_use(void *block, size_t bytes) {
     const uintptr_t page = (uintptr_t)1 << 21;
     uintptr_t first = ((uintptr_t)block + page - 1) & ~(page - 1), last = ((uintptr_t)block + bytes) & ~(page - 1);
-    if (block && first < last) /* no more than a hint: it may fail */
+    if (block && first < last) /* only a hint, so failure is ignored */
         (void)madvise((char *)block + (first - (uintptr_t)block), last - first, MADV_HUGEPAGE);
 }
 
 void pv__free(pv_ctx *ctx, const void *block) {
     if (!block)
         return;
-    void *writable; /* ownership is being given up, so shedding const is right here and nowhere else */
+    void *writable; /* freeing takes ownership, so this is the one place where casting const away is right */
     memcpy(&writable, &block, sizeof writable);
     if (pv__spill_free(ctx, writable))
         return;
@@ -238,7 +240,7 @@ pv_status pv__strdup(pv_ctx *ctx, const char *text, char **copy) {
 
 /* ---- errors, log, progress --------------------------------------------------------------------------------------- */
 
-/* "problem;\nremedy" into its parts, and the message of one line. */
+/* Splits "problem;\nremedy" into its parts and makes the one-line message. */
 static void take_apart(pv_error *error, const char *text) {
     const char *end = strchr(text, '\n');
     size_t length = end ? (size_t)(end - text) : strlen(text);
@@ -272,7 +274,7 @@ static PV_PRINTF(6, 0) pv_status record(pv_ctx *ctx, pv_status status, const cha
     va_list again;
     va_copy(again, arguments);
     int length = pv__vformat(message, sizeof message, format, arguments);
-    if (length >= (int)sizeof message) /* without memory for all of it the end is cut */
+    if (length >= (int)sizeof message) /* without memory for the whole text, its end is cut */
         whole = ctx->options.allocator.alloc
                     ? ctx->options.allocator.alloc(ctx->options.allocator.state, (size_t)length + 1)
                     : NULL;
@@ -318,7 +320,7 @@ void pv__log(pv_ctx *ctx, pv_log_level level, const char *format, ...) {
     pv__vformat(message, sizeof message, format, arguments);
     va_end(arguments);
     for (char *end = strchr(message, '\n'); end; end = strchr(end, '\n'))
-        *end = ' '; /* a quoted text may have a remedy */
+        *end = ' '; /* a quoted error may contain a remedy of its own */
     ctx->options.log(ctx->log_state, level, message);
 }
 
@@ -354,7 +356,7 @@ static void locked_release(void *state, void *block) {
 
 pv_allocator pv__allocator_shared(pv_ctx *ctx) {
     pv_allocator *own = &ctx->options.allocator;
-    if (own->alloc == libc_alloc || own->alloc == locked_alloc) /* bears threads; a lock is not taken twice */
+    if (own->alloc == libc_alloc || own->alloc == locked_alloc) /* already thread-safe; locking twice would deadlock */
         return *own;
     return (pv_allocator){locked_alloc, locked_resize, locked_release, own};
 }

@@ -1,5 +1,6 @@
-/* Files: opened with a clear refusal, written whole or not at all. */
+/* Files: opening with clear errors, and atomic output. */
 #include "base.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,9 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
-/* A named pipe, when there is something to read; whoever writes to it may never come. */
+/* Opens a named pipe and waits until there is something to read; a writer may never come. */
 static bool open_pipe(const pv_ctx *ctx, const char *path, FILE **stream) {
     int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0)
@@ -27,13 +27,13 @@ pv_status pv__file_open(pv_ctx *ctx, const char *path, FILE **stream) {
     *stream = NULL;
     struct stat about;
     if (!*path)
-        return pv__fail(ctx, PV_ERR_PATH, "a file's name is empty;\nname the file to read");
+        return pv__fail(ctx, PV_ERR_PATH, "the file name is empty;\nname the file to read");
     if (stat(path, &about) != 0)
         return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be read: %s;\ncheck the name", strerror(errno));
     if (S_ISDIR(about.st_mode))
         return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory;\nname a file in it");
     PV_TRY(pv__files_reading(ctx, path));
-    pv__waiting(ctx, true); /* for whoever writes to a pipe */
+    pv__waiting(ctx, true); /* waits for a writer of the pipe */
     bool ready = S_ISFIFO(about.st_mode) ? open_pipe(ctx, path, stream) : (*stream = fopen(path, "rb")) != NULL;
     pv__waiting(ctx, false);
     if (!ready && pv__interrupted(ctx))
@@ -65,9 +65,9 @@ size_t pv__sizes_parse(const char *text, size_t n, size_t sizes[2], unsigned lon
 }
 
 /* ---- temporary files ----------------------------------------------------------------------------------------------
- * The caller's context knows those that are there, its threads' too, so that a program that must end at once leaves
- * none. A list that only grows while the context lives, its entries used again: a signal handler may walk it at any
- * moment.
+ * The caller's context lists the existing temporary files, including those of its threads, so that a program that must
+ * end at once can delete them. The list only grows while the context lives, and entries are reused, because a signal
+ * handler may walk it at any moment.
  */
 struct pv__temporary {
     pv__temporary *next;
@@ -126,7 +126,8 @@ void pv__temporary_leave(pv_ctx *ctx, pv__temporary *entry) {
 void pv_outputs_abandon(pv_ctx *ctx) {
     atomic_store(&ctx->root->abandoned, true);
     for (int wait = 0; wait < 200 && atomic_load(&ctx->root->creating) > 0; wait++)
-        poll(NULL, 0, 1); /* what is being made is there in a moment; in vain where this thread is the one */
+        poll(NULL, 0, 1); /* waits for a file that is being created; useless if this very thread was interrupted while
+                             creating it */
     for (pv__temporary *entry = atomic_load(&ctx->root->temporaries); entry; entry = entry->next)
         if (atomic_load(&entry->there))
             unlink(entry->path);
@@ -139,7 +140,7 @@ void pv__temporaries_free(pv_ctx *ctx) {
     }
 }
 
-/* As mkstemp, with the mode that new files usually have. */
+/* Like mkstemp, but with the mode that new files usually have. */
 static int create_unique(pv__temporary *entry) {
     char *end = entry->path + strlen(entry->path) - 6;
     uint64_t state = (uint64_t)getpid() << 32 ^ (uint64_t)(1e9 * pv__seconds()) ^ (uint64_t)(uintptr_t)entry;
@@ -147,7 +148,7 @@ static int create_unique(pv__temporary *entry) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         for (int i = 0; i < 6; i++)
             end[i] = "abcdefghijklmnopqrstuvwxyz012345"[state >> (20 + 5 * i) & 31];
-        atomic_store(&entry->there, true); /* before it is: a signal may come between */
+        atomic_store(&entry->there, true); /* set before creation, because a signal may arrive in between */
         int descriptor = open(entry->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (descriptor >= 0)
             return descriptor;
@@ -166,9 +167,9 @@ pv_status pv__partial_prefix(pv_ctx *ctx, const char *path, char **prefix) {
     size_t length = strlen(base), most = pv__name_most(folder), room = most > OWN + HASH ? most - OWN - HASH : 0;
     pv__free(ctx, folder);
     if (length + OWN > most && room > 0) {
-        pv__format(hash, sizeof hash, "~%08x", (unsigned)(XXH3_64bits(base, length) & 0xffffffffu));
+        pv__format(hash, sizeof hash, "~%08x", (unsigned)(pv__hash(base, length) & 0xffffffffu));
         for (length = room; length > 1 && ((unsigned char)base[length] & 0xC0) == 0x80;)
-            length--; /* no character is cut */
+            length--; /* does not cut a character in two */
     }
     size_t size = (size_t)(base - path) + length + HASH + OWN + 1;
     PV_TRY(pv__alloc(ctx, size, 1, prefix));
@@ -188,7 +189,8 @@ static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor)
     PV_TRY(status);
     output->temporary = entry->path;
     atomic_fetch_add(&ctx->root->creating, 1);
-    bool abandoned = atomic_load(&ctx->root->abandoned); /* either this is seen, or the file is waited for */
+    bool abandoned = atomic_load(
+        &ctx->root->abandoned); /* either this thread sees the flag, or the abandoning thread waits for the file */
     *descriptor = abandoned ? -1 : create_unique(entry);
     int cause = abandoned ? ECANCELED : errno;
     atomic_fetch_sub(&ctx->root->creating, 1);
@@ -198,8 +200,8 @@ static pv_status make_temporary(pv_ctx *ctx, pv_output *output, int *descriptor)
                            "cannot be written: %s;\nchoose another folder or check its permissions", strerror(cause));
     }
     output->temporary = entry->path;
-    /* Who might read and write the existing file may do so with the new one, which runs with nobody's rights. A failure
-     * here costs the mode only. */
+    /* Users who may read and write the existing file keep that right on the new one, without set-user-ID bits. A
+     * failure here affects only the mode. */
     struct stat existing;
     if (stat(output->path, &existing) == 0 && fchmod(*descriptor, existing.st_mode & 0777) != 0)
         pv__log(ctx, PV_LOG_WARNING, "%s: the mode could not be set: %s", output->path, strerror(errno));
@@ -212,20 +214,20 @@ pv_status pv_output_open(pv_ctx *ctx, const char *path, pv_output *output) {
     *output = (pv_output){0};
     struct stat about;
     if (!path[0])
-        return pv__fail(ctx, PV_ERR_PATH, "a file's name is empty;\nname the file to write");
+        return pv__fail(ctx, PV_ERR_PATH, "the file name is empty;\nname the file to write");
     if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
         return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a directory;\nname a file in it");
     bool special = stat(path, &about) == 0 && !S_ISREG(about.st_mode);
     int rank;
     (void)pv_ctx_ranks(ctx, &rank);
-    if (rank > 0) { /* rank 0 writes it */
+    if (rank > 0) { /* rank 0 alone writes the file */
         path = "/dev/null";
         special = true;
     }
     pv_status status;
     PV_TRY(pv__files_writing(ctx, path));
-    PV_GOTO(fail, pv__resolve(ctx, path, &output->path)); /* the file that a link points to is replaced, not the link */
-    if (special) {                                        /* a pipe or /dev/null: nothing to replace */
+    PV_GOTO(fail, pv__resolve(ctx, path, &output->path)); /* replaces the file that a link points to, not the link */
+    if (special) {                                        /* a pipe or a device such as /dev/null cannot be replaced */
         output->stream = fopen(path, "wb");
     } else {
         int descriptor;
@@ -249,7 +251,7 @@ fail:
     return status;
 }
 
-/* A new name survives a loss of power once its folder is on the disk. A folder that cannot be synced costs only that.
+/* A new name survives a power failure only after its folder is synced. If syncing fails, the file is still complete.
  */
 static void sync_folder(const char *path) {
     const char *slash = strrchr(path, '/');

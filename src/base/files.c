@@ -1,7 +1,8 @@
-/* Which files a piece of work reads and writes, so that it replaces none of its own and none that is not prevail's.
+/* Records which files a piece of work reads and writes, so that it overwrites neither its own inputs nor files that
+ * prevail did not write.
  *
- * A file is known by three things, any of which is enough: its device and inode, where it is there; the device and
- * inode of its folder, and its name in it; its path, with all links followed.
+ * Two files are the same if any of these match: device and inode, if the file exists; device and inode of its folder,
+ * and its name in it; its path with all links resolved.
  */
 #include "base.h"
 
@@ -46,8 +47,8 @@ static pv_status join(pv_ctx *ctx, const char *folder, size_t length, const char
     return PV_OK;
 }
 
-/* A file that is not there yet: its folder with all links followed, and its name; as given where there is no such
- * folder. */
+/* For a file that does not exist yet: its folder with all links resolved, and its name. If the folder does not exist
+ * either, the path as given. */
 static pv_status resolve_new(pv_ctx *ctx, const char *path, char **resolved) {
     char *folder;
     PV_TRY(pv__folder_name(ctx, path, &folder));
@@ -61,7 +62,7 @@ static pv_status resolve_new(pv_ctx *ctx, const char *path, char **resolved) {
     return status;
 }
 
-enum { MOST_LINKS = 40 }; /* as the system follows */
+enum { MOST_LINKS = 40 }; /* the limit of the system */
 
 pv_status pv__resolve(pv_ctx *ctx, const char *path, char **resolved) {
     char *at, target[4096];
@@ -81,7 +82,7 @@ pv_status pv__resolve(pv_ctx *ctx, const char *path, char **resolved) {
             status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is a symbolic link that leads nowhere;\nremove it");
         } else if (length < 0) {
             status = resolve_new(ctx, at, resolved);
-        } else { /* a link to a file that is not there yet */
+        } else { /* a link to a file that does not exist yet */
             target[length] = '\0';
             status = join(ctx, at, target[0] == '/' ? 0 : folder_length(at), target, &next);
             if (status == PV_OK) {
@@ -99,9 +100,9 @@ size_t pv__name_most(const char *folder) {
     return most > 0 ? (size_t)most : 255;
 }
 
-/* ---- files that are known ---------------------------------------------------------------------------------------- */
+/* ---- known files ------------------------------------------------------------------------------------------------- */
 
-typedef enum kind { INPUT, OUTPUT, FOLDER } kind; /* FOLDER: of outputs */
+typedef enum kind { INPUT, OUTPUT, FOLDER } kind; /* FOLDER: a folder of outputs */
 
 typedef struct place {
     bool there;
@@ -112,11 +113,11 @@ typedef struct place {
 struct pv__known {
     pv__known *next;
     kind kind;
-    bool written; /* an output that this work has made: its own */
+    bool written; /* this work has written the file */
     place file, folder;
-    const pv_files_pattern *patterns; /* of a folder */
+    const pv_files_pattern *patterns; /* for a folder: names of files that may be written in it */
     char what[32];
-    char *path; /* links followed */
+    char *path; /* with links resolved */
     char given[];
 };
 
@@ -185,7 +186,7 @@ static bool may_write(const pv__known *folder, const char *name) {
     return false;
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+/* ---- error messages ---------------------------------------------------------------------------------------------- */
 
 static const char *gap(const pv__known *k) {
     return k->what[0] ? " " : "";
@@ -200,8 +201,8 @@ static pv_status refuse_replacing(pv_ctx *ctx, const pv__known *output, const pv
 
 static pv_status refuse_two(pv_ctx *ctx, const pv__known *one, const pv__known *other) {
     return pv__fail_at(ctx, PV_ERR_USAGE, one->given, 0, 0,
-                       "is named for two outputs, %s%s%.200s and %s;\ngive each its own name", other->what, gap(other),
-                       other->given, one->what);
+                       "is the name of two outputs, %s%s%.200s and %s;\ngive each its own name", other->what,
+                       gap(other), other->given, one->what);
 }
 
 static pv_status refuse_inside(pv_ctx *ctx, const pv__known *file, const pv__known *folder) {
@@ -238,9 +239,9 @@ static pv_status compare(pv_ctx *ctx, const pv__known *k, const pv__known *other
     return k->kind == OUTPUT ? refuse_replacing(ctx, k, other) : refuse_replacing(ctx, other, k);
 }
 
-/* ---- the list, of the root of a context; callers hold the lock --------------------------------------------------- */
+/* ---- the list, in the root context; the caller holds the lock ---------------------------------------------------- */
 
-/* The entry of a file that is known as such already, or NULL. */
+/* The entry of a file already registered as `wanted`, or NULL. */
 static pv__known *find(const pv_ctx *ctx, const pv__known *k, kind wanted) {
     pv__known *at = ctx->root->known;
     while (at && (at->kind != wanted || !same_file(at, k)))
@@ -254,7 +255,7 @@ static pv_status compare_all(pv_ctx *ctx, const pv__known *k) {
     return PV_OK;
 }
 
-/* Takes over k, of which status says what is already known. */
+/* Takes ownership of k and adds it to the list unless status says that it conflicts with a known file. */
 static pv_status add(pv_ctx *ctx, pv__known *k, pv_status status) {
     bool news = true;
     if (status == PV_OK) {
@@ -289,13 +290,13 @@ void pv_files_end(pv_ctx *ctx) {
     root->known = NULL;
 }
 
-/* ---- naming ------------------------------------------------------------------------------------------------------ */
+/* ---- registration ------------------------------------------------------------------------------------------------ */
 
 static bool is_none(const char *path) {
     return !path || strcmp(path, "-") == 0;
 }
 
-/* Pipes and devices are read and written, never replaced. */
+/* Pipes and devices are read and written but never replaced. */
 static bool is_special(const char *path) {
     struct stat about;
     return stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
@@ -309,7 +310,7 @@ pv_status pv_files_read(pv_ctx *ctx, const char *what, const char *path) {
     return add(ctx, k, PV_OK);
 }
 
-/* What would show when the file is opened, after all the work. */
+/* Reports now what would otherwise fail only when the file is opened, after all the work. */
 static pv_status check_writable(pv_ctx *ctx, const pv__known *k) {
     struct stat about;
     char *folder;
@@ -345,7 +346,7 @@ pv_status pv_files_write(pv_ctx *ctx, const char *what, const char *path) {
 
 /* ---- folders ----------------------------------------------------------------------------------------------------- */
 
-/* Whether a file that is there begins as one that is written under its name. */
+/* Whether an existing file begins like those that are written under its name. */
 static bool is_ours(const pv__known *folder, const char *path) {
     char head[256] = {0};
     int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -365,11 +366,11 @@ static pv_status check_ours(pv_ctx *ctx, const pv__known *folder, const char *pa
         return PV_OK;
     return pv__fail_at(
         ctx, PV_ERR_PATH, path, 0, 0,
-        "does not begin as a file of this name from %s does, and would be replaced;\nmove it, or name another folder",
+        "would be replaced, and does not look like a file of this name written by %s;\nmove it, or name another folder",
         folder->what);
 }
 
-/* A file that is there under a name that is written for certain: it may be a link to one that is named. */
+/* Checks an existing file whose name is certain to be written: it may be a link to one of the inputs. */
 static pv_status check_there(pv_ctx *ctx, const pv__known *folder, const char *path) {
     pv__known *k;
     if (access(path, F_OK) != 0)
@@ -382,7 +383,7 @@ static pv_status check_there(pv_ctx *ctx, const pv__known *folder, const char *p
     return status == PV_OK ? check_ours(ctx, folder, path) : status;
 }
 
-/* Of a name that is a pattern it shows when the file is opened. */
+/* Names that are patterns are checked when the file is opened. */
 static pv_status check_folder(pv_ctx *ctx, const pv__known *folder) {
     for (const pv_files_pattern *p = folder->patterns; p->name; p++) {
         char *path;
@@ -409,11 +410,11 @@ pv_status pv_files_write_into(pv_ctx *ctx, const char *what, const char *folder,
     k->patterns = patterns;
     pv_status status;
 #pragma omp critical(pv_files)
-    status = compare_all(ctx, k); /* whose words say more than those about what is there */
+    status = compare_all(ctx, k); /* its message is more helpful than that about existing files */
     return add(ctx, k, status == PV_OK ? check_folder(ctx, k) : status);
 }
 
-/* ---- outputs that are there -------------------------------------------------------------------------------------- */
+/* ---- existing outputs -------------------------------------------------------------------------------------------- */
 
 static bool is_regular(const char *path) {
     struct stat about;
@@ -479,7 +480,7 @@ pv_status pv__files_writing(pv_ctx *ctx, const char *path) {
     return status;
 }
 
-/* Without memory for it the file counts as not written: it is read as any other. */
+/* Without memory to record it, the file counts as not written and is treated like any other. */
 void pv__files_written(pv_ctx *ctx, const char *path) {
     pv__known *k;
     if (!ctx->root->watching || known_new(ctx, OUTPUT, "", path, &k) != PV_OK)

@@ -1,7 +1,7 @@
-/* Whether an output is opened while another engine runs a query.
+/* Detects whether an output is opened while another engine runs a query.
  *
- * A query names files in many ways: patterns, lists, expressions, views of a database. Only the system knows which ones
- * are opened in the end. It reports (inotify) each time one of the watched files is opened, under whatever name.
+ * A query can name files in many ways: patterns, lists, expressions, views of a database. Only the system knows which
+ * ones are opened in the end. inotify reports each time one of the watched files is opened, under whatever name.
  */
 #include "base.h"
 
@@ -36,7 +36,7 @@ void pv__files_unwatch(pv_ctx *ctx, pv__watch *watch) {
 
 static pv_status refuse_unknown(pv_ctx *ctx, const char *what, const char *path) {
     return pv__fail_at(ctx, PV_ERR_USAGE, path, 0, 0,
-                       "is an output (%s) that exists, and whether the query reads it cannot be found out here "
+                       "is an output (%s) that exists, and prevail cannot tell here whether the query reads it "
                        "(%s);\ngive the output another name, or remove the file",
                        what, strerror(errno));
 }
@@ -78,7 +78,7 @@ pv_status pv__files_watch(pv_ctx *ctx, pv__watch **watch) {
     return status;
 }
 
-/* Events that were lost may have been any. */
+/* An event queue that overflowed may have contained anything. */
 static pv_status refuse(pv_ctx *ctx, const pv__watch *watch, const struct inotify_event *event) {
     const watched *file = watch->file;
     for (size_t i = 0; i < watch->n; i++)

@@ -1,16 +1,16 @@
 /* Numbers as text, the same in every locale.
  *
- * printf and strtod write and read the decimal point of the locale, which belongs to the program that uses the library:
- * with a comma there, files and pages would be broken and no one told. The functions here work in the C locale. It is
- * chosen for the calling thread alone, so that neither the program's other threads nor OpenMP's matter, and put back at
- * once. tests/locale.sh sees to it that src/ calls no function that knows locales but from this file.
+ * printf and strtod use the decimal point of the process's locale, which belongs to the program that uses the library.
+ * If it is a comma, files and pages would be corrupted without any error. The functions here switch to the C locale for
+ * the calling thread alone, so that neither the program's other threads nor OpenMP's are affected, and restore the
+ * locale at once. tests/locale.sh checks that no other file in src/ calls functions that depend on the locale.
  */
 #include <stdarg.h>
 #include <stdlib.h>
 
 #include "base/base.h"
 
-/* The C library has this locale built in: it takes no memory, and cannot fail. */
+/* The C locale is built into the C library: it needs no memory and cannot fail. */
 static locale_t c_locale(void) {
     return newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }

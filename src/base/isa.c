@@ -1,4 +1,4 @@
-/* Which instruction set the kernels use on this processor: one choice for all of them. */
+/* Selects the instruction set for all kernels on this processor. */
 #include "base.h"
 
 pv__isa pv__isa_best(void) {

@@ -1,7 +1,7 @@
-/* Independent jobs, each in a context of one thread, several at a time.
+/* Independent jobs, each in a single-threaded context, several at a time.
  *
- * What jobs warn of is told when all are done, in their order and once, so that nothing depends on the number of
- * threads.
+ * Warnings of jobs are logged after all jobs are done, in the order of the jobs and without repetition, so that nothing
+ * depends on the number of threads.
  */
 #include <math.h>
 #include <pthread.h>
@@ -10,16 +10,16 @@
 #include "base/jobs.h"
 #include "base/reduce.h"
 
-/* What the log and progress of a job's context are handed. */
+/* State of the log and progress callbacks of a job's context. */
 typedef struct worker {
     pv__crew *crew;
     pv_ctx *ctx;
     size_t job;
 } worker;
 
-/* ---- what a job says --------------------------------------------------------------------------------------------- */
+/* ---- messages of a job ------------------------------------------------------------------------------------------- */
 
-/* Without memory for it a note is lost; the job's own work will fail for the same reason. */
+/* Without memory a note is lost; the job itself will then fail for the same reason. */
 static void add_note(pv_ctx *ctx, pv__note **notes, pv_log_level level, const char *message) {
     for (const pv__note *n = *notes; n; n = n->next)
         if (strcmp(n->text, message) == 0)
@@ -35,10 +35,10 @@ static void add_note(pv_ctx *ctx, pv__note **notes, pv_log_level level, const ch
 
 static void on_log(void *state, pv_log_level level, const char *message) {
     const worker *w = state;
-    add_note(w->ctx, &w->crew->notes[w->job], level, message); /* the job's own slot */
+    add_note(w->ctx, &w->crew->notes[w->job], level, message); /* each job writes only its own slot */
 }
 
-/* On the caller's thread; the other threads' jobs are told of with its own. */
+/* Runs on the caller's thread and also reports the jobs of other threads. */
 static void tell_progress(pv__crew *c) {
     if (!pthread_equal(pthread_self(), c->caller))
         return;
@@ -100,7 +100,7 @@ static bool told_before(const pv__crew *c, size_t job, const char *text) {
 static void tell(pv__crew *c) {
     for (size_t j = 0; j < c->jobs; j++) {
         pv__note *first = NULL;
-        for (pv__note *n = c->notes[j], *next; n; n = next) { /* the earliest first */
+        for (pv__note *n = c->notes[j], *next; n; n = next) { /* reverses the list: the earliest first */
             next = n->next;
             n->next = first;
             first = n;
@@ -117,9 +117,9 @@ static void tell(pv__crew *c) {
         }
 }
 
-/* ---- jobs that are kept --------------------------------------------------------------------------------------------
- * The entry "job" has the outcome and behind it what the job said, the earliest first: of each text the level ('0' and
- * on), the text and a NUL.
+/* ---- jobs in a checkpoint -------------------------------------------------------------------------------------------
+ * The entry "job" holds the outcome followed by the job's messages, the earliest first: for each its level (a character
+ * counted from '0'), the text and a NUL.
  */
 
 pv_status pv__notes_pack(pv_ctx *ctx, const pv__note *notes, char **packed, size_t *size) {
@@ -128,7 +128,7 @@ pv_status pv__notes_pack(pv_ctx *ctx, const pv__note *notes, char **packed, size
         *size += strlen(n->text) + 2;
     PV_TRY(pv__alloc(ctx, *size, 1, packed));
     char *at = *packed + *size;
-    for (const pv__note *n = notes; n; n = n->next) { /* the latest is last */
+    for (const pv__note *n = notes; n; n = n->next) { /* the list begins with the latest */
         size_t length = strlen(n->text) + 1;
         at -= length + 1;
         at[0] = (char)('0' + (int)n->level);
@@ -159,7 +159,7 @@ static pv_status keep(const worker *w) {
     PV_TRY(pv__notes_pack(w->ctx, c->notes[w->job], &said, &size));
     size_t n = c->outcome(c->state, w->job, field);
     field[n] = (pv_field){said, size};
-    pv_checkpoint_drop(w->ctx, ""); /* what it kept on its way */
+    pv_checkpoint_drop(w->ctx, ""); /* deletes the job's intermediate states */
     pv_status status = pv_checkpoint_keep(w->ctx, "job", field, n + 1);
     pv__free(w->ctx, said);
     return status;
@@ -177,14 +177,14 @@ static pv_status recall(worker *w, bool *found) {
     for (size_t i = 0; i < n; i++)
         own += field[i].size;
     if (size < own)
-        return pv__checkpoint_damaged(w->ctx, "the outcome of a job has not its size");
+        return pv__checkpoint_damaged(w->ctx, "the result of a job has the wrong size");
     PV_TRY(pv__alloc(w->ctx, size - own, 1, &said));
     field[n] = (pv_field){said, size - own};
     pv_status status = pv_checkpoint_recall(w->ctx, "job", field, n + 1, found);
     if (status == PV_OK && !pv__notes_unpack(w->ctx, &w->crew->notes[w->job], said, size - own))
-        status = pv__checkpoint_damaged(w->ctx, "what a job said is damaged");
+        status = pv__checkpoint_damaged(w->ctx, "the result of a job is damaged");
     if (status == PV_OK && *found && !c->sound(c->state, w->job))
-        status = pv__checkpoint_damaged(w->ctx, "the outcome of a job is none that it can have");
+        status = pv__checkpoint_damaged(w->ctx, "a job returned an impossible result");
     pv__free(w->ctx, said);
     return status;
 }
@@ -199,7 +199,7 @@ static pv_status run_job(worker *w) {
     pv_status status = c->job(w->ctx, c->state, w->job);
     if (!c->kept)
         return status;
-    if (pv__interrupted(w->ctx)) /* what half a piece of work led to is neither a result nor a failure */
+    if (pv__interrupted(w->ctx)) /* an interrupted job has neither a result nor an error */
         return pv__fail(w->ctx, PV_ERR_INTERRUPTED, "%s: stopped on request", c->what);
     return status == PV_OK ? keep(w) : status;
 }
@@ -236,8 +236,9 @@ static void run_team(pv__crew *c, int team) {
     }
 }
 
-/* All jobs, or with other ranks a share of them at a time: so long that exchanges are nothing beside them, and so short
- * that a checkpoint, which is rank 0's, soon has what the others did. In between each may be stopped by itself. */
+/* Runs all jobs, or with several ranks a share of them per round. A round is long enough to make the cost of exchanges
+ * negligible, and short enough that the checkpoint of rank 0 soon has the other ranks' jobs. Each rank can be
+ * interrupted between rounds. */
 static pv_status run_shares(pv__crew *c, int team) {
     const double long_enough = 5;
     size_t most = (c->jobs + c->size - 1) / c->size, round = most;

@@ -15,30 +15,30 @@ typedef struct pv__note {
 typedef struct pv__crew {
     pv_ctx *parent;
     const char *what;
-    size_t jobs, finished, failed; /* failed: index of the first that did; jobs: none */
+    size_t jobs, finished, failed; /* failed: index of the first failed job; `jobs` if none failed */
     bool stop, interrupt_running;
     pv_job job;
-    pv_job_outcome outcome; /* NULL: neither kept nor shared */
-    bool kept;              /* in the checkpoint */
+    pv_job_outcome outcome; /* NULL: outcomes are neither stored nor shared */
+    bool kept;              /* outcomes are stored in the checkpoint */
     pv_job_sound sound;
     void *state;
     pv_status status;
-    pv__note **notes; /* [jobs], the latest first */
+    pv__note **notes; /* [jobs], lists beginning with the latest note */
     double began;
-    pthread_t caller; /* whose callbacks are called by no other */
-    size_t told;      /* finished jobs that progress was told of */
-    /* Ranks that share the jobs: this one's are rank, rank + size ..., of which it runs from .. to-1 now. */
+    pthread_t caller; /* the only thread that may call the caller's callbacks */
+    size_t told;      /* number of finished jobs already reported as progress */
+    /* Ranks that share the jobs: this rank has jobs rank, rank + size, ...; in this round those among from .. to-1. */
     size_t rank, size, from, to;
     double round_began;
-    bool *ran; /* [jobs], here, and with success */
+    bool *ran; /* [jobs], whether the job ran here successfully */
 } pv__crew;
 
-/* A job that one of the ranks has done, told to the others: its outcome, what it said, and what the checkpoint has of
- * it. Jobs from .. to-1 of every rank are exchanged; *seconds: the longest that any took. A failure anywhere is the
- * crew's, an interruption anywhere its end. */
+/* Sends what each rank did in the round to all ranks: outcomes, messages and checkpoint entries of its jobs among from
+ * .. to-1. *seconds: the longest time of any rank. A failure or interruption on one rank becomes that of the crew. */
 PV_MUST_USE pv_status pv__jobs_exchange(pv__crew *crew, double *seconds);
-/* (jobs.c) What a job said as bytes, the earliest first; and back. */
+/* (jobs.c) Converts a job's notes to bytes, the earliest first, and back. */
 PV_MUST_USE pv_status pv__notes_pack(pv_ctx *ctx, const pv__note *notes, char **packed, size_t *size);
-bool pv__notes_unpack(pv_ctx *ctx, pv__note **notes, const char *packed, size_t size); /* false: they are damaged */
+bool pv__notes_unpack(pv_ctx *ctx, pv__note **notes, const char *packed,
+                      size_t size); /* false: the bytes are damaged */
 
 #endif

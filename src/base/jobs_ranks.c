@@ -1,10 +1,10 @@
-/* Jobs that several ranks share: what each has done is told to all, as bytes.
+/* Jobs shared by several ranks: each rank sends what its jobs produced to all others, as bytes.
  *
  *   told     which of its jobs a rank has done, the first that failed, with its error, and how long they took
- *   done     of each job done: its number, the sizes of what follows; its outcome; what it said
- *   entries  of each job: what the checkpoint has of it, a number of bytes before them (checkpoint_ranks.c)
+ *   done     for each finished job: its number, the sizes of what follows, its outcome, its messages
+ *   entries  for each job: its checkpoint entries, preceded by their size in bytes (checkpoint_ranks.c)
  *
- * The outcome's blocks have sizes that all ranks know; nothing here comes from a file.
+ * All ranks know the sizes of the outcome's blocks, and no data here come from a file.
  */
 #include <string.h>
 
@@ -13,12 +13,12 @@
 #include "base/reduce.h"
 
 typedef struct told {
-    uint64_t done, failed; /* jobs; the first that failed, or the number of jobs */
+    uint64_t done, failed; /* number of finished jobs; index of the first failed job, or the number of jobs */
     double seconds;
     pv_error error;
 } told;
 
-/* Bytes that grow. */
+/* A growing byte buffer. */
 typedef struct parcel {
     pv_ctx *ctx;
     char *bytes;
@@ -66,7 +66,7 @@ static void put_entries(const pv__crew *c, parcel *p, size_t job) {
     pv__free(p->ctx, packed);
 }
 
-/* This rank's share of the round. */
+/* Packs this rank's part of the round. */
 static pv_status pack(pv__crew *c, double seconds, parcel *p) {
     told mine = {.failed = c->failed, .seconds = seconds};
     if (c->failed < c->jobs) {
@@ -90,7 +90,7 @@ static void take(const char **at, void *to, size_t size) {
     *at += size;
 }
 
-/* The same of another rank. */
+/* Unpacks another rank's part. */
 static pv_status unpack(pv__crew *c, size_t rank, const char **at, told *theirs) {
     take(at, theirs, sizeof *theirs);
     for (uint64_t d = 0; d < theirs->done; d++) {
@@ -101,7 +101,7 @@ static pv_status unpack(pv__crew *c, size_t rank, const char **at, told *theirs)
         for (size_t i = 0; i < n; i++)
             take(at, field[i].data, field[i].size);
         if (!pv__notes_unpack(c->parent, &c->notes[about[0]], *at, (size_t)about[1]))
-            return pv__fail(c->parent, PV_ERR_INTERNAL, "what rank %zu sent of its jobs is damaged", rank);
+            return pv__fail(c->parent, PV_ERR_INTERNAL, "the results sent by rank %zu are damaged", rank);
         *at += about[1];
         c->finished++;
     }
@@ -128,7 +128,7 @@ pv_status pv__jobs_exchange(pv__crew *c, double *seconds) {
         told theirs;
         if (r != c->rank) {
             PV_GOTO(done, unpack(c, r, &at, &theirs));
-        } else { /* whose jobs are where they belong */
+        } else { /* own jobs are already in place */
             memcpy(&theirs, at, sizeof theirs);
             at += own.size;
         }

@@ -1,28 +1,28 @@
-/* JSON text to jansson's values.
+/* Parses JSON text into a tree of values: RFC 8259, one object or array, in UTF-8; no duplicate keys in an object, no
+ * U+0000, whole numbers of 64 bits, other numbers finite.
  *
- * Jansson's own parser loses characters where memory fails, and then takes what is left for the text or ends the
- * program by an assertion; making its values fails cleanly. So the text is read here: RFC 8259, one object or array, in
- * UTF-8, no key twice in an object, no U+0000, whole numbers of 64 bits, other numbers finite.
+ * The parser is the library's own because a lack of memory must be a clean error: jansson's parser loses characters or
+ * aborts when memory runs out.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/value.h"
 
 enum { DEPTH_MAX = 2048, NUMBER_MAX = 1024 };
 
 typedef struct parser {
     const char *at, *end;
-    char *text;  /* decoded strings that are in use, each with a NUL: no longer than what they were read from */
-    size_t used; /* of it */
+    char *text;  /* decoded strings in use, each with a NUL; never longer than their source */
+    size_t used; /* bytes of text in use */
     int depth;
     bool no_memory;
 } parser;
 
-static json_t *value(parser *p);
+static pv_result *value(parser *p);
 
-static json_t *made(parser *p, json_t *new_value) {
+static pv_result *made(parser *p, pv_result *new_value) {
     p->no_memory = p->no_memory || !new_value;
     return new_value;
 }
@@ -66,7 +66,7 @@ static void put_utf8(parser *p, uint32_t code) {
         p->text[p->used++] = (char)(0x80 | (code >> 6 * left & 0x3F));
 }
 
-/* After the backslash. */
+/* Decodes what follows a backslash. */
 static bool escape(parser *p) {
     static const char plain[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
     char letter = p->at < p->end ? *p->at++ : '\0';
@@ -78,7 +78,7 @@ static bool escape(parser *p) {
     uint32_t code, low;
     if (letter != 'u' || !four_digits(p, &code))
         return false;
-    if (code >= 0xD800 && code < 0xDC00) { /* the first half of a pair */
+    if (code >= 0xD800 && code < 0xDC00) { /* the first half of a surrogate pair */
         if (p->end - p->at < 2 || p->at[0] != '\\' || p->at[1] != 'u')
             return false;
         p->at += 2;
@@ -94,7 +94,7 @@ static bool escape(parser *p) {
     return true;
 }
 
-/* The text between quotes, from p->text + *begin; the caller sets p->used back when it is done with it. */
+/* Decodes the text between quotes to p->text + *begin; the caller restores p->used when it is done with the string. */
 static bool string(parser *p, size_t *begin) {
     *begin = p->used;
     if (!take(p, '"'))
@@ -106,7 +106,7 @@ static bool string(parser *p, size_t *begin) {
                 return false;
             continue;
         }
-        /* The text is followed by a NUL, which continues no character: nothing is read past it. */
+        /* The text ends with a NUL, which is never a continuation byte, so nothing is read past it. */
         size_t length = (unsigned char)*p->at < 0x20 ? 0 : pv_utf8_next(p->at, NULL);
         if (length == 0 || length > (size_t)(p->end - p->at))
             return false;
@@ -120,11 +120,11 @@ static bool string(parser *p, size_t *begin) {
     return true;
 }
 
-static json_t *string_value(parser *p) {
+static pv_result *string_value(parser *p) {
     size_t begin;
     if (!string(p, &begin))
         return NULL;
-    json_t *text = made(p, json_stringn_nocheck(p->text + begin, p->used - begin - 1));
+    pv_result *text = made(p, pv__value_text_n(p->text + begin, p->used - begin - 1));
     p->used = begin;
     return text;
 }
@@ -144,7 +144,7 @@ static bool one_of(parser *p, const char *characters) {
     return there;
 }
 
-static json_t *number(parser *p) {
+static pv_result *number(parser *p) {
     const char *from = p->at;
     bool real = false;
     one_of(p, "-");
@@ -169,20 +169,20 @@ static json_t *number(parser *p) {
     text[length] = '\0';
     if (real) {
         double found;
-        return pv__parse_real(text, &found) ? made(p, json_real(found)) : NULL;
+        return pv_parse_real(text, &found) ? made(p, pv__value_real(found)) : NULL;
     }
     errno = 0;
     long long whole = strtoll(text, NULL, 10);
-    return errno == 0 ? made(p, json_integer(whole)) : NULL;
+    return errno == 0 ? made(p, pv__value_integer(whole)) : NULL;
 }
 
-static json_t *word(parser *p) {
+static pv_result *word(parser *p) {
     static const char *const words[] = {"true", "false", "null"};
     for (size_t i = 0; i < 3; i++) {
         size_t length = strlen(words[i]);
         if ((size_t)(p->end - p->at) >= length && memcmp(p->at, words[i], length) == 0) {
             p->at += length;
-            return i == 2 ? json_null() : json_boolean(i == 0);
+            return made(p, i == 2 ? pv__value_null() : pv__value_flag(i == 0));
         }
     }
     return NULL;
@@ -190,26 +190,26 @@ static json_t *word(parser *p) {
 
 /* ---- arrays and objects ------------------------------------------------------------------------------------------ */
 
-static bool item(parser *p, json_t *list) {
-    json_t *found = value(p);
-    bool set = found && json_array_append_new(list, found) == 0;
+static bool item(parser *p, pv_result *list) {
+    pv_result *found = value(p);
+    bool set = found && pv__value_append(list, found);
     p->no_memory = p->no_memory || (found && !set);
     return set;
 }
 
-static bool member(parser *p, json_t *object) {
+static bool member(parser *p, pv_result *object) {
     size_t key;
-    if (!string(p, &key) || !take(p, ':') || json_object_get(object, p->text + key))
+    if (!string(p, &key) || !take(p, ':') || pv_result_get(object, p->text + key))
         return false;
-    json_t *found = value(p);
-    bool set = found && json_object_set_new_nocheck(object, p->text + key, found) == 0;
+    pv_result *found = value(p);
+    bool set = found && pv__value_set(object, p->text + key, found);
     p->no_memory = p->no_memory || (found && !set);
     p->used = key;
     return set;
 }
 
-/* What stands between an opening bracket, which has been taken, and the closing one. */
-static json_t *filled(parser *p, json_t *empty, char closing, bool (*one)(parser *, json_t *)) {
+/* Parses the items between an opening bracket, already consumed, and the closing one. */
+static pv_result *filled(parser *p, pv_result *empty, char closing, bool (*one)(parser *, pv_result *)) {
     bool good = made(p, empty) != NULL && ++p->depth <= DEPTH_MAX;
     if (good && !take(p, closing)) {
         do
@@ -220,15 +220,15 @@ static json_t *filled(parser *p, json_t *empty, char closing, bool (*one)(parser
     p->depth--;
     if (good)
         return empty;
-    json_decref(empty);
+    pv_result_free(empty);
     return NULL;
 }
 
-static json_t *value(parser *p) {
+static pv_result *value(parser *p) {
     if (take(p, '{'))
-        return filled(p, json_object(), '}', member);
+        return filled(p, pv__value_object(), '}', member);
     if (take(p, '['))
-        return filled(p, json_array(), ']', item);
+        return filled(p, pv__value_list(), ']', item);
     if (p->at == p->end)
         return NULL;
     if (*p->at == '"')
@@ -236,18 +236,18 @@ static json_t *value(parser *p) {
     return *p->at == '-' || (*p->at >= '0' && *p->at <= '9') ? number(p) : word(p);
 }
 
-pv_status pv__json_parse(pv_ctx *ctx, const char *text, size_t size, json_t **root) {
+pv_status pv__json_parse(pv_ctx *ctx, const char *text, size_t size, pv_result **root) {
     *root = NULL;
     parser p = {.at = text, .end = text + size};
     PV_TRY(pv__alloc(ctx, size + 1, 1, &p.text));
-    json_t *found = value(&p);
-    bool nested = json_is_object(found) || json_is_array(found);
+    pv_result *found = value(&p);
+    bool nested = pv__value_is(found, PV_RESULT_OBJECT) || pv__value_is(found, PV_RESULT_LIST);
     skip_space(&p);
     pv__free(ctx, p.text);
     if (nested && p.at == p.end) {
         *root = found;
         return PV_OK;
     }
-    json_decref(found);
+    pv_result_free(found);
     return p.no_memory ? pv__fail(ctx, PV_ERR_MEMORY, "out of memory for a text of %zu bytes", size) : PV_OK;
 }

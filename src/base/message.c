@@ -1,10 +1,10 @@
-/* References to options in texts of the library: `name` or `name=value` in backquotes, which each front end prints in
- * its own syntax. */
+/* References to options in messages: `name` or `name=value` in backquotes, which each front end prints in its own
+ * syntax. */
 #include <string.h>
 
 #include "base/base.h"
 
-/* Behind the closing backquote of a value; NULL: there is none. */
+/* Pointer past the closing backquote of a value; NULL if there is none. */
 static const char *value_end(const char *at) {
     while (*at && (*at != '`' || at[1] == '`'))
         at += *at == '`' ? 2 : 1;

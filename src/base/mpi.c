@@ -1,7 +1,7 @@
-/* The ranks of MPI: whether a launcher started several processes, and the plug-in that knows MPI.
+/* Detects whether a launcher started several MPI processes, and loads the plug-in that uses MPI.
  *
- * The library is built without MPI. libprevail-mpi.so is built against the one that is installed, and stays loaded to
- * the end of the process.
+ * The library is built without MPI. libprevail-mpi.so is built against the installed MPI and stays loaded until the
+ * process ends.
  */
 #include <dlfcn.h>
 #include <sched.h>
@@ -13,8 +13,8 @@
 
 static const char FILE_NAME[] = "libprevail-mpi.so";
 
-/* Open MPI's mpirun, the process managers of MPICH and Slurm, and a step of srun. What a batch script runs by itself
- * has none of them. */
+/* Detects Open MPI's mpirun, the process managers of MPICH and Slurm, and a step of srun. Commands that run directly in
+ * a batch script have none of these variables. */
 int pv_mpi_processes(void) {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -38,12 +38,12 @@ static const pv__mpi *load(pv_ctx *ctx) {
     if (table && table->version == PV_MPI_VERSION && table->size == sizeof *table)
         return table;
     pv__fail(ctx, PV_ERR_USAGE, "%s is %s:\nbuild both together, or choose `ranks=none`", path,
-             table ? "of another version of prevail" : "no plug-in of prevail");
+             table ? "for another version of prevail" : "not a plug-in of prevail");
     dlclose(library);
     return NULL;
 }
 
-/* The processors that this process may run on; where it may on all, its share of them. */
+/* The processors that this process may run on. If that is all of them, its share among the local ranks. */
 static int threads_of(int local) {
     cpu_set_t set;
     long all = sysconf(_SC_NPROCESSORS_ONLN);

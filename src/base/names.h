@@ -1,4 +1,4 @@
-/* src/base/names.h: the words of an enum, both ways, from its list. */
+/* src/base/names.h: conversion between the values of an enum and their names, generated from its list. */
 #ifndef PV_SRC_NAMES_H
 #define PV_SRC_NAMES_H
 
@@ -9,20 +9,25 @@ typedef struct pv__word {
     const char *word;
 } pv__word;
 
-const char *pv__word_of(const pv__word *words, size_t count, int value); /* "unknown" where there is none */
+const char *pv__word_of(const pv__word *words, size_t count, int value); /* "unknown" if the value is not in the list */
 bool pv__word_find(const pv__word *words, size_t count, const char *word, int *value);
 
-/* pv_TYPE_name and pv_TYPE_find. LIST(ENTRY) gives the entries {value, word}, ENTRY the caller's macro. */
-#define PV__NAMED(type, LIST, ENTRY)                                                                                   \
-    static const pv__word type##_words[] = {LIST(ENTRY)};                                                              \
-    const char *pv_##type##_name(pv_##type value) {                                                                    \
-        return pv__word_of(type##_words, sizeof type##_words / sizeof *type##_words, (int)value);                      \
-    }                                                                                                                  \
-    bool pv_##type##_find(const char *name, pv_##type *value) {                                                        \
+/* The word of an enum's value, "unknown" where there is none. LIST(ENTRY) gives the entries {value, word}, ENTRY the
+ * caller's macro. */
+#define PV__NAMED(type, name_of, LIST, ENTRY)                                                                          \
+    static const pv__word name_of##_words[] = {LIST(ENTRY)};                                                           \
+    const char *name_of(type value) {                                                                                  \
+        return pv__word_of(name_of##_words, sizeof name_of##_words / sizeof *name_of##_words, (int)value);             \
+    }
+
+/* The value of a word, false where there is none of that name. */
+#define PV__FOUND(type, find, LIST, ENTRY)                                                                             \
+    static const pv__word find##_words[] = {LIST(ENTRY)};                                                              \
+    bool find(const char *name, type *value) {                                                                         \
         int found;                                                                                                     \
-        if (!pv__word_find(type##_words, sizeof type##_words / sizeof *type##_words, name, &found))                    \
+        if (!pv__word_find(find##_words, sizeof find##_words / sizeof *find##_words, name, &found))                    \
             return false;                                                                                              \
-        *value = (pv_##type)found;                                                                                     \
+        *value = (type)found;                                                                                          \
         return true;                                                                                                   \
     }
 

@@ -1,11 +1,11 @@
-/* Numbers from and to text, exactly.
+/* Exact conversion between numbers and text.
  *
  * Reading: the nearest double, ties to even, in three tiers. (1) Clinger 1990: mantissa <= 2^53 and |exponent| <= 22,
  * one exact multiplication or division. (2) mantissa of at most 19 digits and |exponent| <= 27: 5^27 < 2^63, so product
  * or quotient fits 128 bits and is rounded once. (3) the C library.
  *
- * Writing: the fewest of 15, 16 and 17 significant digits that read back; since any decimal of at most 15 digits
- * survives the way through a double, dropping trailing zeros then gives the shortest form.
+ * Writing: the fewest of 15, 16 and 17 significant digits that read back as the same double. Any decimal of at most 15
+ * digits survives a round trip through a double, so dropping trailing zeros then gives the shortest form.
  */
 #include "base/number.h"
 
@@ -81,8 +81,8 @@ static double power_of_two(int exponent) {
 #endif
 
 #ifdef __SIZEOF_INT128__
-/* In both branches a bit lost below becomes the last bit of a word of at least 62 bits, so that the conversion to
- * double is the only rounding. */
+/* In both branches, a bit lost below is recorded in the last bit of a word of at least 62 bits, so that the conversion
+ * to double is the only rounding. */
 double pv__scale_decimal(uint64_t mantissa, int exponent) {
     if (mantissa == 0)
         return 0;
@@ -122,7 +122,7 @@ static size_t infinity_prefix(const char *text) {
     return pv__same_letters(text, "inf", 3) ? 3 : 0;
 }
 
-/* Digits at text into *mantissa as long as 19 significant ones fit; *kept counts those, *seen all of them. */
+/* Reads digits into *mantissa while 19 significant ones fit. *kept counts those, *seen all digits. */
 static const char *read_digits(const char *text, uint64_t *mantissa, int *kept, size_t *seen) {
     for (; is_digit(*text); text++, (*seen)++)
         if (*kept > 0 || *text != '0') {
@@ -180,7 +180,7 @@ bool pv__number_parse(const char *text, size_t n, double *value) {
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* round(value x 10^power), exact; 0 where 128 bits do not hold it. value is normal and positive. */
+/* round(value x 10^power), exact; 0 if it does not fit 128 bits. value must be normal and positive. */
 #ifdef __SIZEOF_INT128__
 static uint64_t scaled_integer(double value, int power) {
     if (power < 0 || power > PV__EXACT_POWER)
@@ -209,7 +209,7 @@ static int put_word(const char *word, char *text) {
     return (int)length;
 }
 
-/* As "e-05", with two digits at least; returns the end. */
+/* Writes an exponent such as "e-05", with at least two digits. Returns the end. */
 static char *put_exponent(char *at, int exponent) {
     int size = exponent < 0 ? -exponent : exponent;
     *at++ = 'e';
@@ -222,7 +222,7 @@ static char *put_exponent(char *at, int exponent) {
     return at;
 }
 
-/* mantissa x 10^exponent in positional notation where that is short, else as d.ddde-xx. */
+/* Writes mantissa x 10^exponent in positional notation if that is short, else as d.ddde-xx. */
 static int layout(bool negative, uint64_t mantissa, int exponent, char *text) {
     while (mantissa % 10 == 0) {
         mantissa /= 10;
@@ -231,7 +231,7 @@ static int layout(bool negative, uint64_t mantissa, int exponent, char *text) {
     char digit[24];
     int n = 0;
     for (uint64_t rest = mantissa; rest > 0; rest /= 10)
-        digit[n++] = (char)('0' + rest % 10); /* last first */
+        digit[n++] = (char)('0' + rest % 10); /* the last digit first */
     int leading = n - 1 + exponent;
     char *at = text;
     if (negative)
@@ -261,10 +261,10 @@ static int layout(bool negative, uint64_t mantissa, int exponent, char *text) {
     return (int)(at - text);
 }
 
-/* Where 128 bits do not do. */
+/* Fallback if 128 bits do not suffice. */
 static int format_by_libc(double value, char *text, size_t size) {
     int length = 0;
-    /* A subnormal has fewer digits than 15 to be told by. */
+    /* A subnormal may need fewer than 15 digits. */
     for (int digits = isnormal(value) ? 15 : 1; digits <= 17; digits++) {
         length = pv__format(text, size, "%.*g", digits, value);
         if (pv__strtod(text, NULL) == value)
@@ -280,7 +280,7 @@ int pv_format_double(double value, char *text, size_t size) {
         return put_word(signbit(value) ? "-0" : "0", text);
     double magnitude = fabs(value);
     if (isnormal(magnitude) && magnitude < 1e17) {
-        int leading = (int)floor(log10(magnitude)); /* one off near a power of ten costs or gains a digit, no more */
+        int leading = (int)floor(log10(magnitude)); /* an error of one near a power of ten only adds or drops a digit */
         for (int digits = 15; digits <= 17; digits++) {
             int power = digits - 1 - leading;
             uint64_t mantissa = scaled_integer(magnitude, power);

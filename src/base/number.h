@@ -1,7 +1,8 @@
-/* src/base/number.h: decimal text to double and back, exactly.
+/* src/base/number.h: exact conversion of decimal text to double and back.
  *
  * The grammar is [+-] digits [. digits] [e|E [+-] digits] with at least one digit before the exponent, or inf or
- * infinity in any case. No hexadecimal, no nan (a missing value to the readers), no leading blanks.
+ * infinity in any case. Hexadecimal numbers, nan (readers treat it as a missing value) and leading blanks are not
+ * accepted.
  */
 #ifndef PV_SRC_BASE_NUMBER_H
 #define PV_SRC_BASE_NUMBER_H
@@ -11,7 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The number that text begins with; returns the bytes it takes, 0 where there is none. text ends with NUL somewhere. */
+/* Parses the number at the start of text, which must be NUL-terminated. Returns its length in bytes, 0 if there is
+ * none. */
 size_t pv__number_prefix(const char *text, double *value);
 /* Whether the whole of text [n] is a number. text[n] must be a byte that cannot continue one, such as NUL. */
 bool pv__number_parse(const char *text, size_t n, double *value);
@@ -23,15 +25,15 @@ double pv__scale_decimal(uint64_t mantissa, int exponent);
 extern const double pv__power10[23]; /* 10^k, exact */
 extern const uint64_t pv__power10_u64[20];
 
-/* Eight characters at text as eight digits in the bytes of a word, first character lowest; *count says how many lead
- * the text before something else. Reads 8 bytes. */
+/* Converts eight characters to digits in the bytes of a word, the first character lowest. *count: how many of them are
+ * digits before the first other character. Reads 8 bytes. */
 static inline uint64_t pv__digits8(const char *text, unsigned *count) {
     uint64_t word;
     memcpy(&word, text, sizeof word);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     word = __builtin_bswap64(word);
 #endif
-    word ^= 0x3030303030303030u; /* digits are 0..9 now, everything else is 10 or more */
+    word ^= 0x3030303030303030u; /* now digits are 0..9, and everything else is 10 or more */
     uint64_t other = ((word + 0x7676767676767676u) | word) & 0x8080808080808080u;
     *count = other ? (unsigned)__builtin_ctzll(other) / 8 : 8;
     return word;
@@ -39,14 +41,14 @@ static inline uint64_t pv__digits8(const char *text, unsigned *count) {
 
 /* The value of the first count (1..8) digits of a word from pv__digits8: three multiplications, no loop. */
 static inline uint64_t pv__digits8_value(uint64_t word, unsigned count) {
-    word <<= 8 * (8 - count); /* what follows the digits falls off the top, zeros lead */
+    word <<= 8 * (8 - count); /* shifts out what follows the digits, leaving leading zeros */
     word = (word * (1 + (10 << 8))) >> 8;
     word = ((word & 0x00FF00FF00FF00FFu) * (1 + (100u << 16))) >> 16;
     return ((word & 0x0000FFFF0000FFFFu) * (1 + ((uint64_t)10000 << 32))) >> 32;
 }
 
-/* The common case, inline for readers: [-] digits [. digits], at most 19 of them. Returns the end of the number, or
- * NULL where pv__number_prefix must decide. Reads up to 8 bytes past the number. */
+/* The common case, inline for readers: [-] digits [. digits], at most 19 digits. Returns the end of the number, or NULL
+ * if pv__number_prefix must handle it. Reads up to 8 bytes past the number. */
 static inline const char *pv__number_fast(const char *text, double *value) {
     bool negative = *text == '-';
     text += negative;
@@ -68,12 +70,12 @@ static inline const char *pv__number_fast(const char *text, double *value) {
         decimals = (size_t)(text - point) - 1;
         digits += decimals;
     }
-    if (digits - 1 > 18) /* none, or more than a word holds */
+    if (digits - 1 > 18) /* no digits, or more than fit a word */
         return NULL;
     /* Clinger 1990: both operands are exact doubles, so one division rounds correctly. */
     double magnitude = mantissa <= (uint64_t)1 << 53 ? (double)mantissa / pv__power10[decimals]
                                                      : pv__scale_decimal(mantissa, -(int)decimals);
-    /* The sign of data is as good as random: as a branch it would cost as much as all the rest. */
+    /* The sign of data is effectively random: a branch would cost as much as the rest of the function. */
     uint64_t bits;
     memcpy(&bits, &magnitude, sizeof bits);
     bits |= (uint64_t)negative << 63;

@@ -1,4 +1,4 @@
-/* Option tables: set fields of a plain struct from text, print them back, suggest the nearest name. */
+/* Option tables: set the fields of a plain struct from text, print them, suggest the nearest name. */
 #include "base.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@ static void *field(const pv_option *row, void *options) {
     return (char *)options + row->offset;
 }
 
-/* The name of what was called otherwise: both are accepted. */
+/* The current name of a renamed option; the old one is still accepted. */
 static const char *current_name(const char *name) {
     static const char *const earlier[][2] = {{"target", "outcome"}, {"source", "labelled-sample"}};
     for (size_t i = 0; i < sizeof earlier / sizeof *earlier; i++)
@@ -35,7 +35,7 @@ enum { WORD_MAX = 64 };
 static size_t edit_distance(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
     if (n > WORD_MAX || m > WORD_MAX)
-        return SIZE_MAX; /* no slip makes one of the other */
+        return SIZE_MAX; /* longer than any typing error */
     size_t before[WORD_MAX + 1], last[WORD_MAX + 1], now[WORD_MAX + 1];
     for (size_t j = 0; j <= m; j++) {
         last[j] = j;
@@ -62,7 +62,7 @@ static size_t edit_distance(const char *a, const char *b) {
 
 const char *pv_nearest(const char *given, const char *const *words, size_t count) {
     const char *nearest = NULL;
-    size_t best = strlen(given) / 2 + 1; /* farther than this is no likely slip */
+    size_t best = strlen(given) / 2 + 1; /* a larger distance is unlikely to be a typing error */
     for (size_t i = 0; i < count; i++) {
         size_t distance = edit_distance(given, words[i]);
         bool begins = strlen(given) >= 3 && strncmp(words[i], given, strlen(given)) == 0;
@@ -79,7 +79,7 @@ const char *pv_nearest(const char *given, const char *const *words, size_t count
 
 /* ---- parsing ----------------------------------------------------------------------------------------------------- */
 
-/* strtod reads hexadecimal too, which no file of ours may have and no user means. */
+/* strtod also accepts hexadecimal numbers, which our file formats do not allow. */
 bool pv__is_hexadecimal(const char *text) {
     text += *text == '-' || *text == '+';
     return text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
@@ -99,7 +99,7 @@ bool pv__parse_real(const char *text, double *value) {
     return end && *end == '\0';
 }
 
-/* What is beyond 64 bits becomes the nearest that is not: outside of any range. */
+/* Values beyond 64 bits are clamped, which is outside of any range. */
 static bool parse_int(const char *text, int64_t *value) {
     char *end;
     *value = strtoll(text, &end, 10);
@@ -198,8 +198,8 @@ pv_status pv_option_set(pv_ctx *ctx, const pv_option *table, void *options, cons
 }
 
 void pv_options_default(const pv_option *table, void *options) {
-    /* A default that does not parse is a defect; the unit test sets every row of every table, so the context made for
-     * its message would never be read. */
+    /* A default that does not parse is a defect. The unit test sets every row of every table, so no user ever sees the
+     * message of this context. */
     pv_ctx unused = {.options = pv_ctx_options_default()};
     for (const pv_option *row = table; row->name; row++) {
         if (row->type == PV_OPTION_FLAG && !row->fallback)
@@ -217,7 +217,7 @@ static void get_choice(const char *word, int index, char *text, size_t size) {
     pv__format(text, size, "%.*s", (int)strcspn(word, "|"), word);
 }
 
-/* The shortest digits that give the number back: 0.9, not 0.90000000000000002. */
+/* The shortest digits that read back as the same number: 0.9, not 0.90000000000000002. */
 static void get_real(double value, char *text, size_t size) {
     double again = 0;
     for (int digits = 15; digits <= 17; digits++) {
@@ -267,13 +267,13 @@ void pv__options_lines(FILE *stream, const pv_option *table, const void *options
         const char *text = own;
         pv_option_get(row, options, own, sizeof own);
         pv_option_get(row, usual, other, sizeof other);
-        if (row->type == PV_OPTION_TEXT) { /* of any length */
+        if (row->type == PV_OPTION_TEXT) { /* may be of any length */
             memcpy(&text, (const char *)options + row->offset, sizeof text);
             text = text ? text : "";
         }
         if (strcmp(text, other) == 0)
             continue;
-        if (row->type == PV_OPTION_REAL) { /* 0.2, as it was written */
+        if (row->type == PV_OPTION_REAL) { /* prints 0.2 as the user wrote it */
             double value;
             memcpy(&value, (const char *)options + row->offset, sizeof value);
             pv_format_double(value, own, sizeof own);

@@ -1,5 +1,5 @@
-/* Plug-ins are searched for in the folder that PREVAIL_PLUGINS names; without it, next to this library or program, then
- * where they were installed. Programs that run with elevated privileges load none. */
+/* Plug-ins are searched for in the folder that PREVAIL_PLUGINS names; if it is not set, next to this library or
+ * program, then where they were installed. Programs that run with elevated privileges load none. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,8 @@ static bool folder_of(char *path) {
     return true;
 }
 
-/* Whether this code is part of the program, and not of a shared library. dladdr names a program by its argv[0], which
- * whoever starts it chooses. */
+/* Whether this code is linked into the program rather than a shared library. dladdr identifies a program by argv[0],
+ * which the caller of exec chooses and which is therefore not trusted. */
 static bool part_of_program(const Dl_info *here) {
     unsigned long entry = getauxval(AT_ENTRY);
     void *address;
@@ -30,7 +30,7 @@ static bool part_of_program(const Dl_info *here) {
     return !dladdr(address, &program) || program.dli_fbase == here->dli_fbase;
 }
 
-/* The folder of the library, or of the program that it is part of. */
+/* The folder of the library, or of the program that it is linked into. */
 static bool own_folder(char *folder) {
     static const char here[] = "";
     Dl_info info;
@@ -60,7 +60,8 @@ static bool find(const char *file, char *path) {
     return false;
 }
 
-/* A plug-in can be put next to a hard link or a copy of the program, and would run with the program's privileges. */
+/* Someone could put a plug-in next to a hard link or a copy of a privileged program, and it would run with the
+ * program's privileges. */
 static bool is_privileged(void) {
     return getauxval(AT_SECURE) != 0 || getuid() != geteuid() || getgid() != getegid();
 }
@@ -73,7 +74,7 @@ void *pv__plugin_open(const char *file, const char *remedy, char *path, size_t s
         return NULL;
     }
     if (!find(file, path)) {
-        pv__format(why, size, "there is no %s beside prevail: %s", file, remedy);
+        pv__format(why, size, "%s was not found next to prevail: %s", file, remedy);
         return NULL;
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

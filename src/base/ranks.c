@@ -1,27 +1,27 @@
-/* Processes that share work: what they exchange, and how one that is elsewhere, or has failed, is noticed.
+/* Processes that share work: how they exchange data, and how they notice that one has failed or lost step.
  *
- * Every exchange begins with a header of one size. It says what the process is about to exchange, as which of its
- * exchanges, and whether it was asked to stop: all then stop at the same point. A process that has failed ends with a
- * header as well (pv_ranks_end), which reaches the others wherever they are, and its message after it. What that takes
- * is set aside at the start: a process without memory can still say so.
+ * Every exchange begins with a header of fixed size, which says what the process is about to exchange, the sequence
+ * number of the exchange, and whether the process was asked to stop: all then stop at the same point. A process that
+ * fails also sends a header (pv_ranks_end), which the others receive wherever they are, followed by its error message.
+ * The memory for this is allocated at the start, so that a process that is out of memory can still report it.
  */
 #include <string.h>
-#include <xxhash.h>
 
+#include "base/hash.h"
 #include "base/mpi.h"
 #include "base/reduce.h"
 
 typedef enum kind { KIND_DATA = 1, KIND_END } kind;
 
 typedef struct header {
-    uint32_t kind, status; /* pv_status of an end */
+    uint32_t kind, status; /* pv_status of a process that ends */
     uint64_t number, bytes;
     uint64_t interrupted;
 } header;
 
 enum { TEXT = PV_MESSAGE_SIZE };
 
-/* Set aside: headers [size], and messages [size + 1][TEXT], the own one first. */
+/* Memory allocated in advance: headers [size], then messages [size + 1][TEXT], this rank's first. */
 static header *headers_of(const pv_ctx *ctx) {
     return ctx->ranks.room;
 }
@@ -45,8 +45,8 @@ static bool call(pv_ctx *ctx, const void *mine, size_t bytes, void *all) {
     return bytes == 0 || ranks->gather(ranks->state, mine, bytes, all);
 }
 
-/* Some have ended, others not; their messages tell why. The first that failed is named, or else the first that ended
- * before the others. */
+/* Some processes have ended and others have not; collects the messages. Reports the first that failed, or else the
+ * first that ended early. */
 static pv_status tell_end(pv_ctx *ctx, const header *all, const char *own) {
     int size = ctx->ranks.calls.size, at = -1;
     char *text = texts_of(ctx);
@@ -61,13 +61,14 @@ static pv_status tell_end(pv_ctx *ctx, const header *all, const char *own) {
     message[TEXT - 1] = '\0';
     pv_status told = at >= 0 && all[at].status != PV_OK ? (pv_status)all[at].status : PV_ERR_INTERNAL;
     if (status == PV_OK && at >= 0 && all[at].status == PV_OK)
-        status = pv__fail(ctx, told, "rank %d has ended while others were at work:\nrun all with the same options", at);
+        status =
+            pv__fail(ctx, told, "rank %d ended while others were still working:\nrun all with the same options", at);
     else if (status == PV_OK)
         status = pv__fail(ctx, told, "rank %d: %s", at, message[0] ? message : pv_status_text(told));
     return status;
 }
 
-/* Exchanges headers; *ended: all have. own: the message of one that ends. */
+/* Exchanges headers. *ended: all processes have ended. own: the message of this process if it ends. */
 static pv_status meet(pv_ctx *ctx, const header *mine, const char *own, bool *ended) {
     int size = ctx->ranks.calls.size, ends = 0, failed = 0;
     header *all = headers_of(ctx);
@@ -85,8 +86,8 @@ static pv_status meet(pv_ctx *ctx, const header *mine, const char *own, bool *en
         if (all[r].number != all[0].number || all[r].bytes != all[0].bytes || all[r].kind != all[0].kind) {
             ctx->ranks.told = true;
             status = pv__fail(ctx, PV_ERR_INTERNAL,
-                              "rank %d is at another point of the work than rank 0;\ndo all have the same data, "
-                              "options and machines?",
+                              "rank %d is at another point of the work than rank 0;\ncheck that all have the same "
+                              "data, options and program",
                               r);
         }
     return status;
@@ -102,11 +103,11 @@ pv_status pv__gather(pv_ctx *ctx, const void *mine, size_t bytes, void *all) {
         status = meet(ctx, &own, "", &ended);
     if (status == PV_OK && !call(ctx, mine, bytes, all))
         status = lost(ctx);
-    ctx->reduced = status; /* after a failure there are no more but the end */
+    ctx->reduced = status; /* after a failure the only exchange left is the end */
     return status;
 }
 
-/* Each sends as much as the one that has most, so that all send the same. */
+/* Every rank sends as many bytes as the rank with the most, because all must send the same number. */
 static pv_status join(pv_ctx *ctx, const void *mine, size_t bytes, char **all, size_t *size) {
     size_t n = (size_t)ctx->ranks.calls.size, most = 0;
     uint64_t own = bytes, *each = NULL;
@@ -151,7 +152,7 @@ pv_status pv__collect(pv_ctx *ctx, bool shared, const void *mine, size_t bytes, 
     return status;
 }
 
-/* Those of a rank: their size; into bytes, or out of them. */
+/* The items of one rank: copies them to or from bytes, and returns their size. */
 static size_t copy_items(size_t items, size_t rank, size_t size, pv__item_fields fields, void *state, char *to,
                          const char *from) {
     size_t bytes = 0;
@@ -181,7 +182,8 @@ pv_status pv__share_items(pv_ctx *ctx, size_t items, pv__item_fields fields, voi
     for (size_t r = 0; r < size; r++)
         at += copy_items(items, r, size, fields, state, NULL, NULL);
     if (status == PV_OK && at != whole)
-        status = pv__fail(ctx, PV_ERR_INTERNAL, "the ranks have shared work that differs;\ndo all have the same data?");
+        status =
+            pv__fail(ctx, PV_ERR_INTERNAL, "the ranks disagree about the work;\ncheck that all have the same data");
     at = 0;
     for (size_t r = 0; status == PV_OK && r < size; r++)
         at += copy_items(items, r, size, fields, state, NULL, (const char *)all + at);
@@ -210,7 +212,7 @@ static pv_status end(pv_ctx *ctx, pv_status status) {
     bool ended = false;
     if (status == PV_OK)
         status = ctx->reduced;
-    if (ctx->ranks.told || ctx->ranks.lost) /* nobody listens any more */
+    if (ctx->ranks.told || ctx->ranks.lost) /* no other process is listening */
         return status;
     header own = {.kind = KIND_END, .status = (uint32_t)status, .number = ctx->ranks.number};
     char message[TEXT];
@@ -233,9 +235,9 @@ pv_status pv_ranks_end(pv_ctx *ctx, pv_status status) {
     return status;
 }
 
-/* ---- what must be the same --------------------------------------------------------------------------------------- */
+/* ---- comparing ranks --------------------------------------------------------------------------------------------- */
 
-/* The first line of one that the other has not; its length. */
+/* The first line of `one` that `other` lacks, and its length. */
 static size_t other_line(const char *one, const char *other, const char **at) {
     for (const char *line = one; *line;) {
         size_t length = strcspn(line, "\n");
@@ -257,18 +259,18 @@ static pv_status refuse(pv_ctx *ctx, int rank, const char *theirs, const char *f
     const char *own = "", *there = "";
     size_t size = other_line(theirs, first, &own), before = other_line(first, theirs, &there);
     enum { SHOWN = 120 };
-    return pv__fail(
-        ctx, PV_ERR_USAGE,
-        "rank %d has other work than rank 0: %.*s%s%.*s;\ngive all ranks the same program, data and options", rank,
-        (int)(size < SHOWN ? size : SHOWN), own, size && before ? ", there " : "",
-        (int)(before < SHOWN ? before : SHOWN), before ? there : "");
+    return pv__fail(ctx, PV_ERR_USAGE,
+                    "the work of rank %d differs from that of rank 0: %.*s%s%.*s;\ngive all ranks the same program, "
+                    "data and options",
+                    rank, (int)(size < SHOWN ? size : SHOWN), own, size && before ? ", there " : "",
+                    (int)(before < SHOWN ? before : SHOWN), before ? there : "");
 }
 
 pv_status pv__ranks_compare(pv_ctx *ctx, const char *lines) {
     size_t n = (size_t)ctx->ranks.calls.size, length = strlen(lines) + 1, most = 0;
     if (!pv__shares(ctx))
         return PV_OK;
-    uint64_t own[2] = {length, XXH3_64bits(lines, length)}, *about = NULL;
+    uint64_t own[2] = {length, pv__hash(lines, length)}, *about = NULL;
     char *texts = NULL;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, n, sizeof own, &about));
@@ -288,14 +290,14 @@ pv_status pv__ranks_compare(pv_ctx *ctx, const char *lines) {
     for (size_t r = 1; r < n && status == PV_OK; r++)
         if (strcmp(texts + (r + 1) * most, texts + most) != 0)
             status = refuse(ctx, (int)r, texts + (r + 1) * most, texts + most);
-    ctx->ranks.ended = true; /* all know, and none says more */
+    ctx->ranks.ended = true; /* all ranks know, and none sends anything more */
 done:
     pv__free(ctx, about);
     pv__free(ctx, texts);
     return status;
 }
 
-/* ---- the context's ----------------------------------------------------------------------------------------------- */
+/* ---- ranks of a context ------------------------------------------------------------------------------------------ */
 
 static void leave(pv_ctx *ctx) {
     pv__ranks_free(ctx);
@@ -319,15 +321,15 @@ pv_status pv_ctx_set_ranks(pv_ctx *ctx, const pv_ranks *ranks) {
         return pv__fail(ctx, PV_ERR_USAGE, "rank %d of %d: ranks count from 0, and need a way to gather", ranks->rank,
                         ranks->size);
     leave(ctx);
-    ctx->ranks.lost = true; /* to the others, should there be no room */
+    ctx->ranks.lost = true; /* assumed until this succeeds, in case memory runs out */
     PV_TRY(set_room_aside(ctx, (size_t)ranks->size));
     ctx->ranks.lost = false;
     ctx->ranks.calls = *ranks;
-    /* Two instruction sets round differently: the ranks would part company. */
+    /* Instruction sets round differently, so ranks with different ones would diverge. */
     char lines[160];
     pv__format(lines, sizeof lines, "version=%s\nthe kernels of its processor=%s\n", PV_VERSION, pv_kernels());
     pv_status status = pv__ranks_compare(ctx, lines);
-    ctx->ranks.begun = false; /* until then each reads its data for itself, and may be stopped */
+    ctx->ranks.begun = false; /* until work is shared, each rank reads its data alone and may be stopped alone */
     return status;
 }
 

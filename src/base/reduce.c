@@ -1,11 +1,11 @@
-/* Sums over blocks of rows, of this process or of several. */
+/* Sums over blocks of rows, in one process or several. */
 #include "base/reduce.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Enough for a thousand processes where there are rows for them; few enough that gathering them is nothing. Up to 64
- * blocks are their own units. */
+/* Enough units for a thousand processes if there are enough rows, but few enough that gathering them costs little. Up
+ * to 64 blocks are units of their own. */
 size_t pv__reduce_units(size_t blocks) {
     enum { FEWEST = 64, MOST = 4096, BLOCKS_EACH = 64 };
     size_t units = blocks / BLOCKS_EACH;
@@ -46,7 +46,7 @@ pv__part pv__part_with(pv__part part, size_t first, size_t last) {
     return part;
 }
 
-/* Adds the sums [width] of the blocks to total, which begins with the first: 0 + x, so that -0 becomes 0. */
+/* Adds the sums [width] of the blocks to total. Starts with 0 + x, so that -0 becomes 0. */
 static void add_blocks(size_t first, size_t last, size_t width, const double *sums, double *total) {
     for (size_t i = 0; i < width; i++)
         total[i] = first < last ? 0 + sums[first * width + i] : 0;
@@ -55,7 +55,7 @@ static void add_blocks(size_t first, size_t last, size_t width, const double *su
             total[i] += sums[b * width + i];
 }
 
-/* made [units of from .. to][width] */
+/* made [units from .. to-1][width] */
 static void add_units(const pv__part *part, size_t from, size_t to, size_t width, const double *sums, double *made) {
     size_t units = part->units;
     for (size_t u = from; u < to; u++)
@@ -84,13 +84,13 @@ static pv_status sum_shared(pv_ctx *ctx, const pv__part *part, size_t width, con
         size_t own = pv__share_of(units, r + 1, size) - pv__share_of(units, r, size);
         most = own > most ? own : most;
     }
-    size_t room = most * width; /* of a rank */
+    size_t room = most * width; /* numbers per rank */
     double *mine;
     PV_TRY(pv__alloc(ctx, room, ((size_t)size + 1) * sizeof *mine, &mine));
     double *all = mine + room;
     add_units(part, pv__share_of(units, rank, size), pv__share_of(units, rank + 1, size), width, sums, mine);
     pv_status status = pv__gather(ctx, mine, room * sizeof *mine, all);
-    size_t packed = 0; /* the units one after another, without the room that some leave */
+    size_t packed = 0; /* copies the units next to each other, without padding */
     for (int r = 0; status == PV_OK && r < size; r++) {
         size_t own = pv__share_of(units, r + 1, size) - pv__share_of(units, r, size);
         memmove(all + packed * width, all + (size_t)r * room, own * width * sizeof *all);
@@ -140,7 +140,7 @@ void pv__most(pv_ctx *ctx, const pv__part *part, size_t n, double *value) {
         value[i] = -value[i];
 }
 
-/* A lack of memory is over when it is told; a lost connection is not. */
+/* An out-of-memory error is cleared once reported; a lost connection is permanent. */
 pv_status pv__reduce_check(pv_ctx *ctx) {
     pv_status status = ctx->reduced;
     if (!pv__shares(ctx))

@@ -1,4 +1,4 @@
-/* Options by name and text: the structs of several tables in one object, with the texts that they point to. */
+/* Options by name and text: the structs of several tables in one object, which owns the texts they point to. */
 #include <string.h>
 
 #include "base/base.h"
@@ -7,13 +7,13 @@ typedef struct group {
     const pv_option *table;
     size_t size;
     void *values;
-    size_t first, count; /* its options among all */
+    size_t first, count; /* index of its first option among all, and their number */
 } group;
 
 typedef struct entry {
     const pv_option *row;
     size_t group;
-    char *text; /* the value as text; NULL: a text option without one */
+    char *text; /* the value as text; NULL: a text option without a value */
     bool given;
 } entry;
 
@@ -40,7 +40,7 @@ void pv_settings_free(pv_ctx *ctx, pv_settings *settings) {
     pv__free(ctx, settings);
 }
 
-/* The field as a text of its own. */
+/* The value of a field as newly allocated text. */
 static pv_status show(pv_ctx *ctx, const pv_option *row, const void *values, char **text) {
     char number[64];
     const char *value = number;
@@ -52,14 +52,14 @@ static pv_status show(pv_ctx *ctx, const pv_option *row, const void *values, cha
     return value ? pv__strdup(ctx, value, text) : PV_OK;
 }
 
-/* A text field points to the entry's own copy. */
+/* Makes a text field point to the entry's own copy. */
 static void point(const entry *e, void *values) {
     const char *text = e->text;
     if (e->row->type == PV_OPTION_TEXT)
         memcpy((char *)values + e->row->offset, &text, sizeof text);
 }
 
-/* Appends a group whose fields are as in values; on failure all is as before. */
+/* Appends a group with the values of `from`. On failure nothing changes. */
 static pv_status append(pv_ctx *ctx, pv_settings *s, const group *from) {
     size_t count = from->count, made = 0;
     void *values = NULL;
@@ -106,22 +106,6 @@ pv_status pv__settings_of(pv_ctx *ctx, const pv_option *table, size_t size, cons
     pv_status status = pv_settings_add(ctx, made, table, size, values);
     if (status == PV_OK)
         *settings = made;
-    else
-        pv_settings_free(ctx, made);
-    return status;
-}
-
-pv_status pv_settings_copy(pv_ctx *ctx, const pv_settings *settings, pv_settings **copy) {
-    pv_settings *made;
-    *copy = NULL;
-    PV_TRY(pv_settings_new(ctx, &made));
-    pv_status status = PV_OK;
-    for (size_t g = 0; g < settings->groups && status == PV_OK; g++)
-        status = append(ctx, made, &settings->group[g]);
-    for (size_t i = 0; i < made->entries; i++)
-        made->entry[i].given = settings->entry[i].given;
-    if (status == PV_OK)
-        *copy = made;
     else
         pv_settings_free(ctx, made);
     return status;
@@ -188,7 +172,7 @@ bool pv_settings_given(const pv_settings *settings, const char *name) {
     return e && e->given;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all options ------------------------------------------------------------------------------------------------- */
 
 size_t pv_settings_count(const pv_settings *settings) {
     return settings->entries;

@@ -1,9 +1,9 @@
 /* src/base/simd.h: one vector type for kernels compiled once per instruction set (files named *_kernels.c).
  *
- * PV_ISA is baseline, avx2 or avx512; PV_KERNEL(name) gives each copy its own symbol. Kernels are reached through a
- * table of functions chosen at run time, so that one binary serves every x86-64. Other processors have baseline alone,
- * whose functions work lane by lane where they have no SSE2. Lanes are summed in an order that
- * depends on the vector width: results agree between instruction sets to rounding, and are the same bits on one.
+ * PV_ISA is baseline, avx2 or avx512; PV_KERNEL(name) gives each copy its own symbol. Kernels are called through a
+ * table of functions chosen at run time, so one binary serves every x86-64. Other processors use baseline alone, with
+ * vectors of two lanes, which compilers translate to NEON on 64-bit ARM. Lanes are summed in an order that depends on
+ * the vector width: results agree between instruction sets up to rounding, and are bit-identical within one.
  */
 #ifndef PV_SRC_SIMD_H
 #define PV_SRC_SIMD_H
@@ -11,7 +11,7 @@
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif
-#include <sleef.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -19,23 +19,22 @@
 #define PV_GLUE(a, b) PV_GLUE_(a, b)
 #define PV_KERNEL(name) PV_GLUE(name, PV_ISA)
 
-/* v_min and v_max give their second operand where either is NaN: a bound goes first where NaN is to survive.
- * v_load_head: the first count (< VL) values, the others 0; v_store_head writes them alone. Tails go through the same
- * vector operations as whole vectors, so that a value does not depend on where in an array it stands. */
+/* v_less: a < b ? then : otherwise, by lane. v_min and v_max return their second operand if either is NaN, so pass the
+ * bound first to let NaN through. v_load_head loads the first count (< VL) values and sets the others to 0;
+ * v_store_head stores only the first count. Tails use the same vector operations as whole vectors, so that a value does
+ * not depend on its position in an array. */
 #if defined(PV_ISA_avx512)
 typedef double vd __attribute__((vector_size(64)));
 enum { VL = 8 };
 static inline vd v_set(double x) {
     return (vd)_mm512_set1_pd(x);
 }
-static inline vd v_exp(vd x) {
-    return (vd)Sleef_expd8_u10avx512f((__m512d)x);
+static inline vd v_less(vd a, vd b, vd then, vd otherwise) {
+    __mmask8 less = _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LT_OQ);
+    return (vd)_mm512_mask_blend_pd(less, (__m512d)otherwise, (__m512d)then);
 }
-static inline vd v_log(vd x) {
-    return (vd)Sleef_logd8_u10avx512f((__m512d)x);
-}
-static inline vd v_log1p(vd x) {
-    return (vd)Sleef_log1pd8_u10avx512f((__m512d)x);
+static inline vd v_sqrt(vd x) {
+    return (vd)_mm512_sqrt_pd((__m512d)x);
 }
 static inline vd v_min(vd a, vd b) {
     return (vd)_mm512_min_pd((__m512d)a, (__m512d)b);
@@ -43,7 +42,7 @@ static inline vd v_min(vd a, vd b) {
 static inline vd v_max(vd a, vd b) {
     return (vd)_mm512_max_pd((__m512d)a, (__m512d)b);
 }
-/* 1/x for x between 1e-300 and 1e300, to an ulp: the divider would take three times as long. */
+/* 1/x for x between 1e-300 and 1e300, within an ulp. A division would take three times as long. */
 static inline vd v_inverse(vd x) {
     vd y = (vd)_mm512_rcp14_pd((__m512d)x), one = v_set(1);
     y += y * (one - x * y);
@@ -64,14 +63,12 @@ enum { VL = 4 };
 static inline vd v_set(double x) {
     return (vd)_mm256_set1_pd(x);
 }
-static inline vd v_exp(vd x) {
-    return (vd)Sleef_expd4_u10avx2((__m256d)x);
+static inline vd v_less(vd a, vd b, vd then, vd otherwise) {
+    __m256d less = _mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_LT_OQ);
+    return (vd)_mm256_blendv_pd((__m256d)otherwise, (__m256d)then, less);
 }
-static inline vd v_log(vd x) {
-    return (vd)Sleef_logd4_u10avx2((__m256d)x);
-}
-static inline vd v_log1p(vd x) {
-    return (vd)Sleef_log1pd4_u10avx2((__m256d)x);
+static inline vd v_sqrt(vd x) {
+    return (vd)_mm256_sqrt_pd((__m256d)x);
 }
 static inline vd v_min(vd a, vd b) {
     return (vd)_mm256_min_pd((__m256d)a, (__m256d)b);
@@ -100,14 +97,12 @@ enum { VL = 2 };
 static inline vd v_set(double x) {
     return (vd)_mm_set1_pd(x);
 }
-static inline vd v_exp(vd x) {
-    return (vd)Sleef_expd2_u10sse2((__m128d)x);
+static inline vd v_less(vd a, vd b, vd then, vd otherwise) {
+    __m128d less = _mm_cmplt_pd((__m128d)a, (__m128d)b);
+    return (vd)_mm_or_pd(_mm_and_pd(less, (__m128d)then), _mm_andnot_pd(less, (__m128d)otherwise));
 }
-static inline vd v_log(vd x) {
-    return (vd)Sleef_logd2_u10sse2((__m128d)x);
-}
-static inline vd v_log1p(vd x) {
-    return (vd)Sleef_log1pd2_u10sse2((__m128d)x);
+static inline vd v_sqrt(vd x) {
+    return (vd)_mm_sqrt_pd((__m128d)x);
 }
 static inline vd v_min(vd a, vd b) {
     return (vd)_mm_min_pd((__m128d)a, (__m128d)b);
@@ -134,20 +129,20 @@ enum { VL = 2 };
 static inline vd v_set(double x) {
     return (vd){x, x};
 }
-static inline vd v_exp(vd x) {
-    return (vd){Sleef_exp_u10(x[0]), Sleef_exp_u10(x[1])};
+static inline vd v_less(vd a, vd b, vd then,
+                        vd otherwise) { /* vector comparisons and bit operations, which compilers support directly */
+    typedef long long mask __attribute__((vector_size(16)));
+    mask less = (mask)(a < b);
+    return (vd)(((mask)then & less) | ((mask)otherwise & ~less));
 }
-static inline vd v_log(vd x) {
-    return (vd){Sleef_log_u10(x[0]), Sleef_log_u10(x[1])};
-}
-static inline vd v_log1p(vd x) {
-    return (vd){Sleef_log1p_u10(x[0]), Sleef_log1p_u10(x[1])};
+static inline vd v_sqrt(vd x) {
+    return (vd){sqrt(x[0]), sqrt(x[1])};
 }
 static inline vd v_min(vd a, vd b) {
-    return (vd){a[0] < b[0] ? a[0] : b[0], a[1] < b[1] ? a[1] : b[1]};
+    return v_less(a, b, a, b);
 }
 static inline vd v_max(vd a, vd b) {
-    return (vd){a[0] > b[0] ? a[0] : b[0], a[1] > b[1] ? a[1] : b[1]};
+    return v_less(b, a, a, b);
 }
 static inline vd v_inverse(vd x) {
     return v_set(1) / x;
@@ -175,30 +170,17 @@ static inline void v_store(double *p, vd v) {
 }
 
 typedef long long vi __attribute__((vector_size(sizeof(vd))));
-typedef unsigned long long vu __attribute__((vector_size(sizeof(vd)))); /* to shift: signed ones must not overflow */
+typedef unsigned long long vu
+    __attribute__((vector_size(sizeof(vd)))); /* for shifts, because signed integers must not overflow */
 
 static inline vd v_where_positive(vd x, vd then, vd otherwise) {
     vi positive = (vi)(x > v_set(0));
     return (vd)(((vi)then & positive) | ((vi)otherwise & ~positive));
 }
 
-/* exp(x) for x <= 0, within an ulp; not below exp(-708); NaN for NaN. Inline, where a call in the middle of a loop
- * would spill every register: x = n log 2 + r, |r| <= log(2)/2, the series of exp(r), and n added to the exponent. */
-static inline vd v_exp_negative(vd x) {
-    const vd shift = v_set(6755399441055744.0); /* 1.5 2^52: the sum's low bits are the rounded integer */
-    x = v_max(v_set(-708), x);
-    vd sum = x * v_set(1.44269504088896340736) + shift, n = sum - shift;
-    vd r = x - n * v_set(0x1.62e42feep-1) - n * v_set(1.9082149292705877e-10);
-    vd r2 = r * r, r4 = r2 * r2; /* Estrin's order: short chains */
-    vd low = (v_set(1) + r) + r2 * (v_set(0.5) + r * v_set(1. / 6));
-    vd next = (v_set(1. / 24) + r * v_set(1. / 120)) + r2 * (v_set(1. / 720) + r * v_set(1. / 5040));
-    vd high = (v_set(1. / 40320) + r * v_set(1. / 362880)) + r2 * (v_set(1. / 3628800) + r * v_set(1. / 39916800));
-    vd top = v_set(1. / 479001600) + r * v_set(1. / 6227020800);
-    vd y = low + r4 * (next + r4 * (high + r4 * top));
-    return (vd)((vu)y + ((vu)sum << 52));
-}
+#include "base/simd_math.h"
 
-/* As v_load_head, the others filled with fill. */
+/* Like v_load_head, but sets the other lanes to fill. */
 static inline vd v_load_part(const double *p, size_t count, double fill) {
     vd v = v_set(fill);
     for (size_t lane = 0; lane < count; lane++)

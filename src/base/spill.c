@@ -1,12 +1,12 @@
-/* Blocks of memory that lie in files, where a context may only have so much (pv_ctx_set_memory).
+/* Memory blocks placed in files, for contexts with a memory limit (pv_ctx_set_memory).
  *
- * Large blocks are ordinary memory as long as three eighths of what is allowed hold them all. Further ones are mapped
- * files without a name: the system writes their pages out and reads them back, and the program sees memory. Their space
- * is reserved when they are made, so that a full disk is an error here and not a signal later. A thread watches how
- * much of the process is resident and, where that comes near to what is allowed, gives the pages of the mapped files
- * back. They stay in the system's cache as long as nobody else needs it, and are found there without the disk.
+ * Large blocks are ordinary memory while together they fit three eighths of the limit. Further ones are unnamed mapped
+ * files: the system writes their pages out and reads them back, and the program uses them as memory. Their disk space
+ * is reserved on creation, so that a full disk is an error here and not a signal later. A thread watches how much of
+ * the process is resident and, when that comes near the limit, gives pages of the mapped files back. The pages stay in
+ * the system's cache until the memory is needed elsewhere, and can be read from there without disk access.
  *
- * No number depends on any of this.
+ * Results do not depend on any of this.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,42 +23,42 @@
 typedef struct block {
     void *at;
     size_t bytes;
-    int file; /* -1: ordinary memory; -2: a mapping of somebody else's, watched only */
+    int file; /* -1: ordinary memory; -2: a mapping owned by other code, only watched */
 } block;
 
 enum { MEMORY = -1, WATCHED = -2 };
 
 struct pv__spill {
     pthread_mutex_t lock;
-    size_t allowed, large, held; /* held: of large blocks in ordinary memory */
+    size_t allowed, large, held; /* held: bytes of large blocks in ordinary memory */
     char *folder;
     block *blocks;
     size_t count, room;
     pthread_t watcher;
     pthread_cond_t wake;
     bool watching, stop;
-    int about; /* /proc/self/statm; -1: the system has none, and pages are left to it */
+    int about; /* /proc/self/statm; -1: not available, and pages are left to the system */
 };
 
 /* ---- giving pages back ------------------------------------------------------------------------------------------- */
 
-/* What the system says of the process, from a file that stays open: it is asked often. */
+/* The resident size of the process, from a file that stays open because it is read often. */
 static size_t resident(const pv__spill *s) {
     char text[128];
     ssize_t n = s->about >= 0 ? pread(s->about, text, sizeof text - 1, 0) : 0;
     text[n > 0 ? n : 0] = '\0';
     char *end = text;
-    (void)strtoull(text, &end, 10); /* all of it; what is resident comes second */
+    (void)strtoull(text, &end, 10); /* skips the total size; the resident size comes second */
     return (size_t)strtoull(end, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The caller has the lock. */
+/* The caller holds the lock. */
 static void give_back(const pv__spill *s) {
     if (resident(s) <= s->allowed / 16 * 11)
         return;
     for (size_t i = 0; i < s->count; i++)
         if (s->blocks[i].file != MEMORY)
-            madvise(s->blocks[i].at, s->blocks[i].bytes, MADV_DONTNEED); /* of a file: nothing is lost */
+            madvise(s->blocks[i].at, s->blocks[i].bytes, MADV_DONTNEED); /* the block is a file, so nothing is lost */
 }
 
 void pv__spill_breathe(const pv_ctx *ctx) {
@@ -72,7 +72,7 @@ void pv__spill_breathe(const pv_ctx *ctx) {
 
 static void *watch(void *state) {
     pv__spill *s = state;
-    const long pause = 2000000; /* ns: in which not much of a gigabyte is read */
+    const long pause = 2000000; /* ns; little of a gigabyte can be read in that time */
     pthread_mutex_lock(&s->lock);
     while (!s->stop) {
         give_back(s);
@@ -89,7 +89,7 @@ static void *watch(void *state) {
     return NULL;
 }
 
-/* The first file is what there is to watch. A system that gives no thread leaves the pages to itself. */
+/* Starts the watching thread with the first file. If no thread can be created, pages are left to the system. */
 static void start_watching(pv__spill *s) {
     if (!s->watching)
         s->watching = pthread_create(&s->watcher, NULL, watch, s) == 0;
@@ -120,8 +120,8 @@ static bool add(pv__spill *s, void *at, size_t bytes, int file) {
     return true;
 }
 
-/* Takes it off the list; what is left to do for a file, unmap does without the lock: the system may take long over it,
- * and the watcher must not wait. */
+/* Removes the block from the list. `unmap` frees a file later without the lock, because it may take the system long and
+ * the watcher must not wait. */
 static block drop(pv__spill *s, block *b) {
     block dropped = *b;
     s->held -= b->file == MEMORY ? b->bytes : 0;
@@ -152,8 +152,8 @@ int pv__file_without_name(const char *folder) {
 
 static pv_status no_room(pv_ctx *ctx, const pv__spill *s, size_t bytes, int cause) {
     return pv__fail(ctx, PV_ERR_WRITE,
-                    "`memory`: %.3g GB of rows do not fit, and cannot lie in %s: %s;\nallow more, or name a folder "
-                    "with room for them in TMPDIR",
+                    "`memory`: %.3g GB of rows do not fit, and cannot be written to %s: %s;\nallow more, or name a "
+                    "folder with enough space in TMPDIR",
                     1e-9 * (double)bytes, s->folder, strerror(cause));
 }
 
@@ -179,7 +179,7 @@ static pv_status map_file(pv_ctx *ctx, pv__spill *s, size_t bytes, void **made) 
     return PV_OK;
 }
 
-/* ---- what pv__alloc and the like ask ----------------------------------------------------------------------------- */
+/* ---- called by pv__alloc and related functions ------------------------------------------------------------------- */
 
 size_t pv__spill_room(const pv_ctx *ctx) {
     pv__spill *s = ctx->root->spill;
@@ -191,7 +191,7 @@ size_t pv__spill_room(const pv_ctx *ctx) {
     return room;
 }
 
-/* The caller has the lock. */
+/* The caller holds the lock. */
 static bool fits(const pv__spill *s, size_t bytes) {
     return s->held < s->allowed / 8 * 3 && bytes <= s->allowed / 8 * 3 - s->held;
 }
@@ -224,14 +224,14 @@ pv_status pv__spill_alloc(pv_ctx *ctx, size_t bytes, void **made) {
     return held ? PV_OK : map_file(ctx, s, bytes, made);
 }
 
-/* Grows or shrinks a mapped file; the content of ordinary memory moves to a new block. */
+/* Resizes a mapped file, or moves the content of ordinary memory to a new block. */
 static pv_status regrow(pv_ctx *ctx, pv__spill *s, block *b, size_t bytes, void **held) {
     int cause = bytes > b->bytes ? posix_fallocate(b->file, 0, (off_t)bytes) : 0;
     void *at = cause == 0 ? mremap(b->at, b->bytes, bytes, MREMAP_MAYMOVE) : MAP_FAILED;
     if (at == MAP_FAILED)
         return no_room(ctx, s, bytes, cause ? cause : errno);
     if (bytes < b->bytes && ftruncate(b->file, (off_t)bytes) != 0)
-        errno = 0; /* the rest of the file is of no use, and goes with it */
+        errno = 0; /* harmless: the surplus is freed with the file */
     b->at = *held = at;
     b->bytes = bytes;
     return PV_OK;
@@ -266,7 +266,7 @@ pv_status pv__spill_resize(pv_ctx *ctx, size_t bytes, void **held, bool *done) {
     return status;
 }
 
-/* Whether it was a mapped file, which is gone then. */
+/* Returns whether the block was a mapped file, which is then gone. */
 bool pv__spill_free(pv_ctx *ctx, void *at) {
     pv__spill *s = ctx->root->spill;
     if (!s)
@@ -293,11 +293,11 @@ void pv__spill_watch(pv_ctx *ctx, void *at, size_t bytes, bool on) {
     pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- the context's ----------------------------------------------------------------------------------------------- */
+/* ---- spilling of a context --------------------------------------------------------------------------------------- */
 
 static const char *folder_for(const char *folder) {
     const char *named = folder ? folder : secure_getenv("TMPDIR");
-    return named && *named ? named : "/var/tmp"; /* /tmp may itself be memory */
+    return named && *named ? named : "/var/tmp"; /* /tmp may itself be in memory */
 }
 
 pv_status pv_ctx_set_memory(pv_ctx *ctx, size_t bytes, const char *folder) {

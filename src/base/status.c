@@ -1,4 +1,4 @@
-/* Names and texts of the codes of this part, from the X-macro lists. */
+/* Names and texts of status codes and other enums of this part, from their X-macro lists. */
 #include <string.h>
 
 #include "base/names.h"
@@ -21,12 +21,9 @@ bool pv__word_find(const pv__word *words, size_t count, const char *word, int *v
 
 #define STATUS(name, word, text) {PV_##name, word},
 #define STOP(name, word) {PV_STOP_##name, word},
-#define LEVEL(name, word) {PV_LOG_##name, word},
-#define OPTION(name, word) {PV_OPTION_##name, word},
-PV__NAMED(status, PV_STATUS_LIST, STATUS)
-PV__NAMED(stop, PV_STOP_LIST, STOP)
-PV__NAMED(log_level, PV_LOG_LEVEL_LIST, LEVEL)
-PV__NAMED(option_type, PV_OPTION_TYPE_LIST, OPTION)
+PV__NAMED(pv_status, pv_status_name, PV_STATUS_LIST, STATUS)
+PV__NAMED(pv_stop, pv_stop_name, PV_STOP_LIST, STOP)
+PV__FOUND(pv_stop, pv_stop_find, PV_STOP_LIST, STOP)
 
 const char *pv_status_text(pv_status status) {
     switch (status) {

@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "base/text.h"
 
-/* The bytes of the UTF-8 character at text [n]; 0 where there is none. */
+/* Length in bytes of the UTF-8 character at text [n]; 0 if it is invalid. */
 static size_t utf8_length(const unsigned char *text, size_t n) {
     size_t length = text[0] < 0x80 ? 1 : text[0] >= 0xF0 ? 4 : text[0] >= 0xE0 ? 3 : 2;
     if ((text[0] >= 0x80 && text[0] < 0xC2) || text[0] > 0xF4 || length > n)
@@ -50,7 +50,7 @@ pv__shown pv__show_item(const char *name) {
     pv__shown shown = pv__show(name), item = {{0}};
     bool listed = strpbrk(name, ",\"") || name[0] == ' ' || (*name && name[strlen(name) - 1] == ' ');
     size_t used = 0, room = sizeof item.text - 4;
-    if (strcmp(shown.text, name) != 0) { /* escaped or cut, it names nothing any more */
+    if (strcmp(shown.text, name) != 0) { /* once escaped or cut, it is no longer the name */
         listed = false;
         name = shown.text;
     }
@@ -100,7 +100,8 @@ pv_status pv__names_copy(pv_ctx *ctx, const char *const *from, size_t n, char **
     return PV_OK;
 }
 
-/* One name at *text into name (room for strlen(*text) + 1 bytes); moves *text behind the comma or onto the end. */
+/* Copies one name at *text to name, which has at least strlen(*text) + 1 bytes, and moves *text past the comma or to
+ * the end. */
 static bool split_one(const char **text, char *name) {
     const char *at = *text;
     size_t n = 0;
@@ -125,7 +126,7 @@ static bool split_one(const char **text, char *name) {
     name[n] = '\0';
     bool good = closed && n > 0 && (*at == ',' || *at == '\0');
     *text = at + (*at == ',');
-    return good && !(*at == ',' && at[1] == '\0'); /* a trailing comma announces a name that is not there */
+    return good && !(*at == ',' && at[1] == '\0'); /* a trailing comma means that a name is missing */
 }
 
 size_t pv__names_entries(const char *text) {
@@ -230,7 +231,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* Digits one after the other are one number; leading zeros decide among equals. */
+/* Compares consecutive digits as one number; leading zeros break ties. */
 static int compare_natural(const void *a, const void *b) {
     const char *left = ((const sortable *)a)->text, *right = ((const sortable *)b)->text;
     int below = (*right == '<') - (*left == '<');
@@ -294,8 +295,9 @@ int32_t pv__label_find(char *const *labels, int32_t n, const char *text, size_t 
 
 /* ---- CSV --------------------------------------------------------------------------------------------------------- */
 
-/* Quotes where the reader would see something else: structure, blanks it would drop, a delimiter it might detect, a
- * byte-order mark it would skip, the beginning of an archive (NPY's byte 0x93; the others have control characters). */
+/* Quotes a field that the reader would otherwise change or misread: structural characters, blanks that it strips, a
+ * delimiter that it might detect, a byte-order mark that it skips, the beginning of an archive (NPY's byte 0x93; others
+ * have control characters). */
 static bool needs_quotes(const char *text, size_t n) {
     bool quotes = n > 0 && (text[0] == ' ' || text[n - 1] == ' ' || text[0] == '\xEF' || text[0] == '\x93');
     for (size_t i = 0; i < n && !quotes; i++)

@@ -1,9 +1,9 @@
-/* Threads for parallel regions: as many as are wanted, the system gives, and a forked child may have.
+/* The number of threads for parallel regions: at most as many as the system can create and a forked child may have.
  *
- * libgomp keeps the threads of its last region in a pool that belongs to the calling thread. Two things about it cannot
- * be mended afterwards. Where it gets no thread it prints a line and ends the process, outputs half written. And after
- * fork the child has the pool and none of its threads, so that a region of more than one waits for ever. So every
- * region asks here for its number, and no other way is used (tests/threads/regions.sh).
+ * libgomp keeps the threads of its last region in a pool that belongs to the calling thread. Two of its behaviours
+ * cannot be handled afterwards. If it cannot create a thread, it prints a line and ends the process with outputs half
+ * written. And after fork the child has the pool but none of its threads, so that a region of more than one thread
+ * waits for ever. Therefore every region gets its number of threads here (tests/threads/regions.sh checks that).
  */
 #include <limits.h>
 #include <pthread.h>
@@ -13,15 +13,14 @@
 
 #include "base.h"
 
-/* About the process, not about any context: the only state that the library keeps outside of them. */
+/* A property of the process rather than of a context: the only state that the library keeps outside of contexts. */
 static atomic_bool forked;
-static _Thread_local int ready = 1; /* threads that this thread's pool has for certain, itself among them */
 
 static void on_fork(void) {
     atomic_store(&forked, true);
 }
 
-/* When the library is loaded: its caller may have used OpenMP before the first call, and fork at any time. */
+/* Runs when the library is loaded: its caller may have used OpenMP before the first call, and may fork at any time. */
 __attribute__((constructor)) static void watch_forks(void) {
     (void)pthread_atfork(NULL, NULL, on_fork);
 }
@@ -30,14 +29,17 @@ bool pv__forked(void) {
     return atomic_load_explicit(&forked, memory_order_relaxed);
 }
 
+#ifdef _OPENMP
+static _Thread_local int ready = 1; /* threads known to be in this thread's pool, itself included */
+
 static void *wait_at(void *gate) {
     pthread_mutex_lock(gate);
     pthread_mutex_unlock(gate);
     return NULL;
 }
 
-/* The stack that a variable asks of OpenMP's threads ("4096", "64M", " 1 g "; kilobytes without a unit), in bytes; 0:
- * none, or none that libgomp takes. */
+/* The stack size that an environment variable requests for OpenMP threads ("4096", "64M", " 1 g "; kilobytes without a
+ * unit), in bytes; 0: none, or one that libgomp rejects. */
 static size_t stack_of(const char *variable) {
     const char *text = getenv(variable);
     char *end;
@@ -66,13 +68,13 @@ static size_t stack_of(const char *variable) {
     return number > SIZE_MAX >> shift ? SIZE_MAX : (size_t)number << shift;
 }
 
-/* Threads to try with have the stacks of libgomp's, which the user may have chosen. */
+/* Test threads get the stack size of libgomp's threads, which the user may have set. */
 static bool stack_as_libgomp(pthread_attr_t *attributes) {
     size_t size = stack_of("OMP_STACKSIZE"), other = stack_of("GOMP_STACKSIZE");
     size = size > other ? size : other;
     if (pthread_attr_init(attributes) != 0)
         return false;
-    if (size < (size_t)PTHREAD_STACK_MIN) /* one too small is not taken by libgomp either */
+    if (size < (size_t)PTHREAD_STACK_MIN) /* libgomp also ignores a size that is too small */
         return true;
     if (size < SIZE_MAX / 2 && pthread_attr_setstacksize(attributes, size) == 0)
         return true;
@@ -80,13 +82,13 @@ static bool stack_as_libgomp(pthread_attr_t *attributes) {
     return false;
 }
 
-/* How many of the wanted threads the system has room for, all at a time, and some memory beside them. */
+/* How many of the wanted threads the system can create at the same time, with some memory to spare. */
 static int creatable(int wanted) {
-    enum { MOST = 1024, SPARE = 2 << 20 }; /* SPARE: what libgomp allocates for a team, and more */
+    enum { MOST = 1024, SPARE = 2 << 20 }; /* SPARE: more than libgomp allocates for a team */
     pthread_t made[MOST];
     pthread_attr_t attributes;
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    sigset_t all, before; /* signals are for the caller's threads */
+    sigset_t all, before; /* signals are delivered to the caller's threads */
     int count = 0;
     void *spare = mmap(NULL, SPARE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (spare == MAP_FAILED)
@@ -116,10 +118,16 @@ int pv_threads_ready(int wanted) {
         wanted = 1 + creatable(wanted - 1);
         if (wanted == 1)
             return 1;
-            /* Started now, so that nothing allocated in between can take their room. */
+            /* Creates the pool now, so that nothing allocated in between can take the memory of its threads. */
 #pragma omp parallel num_threads(wanted)
         {}
     }
-    ready = wanted; /* a smaller region sends the others of the pool home */
+    ready = wanted; /* a smaller region makes libgomp release the other threads of the pool */
     return wanted;
 }
+#else
+int pv_threads_ready(int wanted) {
+    (void)wanted;
+    return 1;
+}
+#endif

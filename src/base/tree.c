@@ -1,12 +1,11 @@
-/* Sums of groups of rows as a tree, of this process's groups or of several processes'. */
+/* Sums of groups of rows as a binary tree, within one process or across several. */
 #include "base/tree.h"
 
 #include <string.h>
 
 #include "base/reduce.h"
 
-/* The nodes that hold the groups first .. last-1. Beyond the last group of all there are none, which any node may
- * hold. */
+/* The fewest nodes that cover the groups first .. last-1. Any node may extend past the last group of all. */
 static size_t limbs_of(size_t groups, size_t first, size_t last, pv__limb *limb) {
     size_t n = 0;
     while (first < last) {
@@ -37,13 +36,13 @@ pv__tree pv__tree_of(const pv_ctx *ctx, bool shared, size_t groups) {
     return tree;
 }
 
-/* The limbs of all processes, one after the other. */
+/* The limbs of all processes in order. */
 typedef struct walk {
     const pv_ctx *ctx;
     size_t groups, width, stride;
     double *all;
-    int rank;     /* whose limbs these are */
-    size_t n, at; /* how many, and the next one */
+    int rank;     /* the rank whose limbs these are */
+    size_t n, at; /* their number, and the index of the next one */
     pv__limb limb[PV_LIMBS_MAX];
 } walk;
 
@@ -58,7 +57,8 @@ static void next_limb(walk *w) {
     }
 }
 
-/* The sum of a node that begins at a group: a limb's own, or of the two below it, in the place of the first. */
+/* The sum of the node that begins at a group: that of a limb, or the sum of its two children, stored in the first one's
+ * place. */
 static double *node(walk *w, size_t first, int level) {
     if (w->limb[w->at].level == level) {
         double *own = w->all + (size_t)w->rank * w->stride + w->at * w->width;

@@ -27,7 +27,7 @@ size_t pv_utf8_next(const char *text, uint32_t *code) {
     return length;
 }
 
-/* Where the longest word of text begins, and its length. */
+/* The start and length of the longest word in text. */
 static char *longest_word(char *text, size_t *length) {
     char *longest = text;
     *length = 0;
@@ -49,13 +49,13 @@ void pv_text_squeeze(char *text, size_t size) {
         size_t keep = KEPT;
         if (length > KEPT + DOTS + 2) {
             for (int marks = 0; marks < 3 && (strchr(":;,'\"", word[length - 1]) || word[length - 1] == '`'); marks++)
-                length--; /* what ends the value stays behind it */
-        } else {          /* many short ones: the end goes */
+                length--; /* keeps the delimiter that ends the value */
+        } else {          /* many short words: cuts the end */
             word = text;
             length = strlen(text);
             keep = size - DOTS - 1;
         }
-        while (keep > 0 && ((unsigned char)word[keep] & 0xC0) == 0x80) /* not within a character */
+        while (keep > 0 && ((unsigned char)word[keep] & 0xC0) == 0x80) /* does not cut a character in two */
             keep--;
         memcpy(word + keep, "...", DOTS);
         memmove(word + keep + DOTS, word + length, strlen(word + length) + 1);

@@ -2,7 +2,7 @@
 #include "base/simd.h"
 #include "compute/compute.h"
 
-/* ---- a tall matrix with a vector: limited by memory, so each row is read once ------------------------------------ */
+/* ---- a tall matrix times a vector: limited by memory bandwidth, so each row is read once ------------------------- */
 
 static double dot(size_t d, const double *x, const double *w) {
     vd sum = v_set(0);
@@ -43,7 +43,7 @@ static void rows_dot(size_t n, size_t d, const double *x, const double *w, doubl
         z[i] = bias + dot(d, x + i * d, w);
 }
 
-/* g[width vectors] += r x over rows, the sums held in registers. */
+/* g[width vectors] += r x over rows, with the sums kept in registers. */
 #define ADD_COLUMNS(width)                                                                                             \
     static void add_columns_##width(size_t n, size_t d, const double *x, const double *r, double *g) {                 \
         vd sum[width];                                                                                                 \
@@ -63,7 +63,7 @@ ADD_COLUMNS(2)
 ADD_COLUMNS(1)
 
 static double rows_add(size_t n, size_t d, const double *x, const double *r, double *g) {
-    enum { ROWS = 64 }; /* few enough that the columns' passes find the rows in the first cache */
+    enum { ROWS = 64 }; /* few enough to stay in the first-level cache while columns are processed */
     double total = 0;
     for (size_t first = 0; first < n; first += ROWS) {
         size_t rows = n - first < ROWS ? n - first : ROWS, j = 0;
@@ -124,7 +124,7 @@ TILE(1, 4)
 TILE(1, 2)
 TILE(1, 1)
 
-/* The last columns, fewer than a vector. */
+/* The last columns, fewer than a vector holds. */
 #define EDGE(rows)                                                                                                     \
     static void edge_##rows(size_t count, size_t k, size_t n, const double *a, size_t a_row, size_t a_column,          \
                             const double *b, double *c, bool add) {                                                    \
@@ -142,7 +142,7 @@ TILE(1, 1)
 EDGE(4)
 EDGE(1)
 
-/* Columns j to j + `width` of C, from row `first` on, with the products from p = `from` on. */
+/* Columns j to j + `width` of C, from row `first` on, with products from p = `from` on. */
 #define STRIP(width)                                                                                                   \
     static void strip_##width(size_t first, size_t m, size_t n, size_t k, size_t from, const double *a, size_t a_row,  \
                               size_t a_column, const double *b, double *c, bool add) {                                 \
@@ -183,7 +183,7 @@ static void matmul(size_t m, size_t n, size_t k, const double *a, size_t a_row, 
 }
 
 static void gram(size_t n, size_t d, const double *x, const double *w, double *c, double *spare) {
-    enum { ROWS = 64 }; /* few enough that the strips' passes find the rows in the first cache */
+    enum { ROWS = 64 }; /* few enough to stay in the first-level cache while strips are processed */
     for (size_t first = 0; first < n; first += ROWS) {
         size_t rows = n - first < ROWS ? n - first : ROWS, j = 0;
         const double *from = x + first * d;
@@ -245,9 +245,7 @@ static void logistic(size_t n, const double *z, double *loglik) {
 
 static double logistic_loss(size_t n, const double *z, double shift, const int32_t *label, const double *weight,
                             const double *factor, double *dz) {
-    enum {
-        TOGETHER = 512
-    }; /* factors between 1 and 2: their product stays finite, and one logarithm serves them all */
+    enum { TOGETHER = 512 }; /* factors between 1 and 2: their product stays finite, so one logarithm suffices */
     bool unit = !weight && factor[0] == 1 && factor[1] == 1;
     vd zero = v_set(0), one = v_set(1), loss = zero, product = one;
     for (size_t i = 0; i < n; i += VL) {

@@ -1,4 +1,4 @@
-/* The plain C backend, and the choice of the fastest one. */
+/* The plain C backend, and the selection of the fastest backend. */
 #include <math.h>
 
 #include "base/base.h"

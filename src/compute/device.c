@@ -1,7 +1,8 @@
-/* The plug-in of a device: where it is looked for, and why it cannot be had.
+/* Finds and loads the plug-in of a device.
  *
- * libprevail-cuda.so is loaded when a context asks for it (pv_ctx_set_device), or, by default, when a network is about
- * to run (base/plugins.c has the places). It stays loaded to the end of the process, as the libraries below it must.
+ * libprevail-cuda.so is loaded when a context asks for it (pv_ctx_set_device) or, by default, when a network is about
+ * to run (base/plugins.c has the search path). It stays loaded until the process ends, because the libraries it uses
+ * must.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -23,14 +24,14 @@ static const pv__plugin *load(pv__device_about *about, char *why) {
     const pv__plugin *table = dlsym(library, PV_PLUGIN_SYMBOL);
     if (!table || table->version != PV_PLUGIN_VERSION || table->size != sizeof *table) {
         pv__format(why, PV_PLUGIN_TEXT, "%s is %s: build both together", path,
-                   table ? "of another version of prevail" : "no plug-in of prevail");
+                   table ? "for another version of prevail" : "not a plug-in of prevail");
         dlclose(library);
         return NULL;
     }
-    return table->about(about, why) == PV_PLUGIN_OK ? table : NULL; /* tables_only: why stays for the networks */
+    return table->about(about, why) == PV_PLUGIN_OK ? table : NULL; /* tables_only: `why` is kept for networks */
 }
 
-/* Looked for once in the life of a context. */
+/* Searches once in the lifetime of a context. */
 static const pv__plugin *plugin_of(pv_ctx *root) {
     pthread_mutex_lock(&loading);
     if (!root->device.tried) {
@@ -53,7 +54,8 @@ const pv__plugin *pv__device_for_tables(pv_ctx *ctx) {
     return root->device.kind == PV_DEVICE_CPU || root->options.engine ? NULL : plugin_of(root);
 }
 
-/* Several processes share this context's work, which is cut and added up for processors; those of jobs are alone. */
+/* Whether several processes share this context's work, which is divided and summed in a way devices do not support.
+ * Jobs have contexts of their own. */
 static bool is_shared(const pv_ctx *ctx) {
     return ctx->ranks.calls.size > 1;
 }
@@ -77,7 +79,7 @@ pv_status pv__device_networks_check(pv_ctx *ctx) {
         return pv__fail(ctx, PV_ERR_USAGE, "`device=cuda` is not available for networks: %s",
                         ctx->root->device.without);
     if (is_shared(ctx) && ctx->root->device.kind == PV_DEVICE_AUTO && plugin_of(ctx->root))
-        pv__log(ctx, PV_LOG_INFO, "several ranks run networks on processors: the device is not used");
+        pv__log(ctx, PV_LOG_INFO, "with several ranks, networks run on processors: the device is not used");
     return PV_OK;
 }
 
@@ -100,7 +102,5 @@ bool pv_ctx_device(pv_ctx *ctx, const char **text) {
     return found;
 }
 
-#define DEVICE(name, word) {PV_DEVICE_##name, word},
-PV__NAMED(device, PV_DEVICE_LIST, DEVICE)
 #define PRECISION(name, word) {PV_PRECISION_##name, word},
-PV__NAMED(precision, PV_PRECISION_LIST, PRECISION)
+PV__NAMED(pv_precision, pv_precision_name, PV_PRECISION_LIST, PRECISION)

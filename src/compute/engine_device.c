@@ -1,5 +1,5 @@
-/* The engine of a device: networks by its plug-in, with parameters, views and gradients of the host. What trains with
- * all of it on the device is in model/device_network.c. */
+/* The engine that runs networks on a device's plug-in, with parameters, views and gradients in host memory.
+ * model/device_network.c trains with everything on the device. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ struct pv__engine {
     const pv__graph *graph;
     pv__net *net;
     size_t images;
-    pv__plugin_code failed; /* the first failure since load: results are NaN */
+    pv__plugin_code failed; /* the first failure since load, after which results are NaN */
     char why[PV_PLUGIN_TEXT];
 };
 
@@ -22,7 +22,7 @@ pv_status pv__device_checked(pv_ctx *ctx, pv__plugin_code code, const char *why)
             ctx, PV_ERR_MEMORY,
             "the device has too little memory: %s;\nchoose `device=cpu`, or for a network a smaller `batch`", why);
     if (code == PV_PLUGIN_UNFIT)
-        return pv__fail(ctx, PV_ERR_INPUT, "the device cannot take this: %s;\nchoose `device=cpu`", why);
+        return pv__fail(ctx, PV_ERR_INPUT, "the device cannot do this: %s;\nchoose `device=cpu`", why);
     return pv__fail(ctx, PV_ERR_INTERNAL, "the device failed: %s; a `checkpoint` can be continued with `device=cpu`",
                     why);
 }
@@ -36,7 +36,7 @@ static void engine_close(pv_ctx *ctx, pv__engine *e) {
 
 static pv_status engine_open(pv_ctx *ctx, const pv__graph *graph, size_t images, size_t parts, int lanes,
                              pv__engine **engine) {
-    (void)parts; /* one, of all images, and one lane: .whole */
+    (void)parts; /* one part with all images, and one lane, because the kind is .whole */
     (void)lanes;
     *engine = NULL;
     const pv__plugin *plugin = pv__device_plugin(ctx);

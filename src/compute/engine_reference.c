@@ -1,10 +1,10 @@
-/* The reference engine: every node as its definition says, in double precision.
+/* The reference engine: computes every node by its definition, in double precision.
  *
  *   conv      y[o][i][j] = relu(b[o] + sum_{c,u,v} w[o][c][u][v] x[c][i s + u - p][j s + v - p])
  *   maxpool   y[c][i][j] = max_{u,v} x[c][i s + u - p][j s + v - p]
  *   dropout   y := y keep / (1 - rate)
  *
- * The ReLU's derivative is taken from the output: y > 0. A dropped element has y = 0 and passes nothing back either.
+ * The derivative of ReLU follows from the output: y > 0. A dropped element has y = 0 and passes no gradient.
  */
 #include <math.h>
 #include <string.h>
@@ -15,14 +15,14 @@ struct pv__engine {
     const pv__graph *graph;
     size_t images, parts;
     int lanes;
-    const double *w;                 /* of the last load; borrowed until gather */
-    size_t offset[PV_NODES_MAX + 2]; /* of each tensor in a part's block, for all its images */
-    double *value;                   /* [parts][offset of the end] */
-    double *slope;                   /* [lanes][the same] */
+    const double *w;                 /* from the last load; borrowed until gather */
+    size_t offset[PV_NODES_MAX + 2]; /* of each tensor in a part's block, which holds all its images */
+    double *value;                   /* [parts][block size] */
+    double *slope;                   /* [lanes][block size] */
     double *dw;                      /* [parts][params] */
     bool *keep;                      /* [lanes][largest tensor] */
     size_t largest;
-    double *scale; /* [parts]: 1 / (1 - rate) applies, or 0: no dropout */
+    double *scale; /* [parts]: 1 / (1 - rate) if dropout is on; 0: no dropout */
 };
 
 static void engine_close(pv_ctx *ctx, pv__engine *e) {
@@ -70,13 +70,13 @@ static void engine_load(pv__engine *e, const double *w) {
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-/* The input's index under window position u of output i, or -1 outside. */
+/* The input index at window position u of output i, or -1 outside. */
 static inline ptrdiff_t under(const pv__node *node, size_t i, size_t u, size_t size) {
     ptrdiff_t at = (ptrdiff_t)(i * node->stride + u) - (ptrdiff_t)node->padding;
     return at >= 0 && at < (ptrdiff_t)size ? at : -1;
 }
 
-/* One output element: its sum, or with dy the gradient of x and w by it. */
+/* Computes one output element or, with dy, adds to the gradients of x and w. */
 static double conv_at(const pv__node *node, pv__shape in, const double *w, const double *x, size_t o, size_t i,
                       size_t j, double dy, double *dx, double *dw) {
     size_t k = node->kernel, taps = in.channels * k * k;
@@ -119,7 +119,7 @@ static void conv_backward(const pv__node *node, pv__shape in, const double *w, c
             }
 }
 
-/* Where the window's largest value is; the first if tied. */
+/* Position of the window's maximum; the first if tied. */
 static size_t largest_under(const pv__node *node, pv__shape in, const double *x, size_t c, size_t i, size_t j) {
     size_t best = SIZE_MAX;
     for (size_t u = 0; u < node->kernel; u++)
@@ -186,7 +186,7 @@ static void engine_forward(pv__engine *e, size_t part, int lane, const double *x
     memcpy(features, value + e->offset[g->nodes], (e->offset[g->nodes + 1] - e->offset[g->nodes]) * sizeof *features);
 }
 
-/* dy through dropout and ReLU, in place. */
+/* Propagates dy back through dropout and ReLU, in place. */
 static void activation_backward(const pv__node *node, bool dropped, size_t n, const double *y, double *dy) {
     double scale = dropped && node->dropout > 0 ? 1 / (1 - node->dropout) : 1;
     bool gated = node->kind == PV_NODE_CONV || scale != 1;

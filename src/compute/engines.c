@@ -1,4 +1,4 @@
-/* Which engine runs networks: by its name, among those built in and those that plug-ins have added to the context. */
+/* Selects the engine for networks by name, among those built in and those that plug-ins have added to the context. */
 #include <string.h>
 
 #include "compute/device.h"
@@ -22,7 +22,7 @@ pv_status pv__engine_find(pv_ctx *ctx, const pv__engine_kind **kind) {
     }
     for (int i = 0; i < BUILT_IN + root->engines; i++) {
         *kind = engine_at(root, i);
-        if (!*kind) /* built without images: networks are refused before they ask for an engine */
+        if (!*kind) /* a build without images rejects networks before they need an engine */
             continue;
         if (!name || strcmp((*kind)->name, name) == 0)
             return PV_OK;

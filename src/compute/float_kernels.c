@@ -1,10 +1,10 @@
-/* What the oneDNN engine does itself between primitives, in single precision; compiled once per instruction set
- * (base/simd.h). Each element is worked on alone, so that all instruction sets give the same bits. */
+/* Operations of the oneDNN engine between primitives, in single precision; compiled once per instruction set
+ * (base/simd.h). They are elementwise, so all instruction sets give bit-identical results. */
 #include "base/simd.h"
 #include "compute/float_kernels.h"
 
 static void gate(size_t n, float scale, const float *restrict y, float *restrict dy) {
-    for (size_t i = 0; i < n; i++) /* vectorised by the compiler: -O3 */
+    for (size_t i = 0; i < n; i++) /* vectorised by the compiler at -O3 */
         dy[i] = y[i] > 0 ? dy[i] * scale : 0;
 }
 

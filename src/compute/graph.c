@@ -1,4 +1,4 @@
-/* Building graphs, and the draws of dropout. */
+/* Construction of graphs, and the random masks of dropout. */
 #include "compute/graph.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ int pv__graph_concat(pv__graph *graph, const int *from, int n, double dropout) {
     return append(graph, node);
 }
 
-/* Sixteen bits a draw: the probability is met to 1/131072. */
+/* Uses sixteen bits per draw, so the probability is accurate to 1/131072. */
 void pv__dropout_mask(const pv__dropout *dropout, size_t image, int node, double probability, size_t size, bool *keep) {
     pv_rng rng =
         pv_rng_stream(dropout->seed, PV_STREAM_DROPOUT, (dropout->first + image) * PV_NODES_MAX + (uint64_t)node);

@@ -1,9 +1,5 @@
-/* The libraries that this one was linked with, as they say of themselves when it runs. */
+/* The libraries this one is linked with, with the versions they report at run time. */
 #include <string.h>
-
-#include <jansson.h>
-#include <xxhash.h>
-#include <zlib.h>
 
 #if PV_ZSTD
 #include <zstd.h>
@@ -12,19 +8,13 @@
 #include "compute/graph.h"
 
 size_t pv_libraries(pv_library *list, size_t room) {
-    unsigned xxh = XXH_versionNumber();
     pv_library found[5] = {{0}};
-    size_t count = pv__engine_library(found), size = sizeof found->version;
-    found[count].name = "zlib";
-    pv__format(found[count++].version, size, "%s", zlibVersion());
+    size_t count = pv__engine_library(found);
 #if PV_ZSTD
     found[count].name = "zstd";
-    pv__format(found[count++].version, size, "%s", ZSTD_versionString());
+    pv__format(found[count].version, sizeof found->version, "%s", ZSTD_versionString());
+    count++;
 #endif
-    found[count].name = "xxHash";
-    pv__format(found[count++].version, size, "%u.%u.%u", xxh / 10000, xxh / 100 % 100, xxh % 100);
-    found[count].name = "jansson";
-    pv__format(found[count++].version, size, "%s", jansson_version_str());
     memcpy(list, found, (room < count ? room : count) * sizeof *found);
     return count;
 }

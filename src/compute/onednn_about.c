@@ -1,4 +1,4 @@
-/* oneDNN as the engine of networks, and what it says of itself when it runs. */
+/* oneDNN as the engine of networks, and its version at run time. */
 #include <string.h>
 
 #include <oneapi/dnnl/dnnl.h>

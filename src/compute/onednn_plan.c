@@ -1,16 +1,16 @@
-/* The oneDNN engine: single precision, blocked layouts from the first convolution to the last.
+/* The oneDNN engine: single precision, with blocked layouts from the first convolution to the last.
  *
- * A tensor's layout is what the primitive that makes it prefers; its readers take it as it is. Weights are converted
- * and reordered once a batch. ReLU is part of the convolution; its derivative, dropout and sums of gradients run over
- * memory as it lies.
+ * A tensor's layout is the one preferred by the primitive that writes it; its readers use it unchanged. Weights are
+ * converted and reordered once per batch. ReLU is fused into the convolution; its derivative, dropout and sums of
+ * gradients operate on memory in any layout.
  *
- * Convolutions of 3x3 with stride 1 and at least WINOGRAD_CHANNELS channels on both sides are done by Winograd's
- * F(4x4, 3x3) where oneDNN has it, about twice as fast as the direct way on AVX-512 (the thinner ones are slower by
- * it). The choice is a rule of the shape and not a race: a race could end differently, and give other bytes, from run
- * to run.
+ * 3x3 convolutions with stride 1 and at least WINOGRAD_CHANNELS channels on both sides use Winograd's F(4x4, 3x3) if
+ * oneDNN has it, which is about twice as fast as direct convolution on AVX-512 (but slower with fewer channels). The
+ * choice depends on the shape alone: a timing comparison could end differently, and give different bits, from run to
+ * run.
  *
- * Primitives are made and run with one thread: the caller's threads take parts. Scratch memory is ours, so that several
- * threads may run the same primitive.
+ * Primitives are created and run with one thread each: the caller's threads process parts. The engine provides scratch
+ * memory, so that several threads can run the same primitive.
  */
 #include <omp.h>
 #include <string.h>
@@ -33,7 +33,7 @@ pv_status pv__onednn_checked(pv_ctx *ctx, dnnl_status_t status) {
 
 #define DNN(call) PV_TRY(pv__onednn_checked(e->ctx, (call)))
 
-/* ---- making primitives ------------------------------------------------------------------------------------------- */
+/* ---- creating primitives ----------------------------------------------------------------------------------------- */
 
 static pv_status describe(pv__engine *e, pv__shape s, dnnl_format_tag_t tag, dnnl_memory_desc_t *md) {
     dnnl_dims_t dims = {(dnnl_dim_t)e->images, (dnnl_dim_t)s.channels, (dnnl_dim_t)s.height, (dnnl_dim_t)s.width};
@@ -58,7 +58,7 @@ static pv_status attributes(pv__engine *e, bool relu, dnnl_primitive_attr_t *att
     return pv__onednn_checked(e->ctx, status);
 }
 
-/* Makes the primitive of a descriptor and notes the scratch memory it wants. *pd is the caller's to destroy. */
+/* Creates the primitive of a descriptor and records its scratch memory. The caller destroys *pd. */
 static dnnl_status_t make(pv__engine *e, const void *descriptor, dnnl_primitive_attr_t attr,
                           const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *pd, dnnl_primitive_t *primitive) {
     if (*pd == NULL) {
@@ -84,13 +84,13 @@ static pv_status make_reorder(pv__engine *e, const dnnl_memory_desc_t *from, con
     return pv__onednn_checked(e->ctx, status);
 }
 
-/* A convolution's three primitives. The layout of the output becomes the tensor's. */
+/* The three primitives of a convolution. The output layout becomes that of the tensor. */
 typedef struct conv_request {
     dnnl_alg_kind_t algorithm;
-    dnnl_memory_desc_t weights, out; /* layouts left open */
+    dnnl_memory_desc_t weights, out; /* layouts chosen by oneDNN */
     dnnl_dims_t stride, padding;
     dnnl_memory_desc_t *x, *y;
-    bool with_data; /* the gradient by the input is wanted */
+    bool with_data; /* the gradient with respect to the input is needed */
 } conv_request;
 
 static dnnl_status_t conv_backward_primitives(pv__engine *e, pv__onednn_layer *l, const conv_request *q,
@@ -213,7 +213,7 @@ static pv_status make_maxpool(pv__engine *e, int t) {
     return pv__onednn_checked(e->ctx, status);
 }
 
-/* Each input as a piece of the output; fails where the pieces cut a block of channels. */
+/* Each input as a section of the output; fails if a section boundary cuts a block of channels. */
 static dnnl_status_t concat_pieces(pv__engine *e, int t) {
     const pv__node *node = &e->graph->node[t];
     dnnl_dims_t from = {0, 0, 0, 0};
@@ -281,7 +281,7 @@ static pv_status make_primitives(pv__engine *e) {
     return make_reorder(e, &e->features_md, &e->md[g->nodes], &e->from_features);
 }
 
-/* ---- channels in sixteens ---------------------------------------------------------------------------------------- */
+/* ---- padded channels --------------------------------------------------------------------------------------------- */
 
 enum { CHANNEL_BLOCK = 16 };
 
@@ -451,7 +451,7 @@ pv_status pv__onednn_open(pv_ctx *ctx, const pv__graph *graph, size_t images, si
     pad_graph(e);
     pv_status status = make_padding(e);
     int threads = omp_get_max_threads();
-    omp_set_num_threads(1); /* primitives are planned for the number of threads there are */
+    omp_set_num_threads(1); /* primitives are planned for the current number of threads */
     if (status == PV_OK)
         status = make_primitives(e);
     omp_set_num_threads(threads);

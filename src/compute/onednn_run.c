@@ -1,5 +1,4 @@
-/* The oneDNN engine at work: forward, backward and the sum of the parts' gradients. onednn_plan.c says how it is laid
- * out.
+/* Runs the oneDNN engine: forward, backward, and the sum of the parts' gradients. onednn_plan.c describes the layout.
  */
 #include <math.h>
 #include <omp.h>
@@ -42,7 +41,7 @@ static void execute(lane *l, dnnl_primitive_t primitive, const argument *argumen
     if (e->heed && pv__interrupted(e->heed))
         atomic_store_explicit(&e->stopped, true, memory_order_relaxed);
     if (atomic_load_explicit(&e->stopped, memory_order_relaxed))
-        return; /* what is half done is not wanted */
+        return; /* interrupted: results will be discarded */
     dnnl_status_t status = dnnl_primitive_get_primitive_desc(primitive, &pd);
     int made = 0;
     for (; made <= n && status == dnnl_success; made++) {
@@ -56,7 +55,7 @@ static void execute(lane *l, dnnl_primitive_t primitive, const argument *argumen
     if (status == dnnl_success)
         status = dnnl_primitive_execute(primitive, e->stream, made, list);
     else
-        made--; /* the one that failed */
+        made--; /* excludes the one that failed */
     for (int i = 0; i < made; i++)
         dnnl_memory_destroy(list[i].memory);
     if (status != dnnl_success) {
@@ -90,8 +89,8 @@ static void engine_load(pv__engine *e, const double *w) {
     omp_set_num_threads(threads);
 }
 
-/* Where element [c][0][0] of an image lies, and how far apart its pixels are: layouts are plain, or have one block of
- * channels inside. */
+/* Applies dropout. Finds element [c][0][0] of an image and the distance between pixels: layouts are plain, or have a
+ * single inner block of channels. */
 static void drop(lane *l, int t, const pv__dropout *dropout, float *y) {
     const pv__node *node = &l->e->given->node[t];
     const dnnl_memory_desc_t *md = &l->e->md[t + 1];
@@ -154,7 +153,7 @@ static void engine_forward(pv__engine *e, size_t part, int number, const double 
     omp_set_num_threads(threads);
 }
 
-/* The slope of node t's output through dropout and ReLU, in place. */
+/* Propagates the gradient of node t's output back through dropout and ReLU, in place. */
 static void gate(lane *l, int t, bool dropped, const char *value) {
     const pv__engine *e = l->e;
     const pv__node *node = &e->graph->node[t];
@@ -181,7 +180,7 @@ static void conv_gradient(lane *l, size_t part, int t, char *value) {
     reorder(l, made->to_plain, &made->weights_md, l->weights, &made->plain_md, gradient + node->weight);
 }
 
-/* The gradient by input i of node t, into target. */
+/* Computes the gradient with respect to input i of node t, into target. */
 static void input_gradient(lane *l, int t, int i, char *value, char *target) {
     pv__engine *e = l->e;
     const pv__node *node = &e->graph->node[t];

@@ -1,4 +1,4 @@
-/* In the place of onednn_*.c where the library is built for tables alone (PV_IMAGES=OFF): there is no engine. */
+/* Replaces onednn_*.c if the library is built for tables alone (PV_IMAGES=OFF): there is no engine. */
 #include "compute/graph.h"
 
 const pv__engine_kind *pv__engine_best(void) {

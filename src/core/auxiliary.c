@@ -3,13 +3,13 @@
  *   constant   log q = logsoftmax(b)
  *   linear     log q = logsoftmax(A^T (w - o) + b)
  *
- * trained by the soft cross-entropy - sum_y p-hat_B(y;w) log q(y) (Eq. ELL - approximation 1), p-hat and w constants,
- * by Adam with a rate of its own for each of b, o and A (vi), or by steps that follow w (pv_auxiliary_follow). A has a
- * Laplace prior: a soft threshold after each step. The main loss sees log q as a constant (loss_batch.c), so nothing
- * leaks from one loss into the other.
+ * The network minimises the soft cross-entropy - sum_y p-hat_B(y;w) log q(y) (Eq. ELL - approximation 1), with p-hat
+ * and w held constant. For variational inference it is trained by Adam, with separate rates for b, o and A; otherwise
+ * by updates that track changes in w (pv_auxiliary_follow). A has a Laplace prior, applied as a soft threshold after
+ * each step. The main loss treats log q as a constant (loss_batch.c), so neither loss sends gradients into the other.
  *
- * For a network of a million weights the time goes into reading o, A and their moments, so moments are in single
- * precision, and training takes one pass: the gradient of A is the outer product of w - o and a slope per class.
+ * For a network of a million weights, reading o, A and their moments takes most of the time. Moments are therefore in
+ * single precision, and training takes one pass: the gradient of A is the outer product of w - o and a slope per class.
  */
 #include <math.h>
 #include <string.h>
@@ -98,7 +98,7 @@ void pv_auxiliary_free(pv_ctx *ctx, pv_auxiliary *auxiliary) {
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-/* sum over a chunk's parameters of A (w - o). */
+/* Sums A (w - o) over a chunk's parameters. */
 static void chunk_logits(pv_auxiliary *auxiliary, const double *w, size_t chunk) {
     size_t k = (size_t)auxiliary->classes, begin = chunk * PV_CHUNK,
            end = begin + pv__chunk_rows(auxiliary->n_params, chunk);
@@ -123,7 +123,8 @@ void pv_auxiliary_forward(pv_auxiliary *auxiliary, const double *w, double *log_
 
 /* ---- backward and step ------------------------------------------------------------------------------------------- */
 
-/* slope = d loss / d logits = scale (q sum(target) - target), the bias's gradient as well. Returns the loss. */
+/* slope = d loss / d logits = scale (q sum(target) - target), which is also the gradient of the bias. Returns the
+ * loss. */
 static double logit_slopes(pv_auxiliary *auxiliary, const double *log_q, const double *log_target, double scale) {
     size_t k = (size_t)auxiliary->classes;
     double loss = 0, total = 0;
@@ -139,7 +140,7 @@ static double logit_slopes(pv_auxiliary *auxiliary, const double *log_q, const d
     return loss;
 }
 
-/* Adds the gradient by o and A of parameters begin .. begin+n-1. */
+/* Adds the gradient with respect to o and A for parameters begin .. begin+n-1. */
 static inline void add_gradient(const pv_auxiliary *auxiliary, size_t k, const double *w, size_t begin, size_t n,
                                 double *doffset, double *dmatrix) {
     const double *offset = auxiliary->offset.value + begin, *matrix = auxiliary->matrix.value + begin * k;
@@ -175,7 +176,7 @@ static void adam(const pv_auxiliary *auxiliary, const trained *array, size_t beg
     pv__core_kernels_get()->adam_lean(&update);
 }
 
-static void step_whole(pv_auxiliary *auxiliary, trained *array, double rate, double sparsity) {
+static void step_array(pv_auxiliary *auxiliary, trained *array, double rate, double sparsity) {
     if (array->n == 0) /* the constant network has no offset and no matrix */
         return;
     adam(auxiliary, array, 0, array->n, array->gradient, rate, sparsity);
@@ -184,12 +185,12 @@ static void step_whole(pv_auxiliary *auxiliary, trained *array, double rate, dou
 
 void pv_auxiliary_step(pv_auxiliary *auxiliary, const pv_auxiliary_options *options, double rate_factor) {
     auxiliary->steps++;
-    step_whole(auxiliary, &auxiliary->bias, options->rate_bias * rate_factor, 0);
-    step_whole(auxiliary, &auxiliary->offset, options->rate_offset * rate_factor, 0);
-    step_whole(auxiliary, &auxiliary->matrix, options->rate_matrix * rate_factor, options->sparsity);
+    step_array(auxiliary, &auxiliary->bias, options->rate_bias * rate_factor, 0);
+    step_array(auxiliary, &auxiliary->offset, options->rate_offset * rate_factor, 0);
+    step_array(auxiliary, &auxiliary->matrix, options->rate_matrix * rate_factor, options->sparsity);
 }
 
-/* The gradient of a few parameters at a time, which stays in the cache, and their step. */
+/* Computes the gradient for a few parameters at a time, so that it stays in the cache, and takes their step. */
 static void train_chunk(const pv_auxiliary *auxiliary, const double *w, const pv_auxiliary_options *options,
                         double rate_factor, size_t chunk) {
     enum { ENTRIES = 2048 };
@@ -200,7 +201,7 @@ static void train_chunk(const pv_auxiliary *auxiliary, const double *w, const pv
         n = end - begin < most ? end - begin : most;
         memset(doffset, 0, n * sizeof *doffset);
         memset(dmatrix, 0, n * k * sizeof *dmatrix);
-        if (k == 2) /* known to the compiler */
+        if (k == 2) /* a constant that the compiler can use */
             add_gradient(auxiliary, 2, w, begin, n, doffset, dmatrix);
         else
             add_gradient(auxiliary, k, w, begin, n, doffset, dmatrix);
@@ -220,22 +221,22 @@ double pv_auxiliary_train(pv_auxiliary *auxiliary, const double *w, const double
     }
     double loss = logit_slopes(auxiliary, log_q, log_target, 1);
     auxiliary->steps++;
-    step_whole(auxiliary, &auxiliary->bias, options->rate_bias * rate_factor, 0);
+    step_array(auxiliary, &auxiliary->bias, options->rate_bias * rate_factor, 0);
     if (options->rate_offset > 0 || options->rate_matrix > 0)
         PV__EACH_CHUNK(auxiliary->ctx, pv__chunks(auxiliary->offset.n), c,
                        train_chunk(auxiliary, w, options, rate_factor, c););
     return loss;
 }
 
-/* ---- following w -------------------------------------------------------------------------------------------------
- * What is left over, e = p-tilde/q - 1, is what log p(y|w) has changed by since the bias last caught up: to first order
- * (grad log p - A)^T (w - o), where o lags behind w as the bias does. A takes a normalised step towards explaining it
- * (Widrow and Hoff's rule, normalised), which changes A^T (w - o) by gain times e whatever the number of parameters.
- * Adam's step, which is as long for each of them, changes it by rate |w - o|_1: beyond any bound for a network.
+/* ---- tracking changes in w -----------------------------------------------------------------------------------------
+ * The residual e = p-tilde/q - 1 is the change of log p(y|w) since the bias last caught up. To first order it is (grad
+ * log p - A)^T (w - o), where o lags behind w as the bias does. A takes a normalised step towards explaining it
+ * (normalised LMS, Widrow and Hoff), which changes A^T (w - o) by gain times e for any number of parameters. A step of
+ * Adam moves every parameter equally far and changes it by rate |w - o|_1, which has no useful bound for a network.
  */
 
-/* |w - o|^2 of a chunk. */
-static void chunk_away(pv_auxiliary *auxiliary, const double *w, size_t chunk) {
+/* Sums |w - o|^2 over a chunk. */
+static void chunk_distance(pv_auxiliary *auxiliary, const double *w, size_t chunk) {
     size_t begin = chunk * PV_CHUNK, end = begin + pv__chunk_rows(auxiliary->n_params, chunk);
     double sum = 0;
     for (size_t i = begin; i < end; i++) {
@@ -245,7 +246,8 @@ static void chunk_away(pv_auxiliary *auxiliary, const double *w, size_t chunk) {
     auxiliary->partial[chunk * (size_t)auxiliary->classes] = sum;
 }
 
-/* A's step and its prior's threshold, then o's; partial: what A^T (w - o) has lost by them. */
+/* Takes the step of A, applies the threshold of its prior, then updates o. Writes to `partial` how far A^T (w - o)
+ * fell. */
 static void follow_chunk(pv_auxiliary *auxiliary, const double *w, const double *step, double threshold, double gain,
                          size_t chunk) {
     size_t k = (size_t)auxiliary->classes, begin = chunk * PV_CHUNK,
@@ -263,18 +265,18 @@ static void follow_chunk(pv_auxiliary *auxiliary, const double *w, const double 
     }
 }
 
-/* A's step [classes] along w - o, from |w - o|^2; returns the threshold of its prior. */
+/* Writes the step of A [classes] along w - o, given |w - o|^2. Returns the threshold of its prior. */
 static double follow_step(const pv_auxiliary *auxiliary, double away, const double *error, const double *gain,
                           double sparsity, double *step) {
     size_t k = (size_t)auxiliary->classes;
     double mean = 0, most = 0;
     for (size_t y = 0; y < k; y++)
         mean += gain[y] * error[y] / (double)k;
-    for (size_t y = 0; y < k; y++) { /* logits mean nothing but their differences */
+    for (size_t y = 0; y < k; y++) { /* only differences between logits matter */
         step[y] = away > 0 ? (gain[y] * error[y] - mean) / away : 0;
         most = fmax(most, fabs(step[y]));
     }
-    return sparsity * most * sqrt(away / (double)auxiliary->n_params); /* a share of a typical step */
+    return sparsity * most * sqrt(away / (double)auxiliary->n_params); /* a fraction of a typical step */
 }
 
 void pv_auxiliary_follow(pv_auxiliary *auxiliary, const double *w, const double *error, const double *gain,
@@ -283,7 +285,7 @@ void pv_auxiliary_follow(pv_auxiliary *auxiliary, const double *w, const double 
     double away = 0, *step = auxiliary->slope;
     if (auxiliary->kind != PV_MARGINAL_AUXILIARY_LINEAR)
         return;
-    PV__EACH_CHUNK(auxiliary->ctx, chunks, c, chunk_away(auxiliary, w, c););
+    PV__EACH_CHUNK(auxiliary->ctx, chunks, c, chunk_distance(auxiliary, w, c););
     for (size_t c = 0; c < chunks; c++)
         away += auxiliary->partial[c * k];
     double threshold = follow_step(auxiliary, away, error, gain, sparsity, step);
@@ -308,7 +310,7 @@ size_t pv__auxiliary_fields(pv_auxiliary *auxiliary, pv_field *field) {
     field[n++] = (pv_field){&auxiliary->steps, sizeof auxiliary->steps};
     for (size_t i = 0; i < 3; i++) {
         field[n++] = (pv_field){part[i]->value, part[i]->n * sizeof *part[i]->value};
-        field[n++] = (pv_field){part[i]->mean, 2 * part[i]->n * sizeof *part[i]->mean}; /* and square */
+        field[n++] = (pv_field){part[i]->mean, 2 * part[i]->n * sizeof *part[i]->mean}; /* the mean and the square */
     }
     return n;
 }

@@ -31,8 +31,9 @@ static double stirling(double x) {
     return (1.0 / 12 - i * (1.0 / 360 - i * (1.0 / 1260 - i * (1.0 / 1680 - i * (1.0 / 1188 - i * 691 / 360360))))) / x;
 }
 
-/* log of x^a (1-x)^b / B(a,b), y = 1-x. Differences of large lgamma are taken by Stirling's series, term by term: as
- * they stand they would cost eleven digits of sixteen at a = 1e6. lgamma_r: lgamma writes a global. */
+/* log of x^a (1-x)^b / B(a,b), with y = 1-x. Differences of large lgamma values are evaluated by Stirling's series,
+ * term by term: subtracting them directly would lose eleven of sixteen digits at a = 1e6. Uses lgamma_r because lgamma
+ * writes a global. */
 static double log_front(double a, double b, double x, double y) {
     const double circle = 6.28318530717958647693;
     int sign;
@@ -50,7 +51,7 @@ static double log_front(double a, double b, double x, double y) {
     return a * log(x) + b * log(y) + lgamma_r(a + b, &sign) - lgamma_r(a, &sign) - lgamma_r(b, &sign);
 }
 
-/* I_x(a,b) a / (x^a (1-x)^b / B): fast for x below (a+1)/(a+b+2). */
+/* I_x(a,b) a / (x^a (1-x)^b / B). Converges fast for x below (a+1)/(a+b+2). */
 static double fraction(double a, double b, double x) {
     const double tiny = 1e-300;
     double c = 1, d = 1 - (a + b) * x / (a + 1);
@@ -74,7 +75,7 @@ static double fraction(double a, double b, double x) {
     return value;
 }
 
-/* y = 1 - x, given apart so that neither loses digits. */
+/* y = 1 - x is passed separately so that neither loses digits. */
 static double cdf(double a, double b, double x, double y) {
     if (!(x > 0))
         return 0;
@@ -102,7 +103,7 @@ double pv_beta_quantile(double a, double b, double p) {
             high = z;
         else
             low = z;
-        double next = z - error / exp(log_front(a, b, x, y)); /* dI/dz = x (1-x) density = the front itself */
+        double next = z - error / exp(log_front(a, b, x, y)); /* dI/dz = x (1-x) density = exp(log_front) */
         if (fabs(next - z) < 1e-15 * fmax(1, fabs(z)))
             break;
         z = next > low && next < high ? next : 0.5 * (low + high);

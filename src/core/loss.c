@@ -1,4 +1,4 @@
-/* The losses by their number, and what may be asked of them. */
+/* Looks up losses by number and answers questions about them. */
 #include <math.h>
 
 #include "base/names.h"
@@ -11,7 +11,8 @@ static const pv__loss_kind *const kinds[] = {
 };
 
 #define LOSS(name, word, text) {PV_LOSS_##name, #word},
-PV__NAMED(loss, PV_LOSS_LIST, LOSS)
+PV__NAMED(pv_loss, pv_loss_name, PV_LOSS_LIST, LOSS)
+PV__FOUND(pv_loss, pv_loss_find, PV_LOSS_LIST, LOSS)
 
 const pv__loss_kind *pv__loss(pv_loss loss) {
     return kinds[loss];

@@ -1,19 +1,19 @@
 /* Minibatch losses: Appendix A (generalized minibatch estimates), Appendix B (estimates of the marginal and its
- * gradient, implementations 1, 2 and 3). What a loss makes of them is in loss_*.c.
+ * gradient, implementations 1, 2 and 3). The files loss_*.c use these pieces.
  *
  *   L ~ - sum_n u_n v_n sum_y factor(y) t_ny f_n(y) + the loss's own term
  *
  * u_n = N_s/n_B(s) or N_s/(n_B share_s) makes sums over the batch unbiased for sums over the full data: N/n_B omega(2)
- * or omega(1) of the paper, whose classes are here the strata that rows are drawn from (the classes themselves, unless
- * labels are soft).
+ * or omega(1) of the paper. The paper's classes are here the strata that rows are drawn from, which are the classes
+ * themselves unless labels are soft.
  */
 #include <math.h>
 #include <string.h>
 
 #include "core/loss.h"
 
-/* Beyond this the exponential of f - log q is held, so that a stray auxiliary network gives a large gradient, not an
- * infinite one. */
+/* The exponent f - log q is capped here, so that an auxiliary network that is far off causes a large gradient rather
+ * than an infinite one. */
 static const double EXPONENT_MAX = 600;
 
 static int stratum_of(const pv_targets *batch, const int32_t *stratum, size_t n) {
@@ -77,7 +77,7 @@ done:
     return status;
 }
 
-/* exp(f - shift) of some rows at a time, so that the exponentials are vectors and no memory is asked for. */
+/* exp(f - shift) is computed for blocks of rows, so that it vectorises without allocating memory. */
 enum { BLOCK = 512 };
 
 static size_t block_rows(size_t n, size_t k) {
@@ -93,13 +93,13 @@ void pv_batch_log_marginal(size_t n, int classes, const double *population, cons
                            double *log_marginal) {
     size_t k = (size_t)classes;
     double e[BLOCK], top[BLOCK], sum[BLOCK];
-    for (size_t first = 0; first < k; first += BLOCK) { /* one round but for hundreds of classes */
+    for (size_t first = 0; first < k; first += BLOCK) { /* one iteration unless there are hundreds of classes */
         size_t width = k - first < BLOCK ? k - first : BLOCK;
         size_t step = width == k ? block_rows(n, k) : 1;
         for (size_t y = 0; y < width; y++)
             top[y] = -HUGE_VAL, sum[y] = 0;
         for (size_t i = 0; i < n; i++)
-            for (size_t y = 0; y < width && population[i] > 0; y++) { /* fmax would be a call */
+            for (size_t y = 0; y < width && population[i] > 0; y++) { /* fmax would be a function call */
                 double here = loglik[i * k + first + y];
                 top[y] = here > top[y] ? here : top[y];
             }
@@ -117,11 +117,11 @@ void pv_batch_log_marginal(size_t n, int classes, const double *population, cons
     }
 }
 
-/* ---- the marginal's gradient, three ways ------------------------------------------------------------------------- */
+/* ---- three implementations of the marginal's gradient ------------------------------------------------------------ */
 
-/* Implementations 1 and 2 hold alpha = p-hat/q beside grad F_n(y) = population_n exp(f_n(y) - log p-hat(y)): in 1 as a
- * detached factor of the loss, in 2 in the custom backward; the products are the same. Implementation 3 takes
- * population_n exp(f_n(y) - log q(y)) from f and log q alone, past log p-hat. */
+/* Implementations 1 and 2 multiply alpha = p-hat/q by grad F_n(y) = population_n exp(f_n(y) - log p-hat(y)): 1 as a
+ * detached factor of the loss, 2 in a custom backward pass. The products are equal. Implementation 3 computes
+ * population_n exp(f_n(y) - log q(y)) from f and log q, without log p-hat. */
 double pv_marginal_backward(pv_implementation implementation, size_t n, int classes, const double *counts,
                             const double *population, const double *loglik, const double *log_batch_marginal,
                             const double *log_q, double *dloglik) {
@@ -135,7 +135,8 @@ double pv_marginal_backward(pv_implementation implementation, size_t n, int clas
             double log_p = log_batch_marginal[first + y], log_qy = log_q[first + y];
             double alpha = exp(fmin(log_p - log_qy, EXPONENT_MAX)), c = counts[first + y];
             value += c * (implementation == PV_IMPLEMENTATION_1 ? alpha * log_p : log_qy);
-            /* A class no row gives any probability has p-hat 0; its gradient is 0 by any of the ways. */
+            /* If every row gives a class probability 0, its p-hat is 0; its gradient is 0 in all three
+             * implementations. */
             shift[y] = third ? fmax(log_qy, -EXPONENT_MAX) : isinf(log_p) ? 0 : log_p;
             factor[y] = third ? c : c * alpha;
         }
@@ -165,7 +166,7 @@ static pv_status batch_work_new(pv_ctx *ctx, size_t n, size_t k, pv__batch_work 
 }
 
 double pv__batch_data_term(pv__batch_work *work) {
-    /* The epoch weights join the row weights for the length of the call. */
+    /* The row weights include the epoch weights during this call. */
     const pv_targets *batch = work->batch;
     for (size_t n = 0; n < batch->n; n++)
         work->sums[n] = work->epoch[n] * pv__weight(batch, n);
@@ -174,7 +175,7 @@ double pv__batch_data_term(pv__batch_work *work) {
     return pv__data_term(&weighted, work->factor, work->loglik, work->dloglik, false);
 }
 
-/* Memory, weights and class factors. On failure too work->block is to be freed. */
+/* Allocates memory and fills weights and class factors. The caller frees work->block, on failure too. */
 static pv_status work_prepare(pv_ctx *ctx, const int32_t *stratum, pv__batch_work *work) {
     const pv_batch_loss *loss = work->loss;
     const pv_batch_design *design = &loss->design;

@@ -1,9 +1,9 @@
-/* Full-batch losses: the data term, which all have, and what a loss adds to it (loss_*.c).
+/* Full-batch losses: the data term that all losses share, plus each loss's own term (loss_*.c).
  *
  *   L = - sum_n v_n sum_y factor(y) t_ny f_n(y) + the loss's own term
  *
- * Domain: f_n(y) <= 0 with sum_y exp f_n(y) = 1; any magnitude. Everything is done on logarithms, so that prevalences
- * of 1e-9 and logits of 1e4 stay finite.
+ * Domain: f_n(y) <= 0 with sum_y exp f_n(y) = 1; any magnitude. Computation is on the log scale, so that prevalences of
+ * 1e-9 and logits of 1e4 stay finite.
  */
 #include <math.h>
 #include <string.h>
@@ -33,7 +33,7 @@ double pv__data_term(const pv_targets *targets, const double *factor, const doub
         for (size_t y = 0; y < classes; y++) {
             size_t at = n * classes + y;
             double w = weight * factor[y] * targets->frequency[at];
-            if (w == 0) /* a class without votes may have log-likelihood -INFINITY */
+            if (w == 0) /* skip: a class without mass may have log-likelihood -INFINITY */
                 continue;
             value -= w * loglik[at];
             if (dloglik)
@@ -61,7 +61,7 @@ void pv__plugin_weights(const pv_targets *targets, const double *prevalence, con
     }
 }
 
-/* Rows of weight 0 do not count: they may stand anywhere. */
+/* Rows of weight 0 are ignored: their log-likelihoods may have any value. */
 static void largest_by_class(size_t n, int classes, const double *rho, const double *loglik, double *top) {
     for (int y = 0; y < classes; y++)
         top[y] = -HUGE_VAL;
@@ -88,7 +88,7 @@ pv_status pv__log_mixture(pv_ctx *ctx, const pv__part *part, size_t n, int class
     }
     pv__most(ctx, part, k, log_marginal);
     for (size_t y = 0; y < k; y++)
-        if (isinf(log_marginal[y])) /* no row gives the class any probability: shift by nothing */
+        if (isinf(log_marginal[y])) /* no row gives the class any probability: no shift */
             log_marginal[y] = 0;
     PV__EACH_OF(ctx, part, c, {
         size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(n, c);
@@ -132,7 +132,7 @@ done:
     return status;
 }
 
-/* ---- making one -------------------------------------------------------------------------------------------------- */
+/* ---- construction ------------------------------------------------------------------------------------------------ */
 
 static pv_status check_masses(pv_ctx *ctx, const pv_targets *targets, const double *mass) {
     for (int y = 0; y < targets->classes; y++)
@@ -207,7 +207,7 @@ void pv_full_loss_free(pv_ctx *ctx, pv_full_loss *full) {
     pv__free(ctx, full);
 }
 
-/* ---- evaluating -------------------------------------------------------------------------------------------------- */
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
 static pv_status data_term(pv_ctx *ctx, pv_full_loss *full, const double *loglik, double *value, double *dloglik) {
     const pv_targets *targets = &full->targets;

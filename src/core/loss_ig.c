@@ -1,21 +1,21 @@
-/* ig: the information gain, each likelihood over the model's own marginal,
+/* ig: the information gain, where each likelihood is divided by the model's own marginal,
  *
  *   L = - sum_n v_n sum_y t_ny f_n(y) + sum_y c_y log p(y|w),   c_y = n_y - N_pr prevalence(y)
  *
- * (Eq. batch loss function -- bias corrected, and Eq. loss -- prevalence term). The marginal, in the full batch:
+ * (Eq. batch loss function -- bias corrected, and Eq. loss -- prevalence term). The marginal in the full batch:
  *
  *   plugin      p(y|w) = sum_n rho_n exp f_n(y)                    (Eq. empirical marginal estimate, full batch)
  *   profile     p(x) profiled out: profile.c
  *
- * Unlabelled rows, drawn from the population itself, stand for p(x): with plugin p(y|w) is their mean of p(y|x,w)
- * (section 10.2 of the paper), with profile they have their theta beside the others, and no label term.
+ * Unlabelled rows are a sample of the population and so represent p(x). With plugin, p(y|w) is their mean of p(y|x,w)
+ * (section 10.2 of the paper). With profile, they get a theta like all other rows, but no label term.
  *
  * In minibatches:
  *
  *   profile     the selection likelihood (selection.c), a sum over rows, at log q = log lambda
- *   auxiliary   log q stands for log p(y|w) in the value; its gradient is taken from the batch, never through q. c_y
- *               with the known counts N_F(y) (Eq. bias-free minibatch estimate), or with these estimated from the batch
- *               as well (Eq. loss minibatch estimate) when `direct`
+ *   auxiliary   the value uses log q in place of log p(y|w); the gradient is estimated from the batch, never through q.
+ *               c_y uses the known counts N_F(y) (Eq. bias-free minibatch estimate), or counts estimated from the batch
+ *               (Eq. loss minibatch estimate) if `direct`
  */
 #include <math.h>
 #include <string.h>
@@ -32,9 +32,9 @@ static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, const pv_prevalence *p
     const pv_targets *targets = &full->targets;
     size_t k = (size_t)targets->classes;
     if (!targets->stratum != (population->strata == 0))
-        return pv__fail(ctx, PV_ERR_USAGE, "rows have strata and the population has none, or the other way round");
+        return pv__fail(ctx, PV_ERR_USAGE, "rows have strata and the population has none, or vice versa");
     if (targets->stratum && full->marginal != PV_MARGINAL_PROFILE)
-        return pv__fail(ctx, PV_ERR_USAGE, "marginal %s knows no strata;\nchoose profile",
+        return pv__fail(ctx, PV_ERR_USAGE, "marginal %s does not support strata;\nchoose profile",
                         pv_marginal_name(full->marginal));
     if (targets->stratum)
         return pv__profiles_init(ctx, &full->strata, targets, population);
@@ -93,9 +93,9 @@ static const double *log_marginal(const pv_full_loss *full) {
     return full->marginal == PV_MARGINAL_PROFILE ? full->profile.log_lambda : full->log_marginal;
 }
 
-/* ---- minibatches ------------------------------------------------------------------------------------------------- */
+/* ---- minibatch losses -------------------------------------------------------------------------------------------- */
 
-/* Log ratios of the selection likelihood; the value's share that q alone decides. */
+/* Fills the log ratios of the selection likelihood; returns the part of the value that depends on q alone. */
 static double selection_ratios(pv__batch_work *work) {
     const pv_batch_design *design = &work->loss->design;
     size_t k = (size_t)work->batch->classes;

@@ -1,22 +1,23 @@
 /* matched: the conditional likelihood of individually matched sets (Breslow and Day 1980, chapter 7).
  *
- * Each set has an intercept of its own, which is conditioned away: given that d of the m rows of a set are cases, the
- * probability that it is these,
+ * Each set has its own intercept, which conditioning removes. Given that d of the m rows of a set are cases, the
+ * probability that they are the observed ones gives
  *
  *   L = - sum over sets [ sum over its cases of eta_i - log B ],   B = sum over subsets R of d rows of exp(sum_R eta) ,
  *
- * eta_i = f_i(1) - f_i(0), the log odds. A common shift of a set's eta changes nothing: an intercept is not determined.
- * d L / d eta_i = pi_i - y_i, with pi_i the probability that row i is in R.
+ * where eta_i = f_i(1) - f_i(0) is the log odds. Adding a constant to a set's eta changes nothing, so no intercept is
+ * identified. d L / d eta_i = pi_i - y_i, where pi_i is the probability that row i is in R.
  *
- * B has C(m, d) terms. With any c > 0 and independent coins p_i = c e^eta_i / (1 + c e^eta_i), S of them heads,
+ * B has C(m, d) terms. For any c > 0, toss independent coins with p_i = c e^eta_i / (1 + c e^eta_i) and let S be the
+ * number of heads. Then
  *
  *   B = P(S = d) prod_i (1 + c e^eta_i) / c^d ,   pi_i = p_i P(S without i = d - 1) / P(S = d) ,
  *
- * and P(S = j) is a recursion over rows of m d steps (that of Gail, Lubin and Rubinstein 1981, in probabilities). c is
- * chosen so that d heads are expected: then no term overflows, and what underflows does not count. Sums of positive
- * numbers only: nothing cancels, at any d.
+ * and P(S = j) follows from a recursion over rows of m d steps (that of Gail, Lubin and Rubinstein 1981, in
+ * probabilities). c is chosen so that the expected number of heads is d: then no term overflows, and terms that
+ * underflow are negligible. All sums are of positive numbers, so there is no cancellation for any d.
  *
- * Domain: two classes, labels (no soft ones), no weights; sets of one kind of label only add nothing.
+ * Domain: two classes, hard labels, no weights. Sets with labels of one kind contribute nothing.
  */
 #include <math.h>
 #include <string.h>
@@ -24,22 +25,22 @@
 #include "base/reduce.h"
 #include "core/loss.h"
 
-enum { SETS_CHUNK = 256 }; /* at most; rows are what takes time, and few sets are large */
+enum { SETS_CHUNK = 256 }; /* at most; the time depends on rows, and few sets are large */
 static const size_t ROOM_MAX = (size_t)1 << 24;
 
 /* ---- one set ----------------------------------------------------------------------------------------------------- */
 
-/* The fewer of cases and controls are counted; with controls eta changes its sign, and B with it by a factor. */
+/* Counts cases or controls, whichever are fewer. Counting controls negates eta and multiplies B by a factor. */
 typedef struct set_rows {
     size_t rows, chosen; /* m, d */
-    double *eta;         /* [rows] */
-    double *pi;          /* [rows], out */
-    double *p;           /* [rows] */
-    double *ahead;       /* [chosen + 1] */
+    double *eta;         /* [rows], log odds */
+    double *pi;          /* [rows], output: probability that the row is in R */
+    double *p;           /* [rows], probability of heads */
+    double *ahead;       /* [chosen + 1], P(S = j) of the rows before the current one, in the forward pass */
     double *behind;      /* [rows + 1][chosen + 1] */
 } set_rows;
 
-/* A set of so many rows and chosen ones needs this many numbers. */
+/* The size of the work array, in numbers, for a set of `rows` rows with `chosen` chosen ones. */
 static size_t room_of(size_t rows, size_t chosen) {
     return 3 * rows + (chosen > 1 ? (rows + 2) * (chosen + 1) : 0);
 }
@@ -48,7 +49,7 @@ static set_rows rows_in(double *room, size_t rows, size_t chosen) {
     return (set_rows){rows, chosen, room, room + rows, room + 2 * rows, room + 3 * rows, room + 3 * rows + chosen + 1};
 }
 
-/* One chosen: B is a plain sum. Returns log B. */
+/* One row is chosen: B is a plain sum. Returns log B. */
 static double choose_one(const set_rows *s) {
     double log_b = pv_log_sum_exp(s->rows, s->eta);
     for (size_t i = 0; i < s->rows; i++)
@@ -63,12 +64,12 @@ static double coins(const set_rows *s, double log_c, double *expected) {
         double z = s->eta[i] + log_c;
         s->p[i] = 1 / (1 + exp(-z));
         *expected += s->p[i];
-        log_none -= z > 0 ? z + log1p(exp(-z)) : log1p(exp(z));
+        log_none += pv_log_sigmoid(-z);
     }
     return log_none;
 }
 
-/* Coins of which `chosen` heads are expected, nearly: any are right, and these are the best scaled. Returns log c. */
+/* Chooses c so that about `chosen` heads are expected. Any c is correct; this one scales best. Returns log c. */
 static double fair_coins(const set_rows *s, double *log_none) {
     double low = HUGE_VAL, high = -HUGE_VAL, expected;
     for (size_t i = 0; i < s->rows; i++) {
@@ -88,7 +89,7 @@ static double fair_coins(const set_rows *s, double *log_none) {
     return log_c;
 }
 
-/* log B, pi by one pass forward, which keeps P(S = j) of the rows before each, and one backward. */
+/* Returns log B and fills pi by a forward pass, which stores P(S = j) of the rows before each, and a backward pass. */
 static double choose_many(const set_rows *s) {
     size_t m = s->rows, d = s->chosen, width = d + 1;
     double log_none, log_c = fair_coins(s, &log_none);
@@ -117,7 +118,7 @@ static double choose_many(const set_rows *s) {
     return log(all) - log_none - (double)d * log_c;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all sets ---------------------------------------------------------------------------------------------------- */
 
 static size_t chosen_of(size_t rows, size_t cases) {
     return cases <= rows - cases ? cases : rows - cases;
@@ -130,7 +131,7 @@ static double set_loss(const pv_full_loss *full, size_t set, const double *logli
     if (chosen == 0)
         return 0;
     set_rows s = rows_in(room, rows, chosen);
-    bool swapped = chosen != cases; /* controls are chosen */
+    bool swapped = chosen != cases; /* true: controls are the chosen rows */
     double sign = swapped ? -1 : 1, value = 0;
     for (size_t i = 0; i < rows; i++) {
         s.eta[i] = sign * (loglik[2 * row[i] + 1] - loglik[2 * row[i]]);
@@ -162,7 +163,7 @@ static pv_status eval(pv_ctx *ctx, pv_full_loss *full, const double *loglik, dou
     return pv__reduce_check(ctx);
 }
 
-/* Rows in the order of their sets; cases of each. */
+/* Orders the rows by set and counts each set's cases. */
 static pv_status order_rows(pv_ctx *ctx, pv_full_loss *full) {
     const pv_targets *t = &full->targets;
     pv__sets *sets = &full->sets;
@@ -181,7 +182,7 @@ static pv_status order_rows(pv_ctx *ctx, pv_full_loss *full) {
     }
     for (size_t s = 0; s < sets->count; s++)
         sets->first[s + 1] += sets->first[s];
-    for (size_t n = 0; n < t->n; n++) /* first[s] runs through the set, and is moved back below */
+    for (size_t n = 0; n < t->n; n++) /* first[s] advances through its set here; it is restored below */
         sets->row[sets->first[t->set[n]]++] = n;
     for (size_t s = sets->count; s > 0; s--)
         sets->first[s] = sets->first[s - 1];
@@ -200,8 +201,8 @@ static pv_status make_room(pv_ctx *ctx, pv__sets *sets) {
             size_t room = room_of(rows, chosen_of(rows, sets->cases[s]));
             if (room > ROOM_MAX)
                 return pv__fail(ctx, PV_ERR_INPUT,
-                                "a matched set has %zu rows, of which %zu are cases: too many to condition on. Is "
-                                "`matched` the column of the sets? Large strata are `strata`",
+                                "a matched set has %zu rows with %zu cases, too many to condition on. Is `matched` the "
+                                "column of the sets? Large strata are `strata`",
                                 rows, sets->cases[s]);
             most = room > most ? room : most;
         }
@@ -215,8 +216,7 @@ static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, const pv_prevalence *p
     (void)population, (void)mass;
     const pv_targets *t = &full->targets;
     if (!t->set)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`loss=matched` needs `matched`: the column that says which rows form a set");
+        return pv__fail(ctx, PV_ERR_USAGE, "`loss=matched` needs `matched`: the column that identifies the sets");
     if (t->classes != 2 || !t->label || t->weight)
         return pv__fail(ctx, PV_ERR_USAGE, "matched sets are for two classes, without %s",
                         t->classes != 2 ? "a third"

@@ -1,8 +1,8 @@
-/* plain: the log-loss of the rows as they are (Eq. batch loss function),
+/* plain: the log-loss of the rows without correction (Eq. batch loss function),
  *
  *   L = - sum_n v_n sum_y t_ny f_n(y) .
  *
- * It learns p(y|x) of the design; predictions move it to the population asked for (prior correction).
+ * It estimates p(y|x) under the sampling design; predictions convert it to the requested population (prior correction).
  */
 #include "core/loss.h"
 

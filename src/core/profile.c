@@ -2,22 +2,22 @@
  *
  *   value = - max over theta in the simplex of [ sum_n v_n log(W theta_n/v_n) - sum_y c_y log lambda_y ],
  *   lambda_y = sum_n theta_n p_ny,   c_y = n_y - N_pr prevalence_y,   W = sum_n v_n ;
- *   N_pr infinite: lambda is held at the prevalence and c_y = n_y. A row of weight v stands for v equal rows.
- * Unlabelled rows count in W and not in n_y (Lancaster and Imbens 1996: a supplementary sample of x).
+ *   N_pr infinite: lambda is fixed at the prevalence and c_y = n_y. A row of weight v counts as v equal rows.
+ * Unlabelled rows count in W but not in n_y (Lancaster and Imbens 1996: a supplementary sample of x).
  *
- * For given lambda the best theta is v_n / (W q_n), q_n = 1 + sum_j m_j r_nj, r_nj = p_nj/lambda_j - 1, with m the
- * maximiser of the concave G(m) = sum_n v_n log q_n, so that sum_n v_n r_nj / q_n = 0; j runs over all classes but a
- * reference, whose multiplier is 0. Written with p/lambda instead of p - lambda, nothing depends on the scale of
- * lambda: prevalences of 1e-9 are as good as 0.5.
+ * For given lambda the best theta is v_n / (W q_n), q_n = 1 + sum_j m_j r_nj, r_nj = p_nj/lambda_j - 1, where m
+ * maximises the concave G(m) = sum_n v_n log q_n, so that sum_n v_n r_nj / q_n = 0. j runs over all classes except a
+ * reference, whose multiplier is 0. Because the equations use p/lambda rather than p - lambda, nothing depends on the
+ * scale of lambda: a prevalence of 1e-9 is as accurate as 0.5.
  *
- * lambda is stationary where W m_j = c_j - c_ref lambda_j/lambda_ref. Put into the equations above this leaves K-1
- * equations in log lambda, E_j(log lambda) = sum_n v_n r_nj / q_n = 0, one pass over the rows per Newton step, and few
- * steps from the last solution. The equations have spurious roots; a root is accepted only with all q_n > 0 and the
- * second-order condition of a maximum. Otherwise the outer problem is climbed with the inner one solved exactly
- * (`climb`), which is slower and always gets to a maximum.
+ * lambda is stationary where W m_j = c_j - c_ref lambda_j/lambda_ref. Substituting this above leaves K-1 equations in
+ * log lambda, E_j(log lambda) = sum_n v_n r_nj / q_n = 0, which need one pass over the rows per Newton step and few
+ * steps from the last solution. The equations have spurious roots; a root is accepted only if all q_n > 0 and the
+ * second-order condition of a maximum holds. Otherwise the outer problem is maximised with the inner one solved exactly
+ * (`climb`), which is slower but always reaches a maximum.
  *
- * Limits: where the signs of c differ, the outer problem need not be concave; the maximum found is the one next to the
- * last solution, at first next to the prevalence.
+ * Limits: if the signs of c differ, the outer problem need not be concave. The maximum found is then the one nearest to
+ * the last solution, and at first nearest to the prevalence.
  */
 #include <math.h>
 #include <string.h>
@@ -62,9 +62,9 @@ void pv__profile_clear(pv_ctx *ctx, pv__profile *profile) {
     pv__free(ctx, profile->scratch);
 }
 
-/* ---- where we are: log lambda of all classes but the reference --------------------------------------------------- */
+/* ---- the current point: log lambda of all classes except the reference ------------------------------------------- */
 
-/* Fills in what follows from log_lambda. False where the lambdas leave nothing for the reference. */
+/* Computes the quantities that depend on log_lambda. False if the lambdas leave no mass for the reference. */
 static bool settle(const pv__profile *profile, const double *start, pv__point *at) {
     size_t J = dims(profile);
     double rest = 1;
@@ -81,7 +81,7 @@ static bool settle(const pv__profile *profile, const double *start, pv__point *a
     return true;
 }
 
-/* m of a stationary lambda. */
+/* m at which lambda is stationary. */
 static void stationary_m(const pv__profile *profile, pv__point *at) {
     for (size_t j = 0; j < dims(profile); j++)
         at->m[j] = (profile->counts[class_of(profile, j)] - profile->counts[profile->reference] * at->ratio[j]) /
@@ -106,7 +106,8 @@ static double largest(size_t n, const double *x) {
     return most;
 }
 
-/* Second derivative of the outer problem over W: B^-1 D, into h [J][J], with B made invertible; tmp [J][J]. */
+/* Second derivative of the outer problem divided by W: B^-1 D, into h [J][J], where B is made invertible; tmp
+ * [J][J]. */
 static bool outer_curvature(const pv__profile *profile, const pv__sums *s, const double *D, double *h, double *tmp,
                             double *column) {
     size_t J = dims(profile);
@@ -124,7 +125,7 @@ static bool outer_curvature(const pv__profile *profile, const pv__sums *s, const
     return true;
 }
 
-/* ---- the fast way: Newton on the stationarity equations ---------------------------------------------------------- */
+/* ---- fast method: Newton on the stationarity equations ----------------------------------------------------------- */
 
 static void newton_matrix(const pv__profile *profile, const pv__sums *s, const pv__point *at, double *D) {
     size_t J = dims(profile);
@@ -192,7 +193,7 @@ static bool newton(pv_ctx *ctx, pv__profile *profile, const double *start, pv__p
 
 /* ---- the inner problem for given lambda: m maximises sum v log q ------------------------------------------------- */
 
-/* One dimension: the derivative falls through zero between the ends of the domain. */
+/* One dimension: finds the zero of the derivative, which decreases between the ends of the domain. */
 static bool inner_line(pv_ctx *ctx, pv__profile *profile, pv__point *at, pv__sums *s) {
     double least = HUGE_VAL, most = -HUGE_VAL;
     const pv__part *part = &profile->part;
@@ -206,8 +207,8 @@ static bool inner_line(pv_ctx *ctx, pv__profile *profile, pv__point *at, pv__sum
     pv__least(ctx, part, 1, &least);
     pv__most(ctx, part, 1, &most);
     if (fmax(fabs(least), fabs(most)) < 1e-12) {
-        /* All rows alike, at lambda: the value is the same for every m. The selection likelihood's multiplier makes the
-         * gradient that of a neighbour whose rows differ. */
+        /* All rows are equal to lambda, so the value is the same for every m. Using the multiplier of the selection
+         * likelihood keeps the gradient continuous with that of data whose rows differ. */
         at->m[0] = (profile->counts[class_of(profile, 0)] - profile->counts[profile->reference] * at->ratio[0]) /
                    profile->total;
         return pv__profile_moments(ctx, profile, at->scale, at->m, false, s);
@@ -269,11 +270,11 @@ static bool inner(pv_ctx *ctx, pv__profile *profile, pv__point *at, pv__sums *s,
         if (gain <= 1e-20 * profile->total)
             break;
     }
-    /* Outside the hull of the rows sum v log q has no maximum; Newton then runs away with sum theta off 1. */
+    /* Outside the hull of the rows, sum v log q has no maximum: Newton's method diverges and sum theta is not 1. */
     return fabs(s->weight / profile->total - 1) <= 1e-7;
 }
 
-/* ---- the slow way: climb the outer problem with the inner one solved --------------------------------------------- */
+/* ---- slow method: maximise the outer problem with the inner one solved exactly ----------------------------------- */
 
 static double outer_value(pv_ctx *ctx, pv__profile *profile, const double *start, pv__point *at, pv__sums *s,
                           double *work) {
@@ -366,20 +367,20 @@ static bool solve_free(pv_ctx *ctx, pv__profile *profile, const double *start, p
     size_t J = dims(profile);
     if (newton(ctx, profile, start, at, work))
         return true;
-    /* The last lambda may lie outside the hull of the rows as they are now; their mean cannot. */
+    /* The last lambda may lie outside the hull of the current rows; their mean cannot. */
     double *mean = work;
     work += J;
     pv__profile_mean(ctx, profile, start, mean);
     memcpy(at->log_lambda, mean, J * sizeof *mean);
     if (newton(ctx, profile, start, at, work))
         return true;
-    if (counts_of_one_sign(profile)) /* profile_convex.c is faster than a climb, and sure */
+    if (counts_of_one_sign(profile)) /* profile_convex.c is faster than climb() and always converges */
         return false;
     memcpy(at->log_lambda, mean, J * sizeof *mean);
     return climb(ctx, profile, start, at, work);
 }
 
-/* One attempt with the present reference; false where it fails. */
+/* One attempt with the current reference. False if it fails. */
 static bool attempt(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *log_q) {
     size_t J = dims(profile);
     double *start = profile->scratch, *top = start + J, *work = top + 6 * J;
@@ -388,7 +389,7 @@ static bool attempt(pv_ctx *ctx, pv__profile *profile, const double *loglik, dou
     pv__profile_top(ctx, profile, loglik, top);
     for (size_t j = 0; j < J; j++) {
         at.log_lambda[j] = profile->log_lambda[class_of(profile, j)];
-        /* lambda is a mean of p: never above the largest. Far below it the ratios would overflow. */
+        /* lambda is a mean of p, so it cannot exceed the largest p. Far below it the ratios would overflow. */
         start[j] = fmin(fmax(at.log_lambda[j], top[j] - 600), top[j]);
         if (!profile->known)
             at.log_lambda[j] = start[j];
@@ -401,7 +402,7 @@ static bool attempt(pv_ctx *ctx, pv__profile *profile, const double *loglik, dou
     return solved;
 }
 
-/* lambda of the reference is 1 less the others: it must not be a small one, or that difference is all rounding. */
+/* lambda of the reference is 1 minus the others, so it must not be small, or rounding would dominate the difference. */
 static bool reference_is_common(const pv__profile *profile) {
     double most = -HUGE_VAL;
     for (int y = 0; y < profile->classes; y++)
@@ -411,7 +412,7 @@ static bool reference_is_common(const pv__profile *profile) {
 
 pv_status pv__profile_solve(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *value) {
     double log_q = 0;
-    if (profile->reference < 0 || profile->reference >= profile->classes) /* a checkpoint may have said anything */
+    if (profile->reference < 0 || profile->reference >= profile->classes) /* checkpoints are not trusted */
         profile->reference = 0;
     bool solved = attempt(ctx, profile, loglik, &log_q);
     PV_TRY(pv__reduce_check(ctx));

@@ -1,10 +1,10 @@
-/* src/core/profile.h: what the profile's two files share: profile.c solves, profile_rows.c sums over rows. */
+/* src/core/profile.h: declarations shared by profile.c, which solves, and profile_rows.c, which sums over rows. */
 #ifndef PV_CORE_PROFILE_H
 #define PV_CORE_PROFILE_H
 
 #include "core/core.h"
 
-/* Sums over rows at (log lambda, m), laid out in one block so that chunks can be added: see pv__profile_moments(). */
+/* Sums over rows at (log lambda, m), in one block so that chunks can be added: see pv__profile_moments(). */
 typedef struct pv__sums {
     double weight;   /* sum v/q */
     double smallest; /* min q */
@@ -14,7 +14,7 @@ typedef struct pv__sums {
     double *rr;      /* [J][J] sum v r_i r_j/q^2 */
 } pv__sums;
 
-/* Where we are: log lambda of all classes but the reference, and what follows from it. */
+/* The current point: log lambda of all classes except the reference, and quantities derived from it. */
 typedef struct pv__point {
     double *log_lambda; /* [J] */
     double *ratio;      /* [J] lambda_j / lambda_ref */
@@ -38,21 +38,21 @@ static inline size_t block_size(size_t J) {
     return 3 + 2 * J + J * J;
 }
 
-/* All sums at log lambda (as scale = lambda_start/lambda) and m. False outside the domain (some q <= 0). */
+/* All sums at log lambda (given as scale = lambda_start/lambda) and m. False outside the domain (some q <= 0). */
 bool pv__profile_moments(pv_ctx *ctx, const pv__profile *profile, const double *scale, const double *m, bool want_log,
                          pv__sums *out);
-/* The largest log p over rows, by class but the reference. */
+/* The largest log p over rows, for each class except the reference. */
 void pv__profile_top(pv_ctx *ctx, const pv__profile *profile, const double *loglik, double *top);
-/* a = p / exp(start), the reference class left out. */
+/* a = p / exp(start), without the reference class. */
 void pv__profile_ratios(pv_ctx *ctx, pv__profile *profile, const double *loglik, const double *start);
-/* log of the mean of p over rows: always inside their hull. a holds p / exp(start). */
+/* log of the mean of p over rows, which is always inside their convex hull. a must hold p / exp(start). */
 void pv__profile_mean(pv_ctx *ctx, const pv__profile *profile, const double *start, double *mean);
-/* Stores the solution: lambda, m, a at lambda, theta; returns sum v log q. */
+/* Stores the solution (lambda, m, a at lambda, theta) and returns sum v log q. */
 double pv__profile_keep(pv_ctx *ctx, pv__profile *profile, const pv__point *at);
-/* Solves and stores where the counts all have one sign, with *log_q as pv__profile_keep returns it; *solved is false
- * otherwise (profile_convex.c). */
+/* Solves and stores if all counts have one sign, and sets *log_q to what pv__profile_keep returns; otherwise *solved is
+ * false (profile_convex.c). */
 pv_status pv__profile_convex(pv_ctx *ctx, pv__profile *profile, const double *loglik, double *log_q, bool *solved);
-/* The class the rows give most probability on average. */
+/* The class with the highest mean probability over rows. */
 int pv__profile_commonest(pv_ctx *ctx, const pv__profile *profile, const double *loglik);
 
 #endif

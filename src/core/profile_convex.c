@@ -1,13 +1,12 @@
-/* The profile where the counts c_y all have one sign: a convex problem in K unknowns, solved by damped Newton whatever
- * the rows look like. profile.c comes here when its faster iteration does not settle.
+/* The profile for counts c_y of one sign: a convex problem in K unknowns, which damped Newton solves for any rows.
+ * profile.c uses it if its faster iteration does not converge.
  *
  *   all c < 0, a = -c:   minimise - sum_y a_y log s_y - sum_n v_n log(N_pr - sum_y s_y p_ny)  over s > 0; lambda = a/s
- *   all c > 0:           minimise - sum_y c_y b_y + sum_n v_n log(N_pr + sum_y e^{b_y} p_ny)  over b;     lambda = c
- * e^-b
+ *   all c > 0:           minimise - sum_y c_y b_y + sum_n v_n log(N_pr + sum_y e^{b_y} p_ny)  over b; lambda = c e^-b
  *
  * With N_pr = sum v - sum c, setting the derivative to zero gives theta_n = v_n / (N_pr + sum_y c_y p_ny/lambda_y) with
- * sum theta = 1 and sum theta p = lambda in both. Where N_pr = 0 only the ratios of lambda are determined and their sum
- * is 1.
+ * sum theta = 1 and sum theta p = lambda in both cases. If N_pr = 0, only the ratios of lambda are determined, and
+ * lambda is scaled to sum to 1.
  */
 #include <math.h>
 #include <string.h>
@@ -22,7 +21,7 @@ typedef struct convex {
     double strength;                     /* N_pr */
     double *p;                           /* [n][k], p / exp(shift) */
     double *x, *trial, *gradient, *step; /* [k]: log s + shift, or b + shift */
-    double *scale;                       /* [k], exp of one of them */
+    double *scale;                       /* [k], exp of x or trial */
     double *matrix;                      /* [k][k] */
     double *partial;                     /* [chunks + 1][1 + k + k k]: value, gradient and matrix of rows */
 } convex;
@@ -31,7 +30,7 @@ static size_t block(size_t k) {
     return 1 + k + k * k;
 }
 
-/* The sums of a chunk's rows; +inf where one is outside the domain. */
+/* Sums over a chunk's rows; +inf if a row is outside the domain. */
 static void add_rows(const convex *c, size_t chunk, bool derivatives, double *sums) {
     size_t k = c->k, begin = chunk * PV_CHUNK, end = begin + pv__chunk_rows(c->n, chunk);
     double sign = c->negative ? -1 : 1, *gradient = sums + 1, *matrix = gradient + k;
@@ -59,8 +58,8 @@ static void add_rows(const convex *c, size_t chunk, bool derivatives, double *su
     }
 }
 
-/* Value at x, +inf outside the domain. Gradient and Hessian, where wanted, are with respect to b, or to s in units of
- * itself: in s the problem is self-concordant, and Newton's method finds its way from anywhere. */
+/* Value at x, +inf outside the domain. Gradient and Hessian, if wanted, are with respect to b, or to log s scaled by s:
+ * in s the problem is self-concordant, so Newton's method converges from any starting point. */
 static double value_at(const convex *c, const double *x, bool derivatives) {
     size_t k = c->k, width = block(k);
     const pv__part *part = &c->profile->part;
@@ -88,8 +87,9 @@ static bool minimise(convex *c) {
         double worst = 0, slope = 0, shrink = 1, size = 0, next = HUGE_VAL;
         for (size_t y = 0; y < k; y++) {
             worst = fmax(worst, fabs(c->gradient[y]) / fabs(c->profile->counts[y]));
-            /* N_pr = 0: a common shift of x changes nothing. And b has stretches, between rows whose probabilities are
-             * far apart, that are straight to rounding: steps go on downhill there, as long as they may be. */
+            /* With N_pr = 0 a common shift of x changes nothing. In addition, between rows whose probabilities are far
+             * apart the objective in b is linear up to rounding; there the ridge keeps the step a descent
+             * direction, however long it is. */
             c->matrix[y * k + y] += 1e-12 * (c->matrix[y * k + y] + fabs(c->profile->counts[y]));
         }
         if (!isfinite(value) || worst <= 1e-12)
@@ -110,7 +110,8 @@ static bool minimise(convex *c) {
                 c->trial[y] = c->x[y] + (c->negative ? log1p(-move) : -move);
             }
             next = inside ? value_at(c, c->trial, false) : HUGE_VAL;
-            /* A demanding decrease keeps the step away from the edge of the domain, where the next ones would be short.
+            /* Demanding a large decrease keeps the step away from the edge of the domain, where the next steps would be
+             * short.
              */
             if (next <= value - 0.25 * shrink * slope + 1e-14 * fabs(value))
                 break;
@@ -128,7 +129,7 @@ static bool minimise(convex *c) {
     return worst <= 1e-8;
 }
 
-/* A point inside the domain, and the ratios the problem is written in. */
+/* Chooses a point inside the domain and computes the ratios in which the problem is written. */
 static void prepare(convex *c, const double *loglik, double *shift) {
     size_t k = c->k;
     const pv__part *part = &c->profile->part;
@@ -151,14 +152,14 @@ static void prepare(convex *c, const double *loglik, double *shift) {
     }
 }
 
-/* Stores the solution as pv__profile_keep does, with q_n straight from the denominators: at large N_pr their sums
- * cancel less than those over multipliers. Returns sum v log q. */
+/* Stores the solution as pv__profile_keep does, but computes q_n from the denominators directly: at large N_pr their
+ * sums cancel less than those over multipliers. Returns sum v log q. */
 static double keep(const convex *c, const double *loglik, const double *shift, pv__profile *profile) {
     size_t k = c->k, J = k - 1;
     double sign = c->negative ? -1 : 1;
     for (size_t y = 0; y < k; y++)
         profile->log_lambda[y] = log(fabs(profile->counts[y])) - c->x[y] + shift[y];
-    /* N_pr = 0 leaves the scale of lambda, and with it that of q, free. */
+    /* If N_pr = 0, the scale of lambda, and with it that of q, is free. */
     double norm = pv_log_sum_exp(k, profile->log_lambda);
     profile->reference = 0;
     for (size_t y = 0; y < k; y++) {
@@ -177,7 +178,7 @@ static double keep(const convex *c, const double *loglik, const double *shift, p
         c->scale[y] = exp(c->x[y]);
     PV__EACH_OF(c->ctx, &profile->part, at, {
         double *sums = c->partial + 2 * at;
-        sums[0] = sums[1] = 0; /* of v log q, and of theta */
+        sums[0] = sums[1] = 0; /* sums of v log q and of theta */
         for (size_t n = at * PV_CHUNK; n < at * PV_CHUNK + pv__chunk_rows(c->n, at); n++) {
             double sum = 0, v = profile->weight ? profile->weight[n] : 1;
             for (size_t y = 0; y < k; y++)

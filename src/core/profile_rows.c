@@ -1,4 +1,4 @@
-/* The profile's loops over rows (profile.c says what they are for). */
+/* Loops over rows for the profile; profile.c explains their purpose. */
 #include <math.h>
 #include <string.h>
 
@@ -44,7 +44,6 @@ static void row_block(const pv__profile *profile, size_t begin, size_t rows, con
     }
 }
 
-/* All sums at log lambda (as scale = lambda_start/lambda) and m. False outside the domain (some q <= 0). */
 bool pv__profile_moments(pv_ctx *ctx, const pv__profile *profile, const double *scale, const double *m, bool want_log,
                          pv__sums *out) {
     size_t J = dims(profile), chunks = pv__chunks(profile->n), size = block_size(J);
@@ -65,7 +64,6 @@ bool pv__profile_moments(pv_ctx *ctx, const pv__profile *profile, const double *
     return out->smallest > 0 && isfinite(out->weight);
 }
 
-/* The largest log p over rows, by class but the reference. */
 void pv__profile_top(pv_ctx *ctx, const pv__profile *profile, const double *loglik, double *top) {
     size_t J = dims(profile), k = (size_t)profile->classes;
     PV__EACH_OF(ctx, &profile->part, c, {
@@ -86,7 +84,6 @@ void pv__profile_top(pv_ctx *ctx, const pv__profile *profile, const double *logl
     pv__most(ctx, &profile->part, J, top);
 }
 
-/* log of the mean of p over rows: always inside their hull. a holds p / exp(start). */
 void pv__profile_mean(pv_ctx *ctx, const pv__profile *profile, const double *start, double *mean) {
     size_t J = dims(profile);
     PV__EACH_OF(ctx, &profile->part, c, {
@@ -101,7 +98,6 @@ void pv__profile_mean(pv_ctx *ctx, const pv__profile *profile, const double *sta
         mean[j] = start[j] + log(mean[j] / profile->total);
 }
 
-/* a = p / exp(start), the reference class left out. */
 void pv__profile_ratios(pv_ctx *ctx, pv__profile *profile, const double *loglik, const double *start) {
     size_t J = dims(profile), k = (size_t)profile->classes;
     double *shift = profile->scratch + 14 * J + 4 * J * J;
@@ -131,7 +127,6 @@ void pv__profile_ratios(pv_ctx *ctx, pv__profile *profile, const double *loglik,
     });
 }
 
-/* Stores the solution: lambda, m, a at lambda, theta; returns sum v log q. */
 double pv__profile_keep(pv_ctx *ctx, pv__profile *profile, const pv__point *at) {
     size_t J = dims(profile);
     const pv__core_kernels *kernels = pv__core_kernels_get();
@@ -162,7 +157,6 @@ double pv__profile_keep(pv_ctx *ctx, pv__profile *profile, const pv__point *at) 
     return log_q;
 }
 
-/* The class the rows give most probability on average. */
 int pv__profile_commonest(pv_ctx *ctx, const pv__profile *profile, const double *loglik) {
     size_t k = (size_t)profile->classes, chunks = pv__chunks(profile->n);
     PV__EACH_OF(ctx, &profile->part, c, {

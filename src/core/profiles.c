@@ -1,11 +1,12 @@
-/* Strata: the population is a mixture of them, and rows were sampled by stratum and label. p(x) is profiled out in each
- * on its own, so the profile is a sum,
+/* Profiles by stratum: the population is a mixture of strata, and rows were sampled by stratum and label. p(x) is
+ * profiled out within each stratum, so the profile is a sum,
  *
  *   prof(w) = sum_s prof_s(w) ,
  *
- * each with its own rows, label masses, prevalence and N_pr (profile.c). Phase-one counts N_sy are a prevalence
- * N_sy/N_s that rests on N_s people: c_sy = n_sy - N_sy, and this is the semiparametric likelihood of Scott and Wild
- * (1997) and Breslow and Holubkov (1997), sum over rows of log p_ny theta_n plus sum_sy (N_sy - n_sy) log lambda_sy.
+ * where each term has its own rows, label masses, prevalence and N_pr (profile.c). Phase-one counts N_sy act as a
+ * prevalence N_sy/N_s that rests on N_s people: c_sy = n_sy - N_sy. This is the semiparametric likelihood of Scott and
+ * Wild (1997) and Breslow and Holubkov (1997), sum over rows of log p_ny theta_n plus sum_sy (N_sy - n_sy) log
+ * lambda_sy.
  *
  * Rows may come in any order: log-likelihoods are gathered stratum by stratum, gradients scattered back.
  */
@@ -40,7 +41,7 @@ pv_status pv__strata_check(pv_ctx *ctx, const pv_targets *targets, int strata) {
                : pv__fail(ctx, PV_ERR_INPUT, "stratum %zu has no row of class %zu", at / k, at % k);
 }
 
-/* Rows in the order of their strata. */
+/* Orders the rows by stratum. */
 static void order_rows(const pv_targets *targets, pv__profiles *strata) {
     for (size_t n = 0; n < targets->n; n++)
         strata->first[targets->stratum[n] + 1]++;
@@ -51,7 +52,7 @@ static void order_rows(const pv_targets *targets, pv__profiles *strata) {
         strata->row[at] = n;
         strata->weight[at] = pv__weight(targets, n);
     }
-    for (size_t s = strata->count; s > 0; s--) /* each has moved to where the next begins */
+    for (size_t s = strata->count; s > 0; s--) /* each entry has advanced to the start of the next stratum */
         strata->first[s] = strata->first[s - 1];
     strata->first[0] = 0;
 }
@@ -110,7 +111,7 @@ void pv__profiles_clear(pv_ctx *ctx, pv__profiles *strata) {
     pv__free(ctx, strata->multiplier);
 }
 
-/* log p(y|w) of the mixture, from those of the strata behind it. */
+/* log p(y|w) of the mixture, computed from those of the strata. */
 static void mix(pv__profiles *strata) {
     size_t k = strata->classes;
     for (size_t y = 0; y < k; y++) {
@@ -121,7 +122,7 @@ static void mix(pv__profiles *strata) {
     }
 }
 
-/* One stratum; what its profile remembers goes through the common arrays, which a checkpoint may have put back. */
+/* Solves one stratum. Its starting point is copied from the common arrays, which a checkpoint may have restored. */
 static pv_status solve_one(pv_ctx *ctx, pv__profiles *strata, size_t s, bool gradient, double *value) {
     size_t k = strata->classes, size = k * sizeof(double), begin = strata->first[s];
     pv__profile *profile = &strata->profile[s];

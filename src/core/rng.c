@@ -1,15 +1,14 @@
-/* Random streams: Philox 4x32-10 (Salmon et al. 2011; Random123), keyed by seed, counted by (position, purpose, index).
- * A stream's draws depend on nothing but its own key and position, so results do not depend on the number of threads.
+/* Random streams: Philox 4x32-10 (Salmon et al. 2011; Random123), keyed by seed, with (position, purpose, index) as the
+ * counter. A stream's draws depend only on its own key and position, so results do not depend on the number of threads.
  */
 #include <math.h>
 #include <string.h>
 
-#include <Random123/philox.h>
-
+#include "base/hash.h"
 #include "prevail/core.h"
 
 const char *pv_stream_name(pv_stream stream) {
-    switch (stream) { /* a number that two have is an error here */
+    switch (stream) { /* a switch makes duplicate numbers a compile error */
 #define NAME(name, number, index)                                                                                      \
     case PV_STREAM_##name:                                                                                             \
         return #name;
@@ -23,14 +22,26 @@ pv_rng pv_rng_stream(uint64_t seed, uint32_t purpose, uint64_t index) {
     return (pv_rng){.seed = seed, .purpose = purpose, .index = index};
 }
 
+static void philox(uint32_t counter[4], const uint32_t key[2]) {
+    uint32_t k0 = key[0], k1 = key[1];
+    for (int round = 0; round < 10; round++) {
+        uint64_t a = (uint64_t)0xD2511F53u * counter[0], b = (uint64_t)0xCD9E8D57u * counter[2];
+        counter[0] = (uint32_t)(b >> 32) ^ counter[1] ^ k0;
+        counter[1] = (uint32_t)b;
+        counter[2] = (uint32_t)(a >> 32) ^ counter[3] ^ k1;
+        counter[3] = (uint32_t)a;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+}
+
 uint64_t pv_rng_bits(pv_rng *rng) {
     if (rng->left == 0) {
-        philox4x32_ctr_t counter = {
-            {rng->position++, rng->purpose, (uint32_t)rng->index, (uint32_t)(rng->index >> 32)}};
-        philox4x32_key_t key = {{(uint32_t)rng->seed, (uint32_t)(rng->seed >> 32)}};
-        philox4x32_ctr_t block = philox4x32(counter, key);
-        rng->word[1] = (uint64_t)block.v[0] << 32 | block.v[1];
-        rng->word[0] = (uint64_t)block.v[2] << 32 | block.v[3];
+        uint32_t block[4] = {rng->position++, rng->purpose, (uint32_t)rng->index, (uint32_t)(rng->index >> 32)};
+        const uint32_t key[2] = {(uint32_t)rng->seed, (uint32_t)(rng->seed >> 32)};
+        philox(block, key);
+        rng->word[1] = (uint64_t)block[0] << 32 | block[1];
+        rng->word[0] = (uint64_t)block[2] << 32 | block[3];
         rng->left = 2;
     }
     return rng->word[--rng->left];
@@ -38,10 +49,10 @@ uint64_t pv_rng_bits(pv_rng *rng) {
 
 double pv_rng_uniform(pv_rng *rng) {
     double u = ((double)(pv_rng_bits(rng) >> 11) + 0.5) * 0x1p-53;
-    return u < 1 ? u : 1 - 0x1p-53; /* the largest value rounds up */
+    return u < 1 ? u : 1 - 0x1p-53; /* the largest value would round up to 1 */
 }
 
-/* Box and Muller; the pair's second value is kept for the next call. */
+/* Box and Muller. The second value of each pair is kept for the next call. */
 double pv_rng_normal(pv_rng *rng) {
     if (rng->has_spare) {
         rng->has_spare = false;
@@ -54,33 +65,17 @@ double pv_rng_normal(pv_rng *rng) {
     return radius * cos(angle);
 }
 
-/* The product's high word; *low: the other. */
-static uint64_t product(uint64_t a, uint64_t b, uint64_t *low) {
-#ifdef __SIZEOF_INT128__
-    __extension__ typedef unsigned __int128 wide;
-    wide both = (wide)a * b;
-    *low = (uint64_t)both;
-    return (uint64_t)(both >> 64);
-#else
-    const uint64_t half = UINT32_MAX;
-    uint64_t first = (a & half) * (b & half), second = (a >> 32) * (b & half) + (first >> 32),
-             third = (a & half) * (b >> 32) + (second & half);
-    *low = a * b;
-    return (a >> 32) * (b >> 32) + (second >> 32) + (third >> 32);
-#endif
-}
-
-/* Lemire 2019, with rejection. */
+/* Lemire (2019), with rejection. */
 size_t pv_rng_below(pv_rng *rng, size_t n) {
     uint64_t range = n, floor = (0 - range) % range;
     for (;;) {
-        uint64_t low, high = product(pv_rng_bits(rng), range, &low);
+        uint64_t low, high = pv__multiply(pv_rng_bits(rng), range, &low);
         if (low >= floor)
             return (size_t)high;
     }
 }
 
-/* Marsaglia and Tsang 2000; shapes below 1 by the power of a uniform. */
+/* Marsaglia and Tsang (2000); shapes below 1 use the power of a uniform. */
 double pv_rng_gamma(pv_rng *rng, double shape) {
     if (shape < 1)
         return pv_rng_gamma(rng, shape + 1) * exp(log(pv_rng_uniform(rng)) / shape);

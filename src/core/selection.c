@@ -1,6 +1,6 @@
 /* The selection likelihood, -log p_{s=1}(y_n|x_n,w) with p_{s=1}(y|x,w) proportional to p(y|x,w) design(y)/marginal(y):
- * Eq. likelihood with selection applied to the training set, the per-sample twin of the profile marginal. A sum over
- * rows, so minibatches and fused passes need nothing else.
+ * Eq. likelihood with selection applied to the training set, the per-sample counterpart of the profile marginal.
+ * Because it is a sum over rows, minibatches and fused passes need nothing else.
  *
  * Domain: sum_y exp f_n(y) = 1; any magnitude.
  */
@@ -40,7 +40,7 @@ double pv__selection_rows(const pv_targets *targets, const double *row_factor, c
         double weight = pv__weight(targets, i) * (row_factor ? row_factor[i] : 1);
         const double *f = loglik + i * k, *t = targets->frequency ? targets->frequency + i * k : NULL;
         const double *ratio = pv__ratio_of(targets, log_ratio, i);
-        double *d = dloglik + i * k; /* p_s now, the gradient after */
+        double *d = dloglik + i * k; /* holds p_s first, then the gradient */
         value += weight * sums[i];
         if (t) {
             for (size_t y = 0; y < k; y++) {

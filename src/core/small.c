@@ -1,4 +1,4 @@
-/* Linear algebra for a handful of unknowns, where calling LAPACK would cost more than the work. */
+/* Linear algebra for a handful of unknowns, where a call to LAPACK would cost more than the work itself. */
 #include <math.h>
 
 #include "core/core.h"

@@ -1,4 +1,4 @@
-/* Special functions, each with its domain. None fails: outside the domain the result is NaN. */
+/* Special functions, each with its domain. They never fail: outside the domain the result is NaN. */
 #include <math.h>
 
 #include "prevail/core.h"
@@ -40,8 +40,8 @@ double pv_normal_cdf(double x) {
     return 0.5 * erfc(-x * 0.70710678118654752440);
 }
 
-/* Acklam's rational approximation (relative error 1.2e-9), then one step of Halley's method on the distribution
- * function, which brings it to rounding error. */
+/* Acklam's rational approximation (relative error 1.2e-9), followed by one step of Halley's method on the distribution
+ * function, which reduces the error to rounding. */
 double pv_normal_quantile(double p) {
     static const double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
                                1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};
@@ -69,15 +69,15 @@ double pv_normal_quantile(double p) {
     return x - u / (1 + 0.5 * x * u);
 }
 
-/* The upper tail Q(a, x) of the gamma distribution at a = df/2, x = statistic/2: the series of 1 - Q below x = a + 1,
- * Lentz's continued fraction above; relative error about 1e-13 for df up to 1e5. */
+/* The upper tail Q(a, x) of the gamma distribution at a = df/2, x = statistic/2. Below x = a + 1 it uses the series of
+ * 1 - Q, above it Lentz's continued fraction. Relative error about 1e-13 for df up to 1e5. */
 double pv_chi_square_tail(double df, double statistic) {
     if (!(df > 0 && statistic >= 0))
         return NAN;
     double a = 0.5 * df, x = 0.5 * statistic;
     if (x == 0 || isinf(x))
         return x == 0;
-    int sign; /* lgamma would write it into a global */
+    int sign; /* lgamma would write it to a global */
     double front = exp(a * log(x) - x - lgamma_r(a, &sign));
     if (x < a + 1) {
         double term = 1 / a, sum = term;

@@ -1,4 +1,4 @@
-/* What was observed and what is known of the population: checks, label masses, names. */
+/* Targets: the observed labels, and the known prevalence of the population. Checks, label masses, names. */
 #include <math.h>
 #include <string.h>
 
@@ -6,35 +6,31 @@
 #include "core/core.h"
 
 #define MARGINAL(name, word, text) {PV_MARGINAL_##name, word},
-#define WEIGHTING(name, word) {PV_WEIGHT_##name, word},
-#define IMPLEMENTATIONS(X) X(1) X(2) X(3)
-#define IMPLEMENTATION(name) {PV_IMPLEMENTATION_##name, #name},
-PV__NAMED(marginal, PV_MARGINAL_LIST, MARGINAL)
-PV__NAMED(weighting, PV_WEIGHTING_LIST, WEIGHTING)
-PV__NAMED(implementation, IMPLEMENTATIONS, IMPLEMENTATION)
+PV__NAMED(pv_marginal, pv_marginal_name, PV_MARGINAL_LIST, MARGINAL)
+PV__FOUND(pv_marginal, pv_marginal_find, PV_MARGINAL_LIST, MARGINAL)
 
 bool pv_weight_sound(double weight) {
     return weight == 0 || (weight >= 1e-100 && weight <= 1e100);
 }
 
-pv_status pv_targets_check(pv_ctx *ctx, const pv_targets *targets) {
-    return pv__targets_check(ctx, targets, false);
-}
-
-/* Whether all are hard labels of weight 1 within the classes: the common case, at the speed of memory. */
+/* Whether all labels are hard, valid and of weight 1: the common case, checked at the speed of memory. */
 static bool plain_labels(const pv_targets *targets) {
     enum { PIECE = 4096 };
     if (!targets->label || targets->weight)
         return false;
     for (size_t begin = 0; begin < targets->n; begin += PIECE) {
         size_t end = targets->n - begin < PIECE ? targets->n : begin + PIECE;
-        unsigned most = 0; /* a label below 0 is large without its sign */
+        unsigned most = 0; /* unsigned, so that negative labels are caught as large values */
         for (size_t n = begin; n < end; n++)
             most = (unsigned)targets->label[n] > most ? (unsigned)targets->label[n] : most;
         if (most >= (unsigned)targets->classes)
             return false;
     }
     return true;
+}
+
+pv_status pv_targets_check(pv_ctx *ctx, const pv_targets *targets) {
+    return pv__targets_check(ctx, targets, false);
 }
 
 pv_status pv__targets_check(pv_ctx *ctx, const pv_targets *targets, bool unlabelled) {
@@ -108,7 +104,7 @@ pv_status pv_prevalence_check(pv_ctx *ctx, const pv_prevalence *population) {
     return PV_OK;
 }
 
-/* Rows of label y. Counted in pieces whose count fits 32 bits, which compilers make vectors of. */
+/* Counts rows with label y, in pieces whose count fits 32 bits, which compilers vectorise. */
 static double count_label(const pv_targets *targets, int32_t y) {
     enum { PIECE = 1 << 16 };
     double total = 0;
@@ -123,7 +119,7 @@ static double count_label(const pv_targets *targets, int32_t y) {
 }
 
 void pv_label_mass(const pv_targets *targets, double *mass) {
-    enum { FEW = 8 }; /* classes for which passes over the labels are cheaper than one that adds to a place of each */
+    enum { FEW = 8 }; /* up to this many classes, one pass per class is faster than a histogram */
     memset(mass, 0, (size_t)targets->classes * sizeof *mass);
     if (targets->label && !targets->weight && targets->classes <= FEW) {
         for (int32_t y = 0; y < targets->classes; y++)

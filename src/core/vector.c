@@ -1,4 +1,4 @@
-/* Chooses the core's kernels for this processor. */
+/* Selects the core's kernels for this processor. */
 #include "base/base.h"
 #include "core/vector.h"
 

@@ -1,4 +1,4 @@
-/* src/core/vector.h: the core's loops over rows, one table of them per instruction set. */
+/* src/core/vector.h: the core's loops over rows, with one function table per instruction set. */
 #ifndef PV_CORE_VECTOR_H
 #define PV_CORE_VECTOR_H
 
@@ -6,24 +6,24 @@
 
 #include "base/base.h"
 
-/* Sums over rows of the profile's inner problem for two classes, with r = scale a - 1, q = 1 + m r. */
+/* Sums over rows for the profile's inner problem with two classes, where r = scale a - 1 and q = 1 + m r. */
 typedef struct pv__profile_sums {
     double weight;   /* sum v / q */
     double r;        /* sum v r / q */
     double rr;       /* sum v r^2 / q^2 */
     double rq;       /* sum v r / q^2 */
-    double smallest; /* min q; <= 0: outside the domain, the sums mean nothing */
+    double smallest; /* min q; if <= 0, m is outside the domain and the sums are meaningless */
 } pv__profile_sums;
 
-/* Adam (Kingma and Ba 2015) with the usual 0.9 and 0.999, for one array of parameters. */
+/* Adam (Kingma and Ba 2015) with the usual decay rates 0.9 and 0.999, for one parameter array. */
 typedef struct pv__adam {
     size_t n;
     const double *gradient;
     double *mean, *square, *value;
 } pv__adam;
 
-/* The same with moments in single precision, where memory is what limits it, and a Laplace prior of rate `sparsity` as
- * a proximal step in Adam's own metric: each entry's threshold has its step's scale. */
+/* Adam with moments in single precision, for arrays limited by memory bandwidth, and a Laplace prior of rate `sparsity`
+ * applied as a proximal step in Adam's own metric: each entry's threshold is proportional to its step size. */
 typedef struct pv__adam_lean {
     size_t n;
     const double *gradient;
@@ -42,15 +42,15 @@ typedef struct pv__core_kernels {
     /* in place */
     void (*exp_all)(size_t n, double *x);
     void (*log_all)(size_t n, double *x);
-    /* One step; step counts from 1. */
+    /* One step of Adam; `step` counts from 1. */
     void (*adam)(const pv__adam *array, double rate, double step);
     void (*adam_lean)(const pv__adam_lean *array);
 } pv__core_kernels;
 
-const pv__core_kernels *pv__core_kernels_get(void); /* the best this processor has */
+const pv__core_kernels *pv__core_kernels_get(void); /* the best kernels that this processor supports */
 
-/* Rows are worked on in chunks of fixed size, whose partial sums are added in order: the same bits for any number of
- * threads. */
+/* Loops over rows use chunks of fixed size whose partial sums are added in order, so results are bit-identical for any
+ * number of threads. */
 enum { PV_CHUNK = 4096 };
 static inline size_t pv__chunks(size_t n) {
     return (n + PV_CHUNK - 1) / PV_CHUNK;
@@ -60,14 +60,14 @@ static inline size_t pv__chunk_rows(size_t n, size_t chunk) {
     return n - begin < PV_CHUNK ? n - begin : PV_CHUNK;
 }
 
-/* Threads for a loop over rows: each must have enough of them to be worth waking. */
+/* The number of threads for a loop over rows. Each thread needs several chunks to repay the cost of waking it. */
 static inline int pv__team(const pv_ctx *ctx, size_t chunks) {
     enum { CHUNKS_EACH = 8 };
     return pv__threads_for(ctx, chunks / CHUNKS_EACH);
 }
 
-/* for (size_t c = 0; c < chunks; c++) body, on a team of threads or, where one thread is enough, without one: OpenMP's
- * team of one still costs a system call. */
+/* for (size_t c = 0; c < chunks; c++) body, on a team of threads, or without OpenMP if one thread is enough: even a
+ * team of one costs a system call. */
 #define PV__EACH_CHUNK_BY(team, chunks, c, ...)                                                                        \
     do {                                                                                                               \
         size_t pv_chunks = (chunks);                                                                                   \
@@ -81,7 +81,7 @@ static inline int pv__team(const pv_ctx *ctx, size_t chunks) {
         }                                                                                                              \
     } while (0)
 #define PV__EACH_CHUNK(ctx, chunks, c, ...) PV__EACH_CHUNK_BY(pv__team(ctx, chunks), chunks, c, __VA_ARGS__)
-/* The same for the chunks of a pv__part that are worked on here. */
+/* The same loop over the chunks of a pv__part that belong to this process. */
 #define PV__EACH_OF(ctx, part, c, ...)                                                                                 \
     PV__EACH_CHUNK(ctx, (part)->last - (part)->first, pv_at, {                                                         \
         size_t c = (part)->first + pv_at;                                                                              \

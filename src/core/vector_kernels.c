@@ -1,4 +1,4 @@
-/* Loops over rows that dominate full-batch evaluations; compiled once per instruction set (base/simd.h). */
+/* The loops over rows that dominate full-batch evaluations, compiled once per instruction set (base/simd.h). */
 #include <math.h>
 
 #include "base/simd.h"
@@ -6,7 +6,7 @@
 
 static void exp_rows(size_t n, int k, const double *x, const double *shift, double *y) {
     size_t total = n * (size_t)k;
-    /* The shifts repeat with period k; every VL values they start at another class. */
+    /* The shifts repeat with period k, so every vector starts at a different class. */
     size_t i = 0, class = 0;
     for (; i + VL <= total; i += VL) {
         vd s = v_set(0);
@@ -26,7 +26,7 @@ static void exp_rows(size_t n, int k, const double *x, const double *shift, doub
     }
 }
 
-/* Two classes: the shifts alternate, so one vector of them serves throughout. */
+/* Two classes: the shifts alternate, so the same vector of shifts serves every iteration. */
 static void exp_rows_any(size_t n, int k, const double *x, const double *shift, double *y) {
     if (k != 2) {
         exp_rows(n, k, x, shift, y);
@@ -77,7 +77,7 @@ static pv__profile_sums profile_sums(size_t n, const double *a, const double *v,
     for (size_t i = 0; i < n; i += VL) {
         size_t left = n - i;
         bool whole = left >= VL;
-        /* Rows beyond the end get weight 0 and the first row's a, which leaves the minimum alone. */
+        /* Lanes beyond the end get weight 0 and the first row's a, so that they do not affect the minimum. */
         vd av = whole ? v_load(a + i) : v_load_part(a + i, left, a[0]);
         vd vv = !v ? (whole ? one : v_load_head((const double *)&one, left))
                    : (whole ? v_load(v + i) : v_load_head(v + i, left));
@@ -107,7 +107,7 @@ static void adam(const pv__adam *array, double rate, double step) {
     double scale = rate / (1 - pow(keep_mean, step)), unbias = 1 / (1 - pow(keep_square, step));
     const double *restrict g = array->gradient;
     double *restrict mean = array->mean, *restrict square = array->square, *restrict value = array->value;
-    for (size_t i = 0; i < array->n; i++) { /* vectorised by the compiler: -O3 and no errno */
+    for (size_t i = 0; i < array->n; i++) { /* vectorised by the compiler with -O3 and -fno-math-errno */
         mean[i] = keep_mean * mean[i] + (1 - keep_mean) * g[i];
         square[i] = keep_square * square[i] + (1 - keep_square) * g[i] * g[i];
         value[i] -= scale * mean[i] / (sqrt(square[i] * unbias) + tiny);

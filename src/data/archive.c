@@ -1,26 +1,24 @@
-/* An archive: a file of one or more arrays, and their elements whatever the order of bytes and of indices. */
+/* An archive: a file of one or more arrays, whose elements can be read for any byte order and any order of indices. */
 #include <fcntl.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define XXH_STATIC_LINKING_ONLY /* for a state on the stack */
-#include <xxhash.h>
-
-#include <zlib.h>
-
+#include "base/hash.h"
 #include "data/archive.h"
 #include "data/data.h"
+#include "data/inflate.h"
 
 struct pv_archive {
     char *path;
-    pv__source source; /* closed where in memory */
+    pv__source source; /* closed if the archive is in memory */
     bool zip, memory;
-    pv__member *members; /* zip: as in the file; memory: as added; else one without a name */
-    pv_array *arrays;    /* [count] in memory; NULL: of a file */
+    pv__member
+        *members; /* zip: in the order of the file; in memory: in the order of addition; otherwise one without a name */
+    pv_array *arrays; /* [count] if in memory; NULL: read from a file */
     size_t count;
-    atomic_size_t shares; /* besides the first owner's */
+    atomic_size_t shares; /* owners in addition to the first */
 };
 
 static bool is_zip(const pv__bytes *b) {
@@ -31,30 +29,28 @@ static bool is_gzip(const pv__bytes *b) {
     return b->size >= 2 && b->data[0] == 0x1f && b->data[1] == 0x8b;
 }
 
-/* The first bytes of what a gzip file, which begins with head, unpacks to. */
-static size_t unpacked_head(unsigned char *head, size_t n, unsigned char *to, size_t size) {
-    z_stream z = {.avail_in = (uInt)n, .avail_out = (uInt)size};
-    z.next_in = head;
-    z.next_out = to;
-    if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK)
-        return 0;
-    (void)inflate(&z, Z_SYNC_FLUSH); /* a damaged file is told of by whoever reads it */
-    inflateEnd(&z);
-    return size - z.avail_out;
+/* Unpacks the first bytes of a gzip file that begins with head. */
+static size_t unpacked_head(const unsigned char *head, size_t n,
+                            unsigned char *to, // NOLINT(readability-non-const-parameter): it is filled
+                            size_t size) {
+    pv__inflater z = {.in = head, .in_left = n, .out = to, .out_left = size};
+    pv__inflater_begin(&z, true);
+    (void)pv__inflater_step(&z); /* whoever reads the file later reports damage */
+    return size - z.out_left;
 }
 
 bool pv_archive_recognise(const char *path) {
     unsigned char head[1024], within[16];
     struct stat about;
     if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
-        return false; /* what is read from a pipe is gone */
+        return false; /* bytes read from a pipe cannot be read again */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return false;
     ssize_t n = read(descriptor, head, sizeof head);
     close(descriptor);
     pv__bytes bytes = {.data = head, .size = n > 0 ? (size_t)n : 0};
-    if (is_gzip(&bytes)) /* a table may be packed as well */
+    if (is_gzip(&bytes)) /* a packed file may also be a table */
         bytes = (pv__bytes){.data = within, .size = unpacked_head(head, bytes.size, within, sizeof within)};
     return is_zip(&bytes) || pv__is_npy(&bytes) || pv__is_idx(&bytes);
 }
@@ -139,7 +135,7 @@ pv_status pv_archive_new(pv_ctx *ctx, const char *name, pv_archive **archive) {
     return status;
 }
 
-/* The shape is taken from array. */
+/* Takes the shape from `array`. */
 static pv_status name_array(pv_ctx *ctx, const pv_archive *a, const char *name, pv_array_type type, pv_array *array) {
     array->type = type;
     array->element = pv__array_element(type);
@@ -192,15 +188,15 @@ size_t pv_archive_find(const pv_archive *archive, const char *name) {
     return i;
 }
 
-/* An array that is a file of its own goes by the file's name. */
+/* An array in a file of its own is named after the file. */
 static const char *file_name(const pv_archive *a) {
     const char *slash = strrchr(a->path, '/');
     return slash ? slash + 1 : a->path;
 }
 
-/* ---- headers and bytes of members -------------------------------------------------------------------------------- */
+/* ---- headers and contents of members ----------------------------------------------------------------------------- */
 
-/* The first *n bytes of a member, or all. */
+/* Reads the first *n bytes of a member, or all if it has fewer. */
 static pv_status read_start(pv_ctx *ctx, const pv_archive *a, const pv__member *m, unsigned char *start, size_t *n) {
     if (a->zip)
         return pv__zip_peek(ctx, &a->source, m, start, n);
@@ -218,7 +214,7 @@ static pv_status parse_start(pv_ctx *ctx, const pv_archive *a, const pv__bytes *
     return pv__npy_header(ctx, a->path, name, start, &m->array, &m->elements);
 }
 
-/* Reads what a member's header says, once: the file may say something else the next time. */
+/* Reads a member's header only once, because the file could change before a second read. */
 static pv_status learn(pv_ctx *ctx, const pv_archive *a, pv__member *m) {
     enum { START = 4096 };
     if (m->known)
@@ -261,7 +257,7 @@ pv_status pv_archive_array(pv_ctx *ctx, pv_archive *a, size_t member, pv_array *
     }
     *array = m->array;
     array->bytes = m->bytes.data + m->elements;
-    array->mapped = !m->bytes.block; /* a part of the file, or a temporary one */
+    array->mapped = !m->bytes.block; /* it is part of the file or of a temporary file */
     return PV_OK;
 }
 
@@ -313,16 +309,16 @@ static pv_status hash_file(pv_ctx *ctx, const pv__source *file, uint64_t *hash) 
     unsigned char *piece;
     size_t room = file->size < PIECE ? file->size : PIECE;
     PV_TRY(pv__alloc(ctx, room, 1, &piece));
-    XXH3_state_t state;
-    XXH3_64bits_reset(&state);
+    pv__hasher state;
+    pv__hasher_begin(&state);
     pv_status status = PV_OK;
     for (size_t at = 0; at < file->size && status == PV_OK; at += room) {
         size_t n = file->size - at < room ? file->size - at : room;
         status = pv__source_read(ctx, file, at, n, piece);
         if (status == PV_OK)
-            XXH3_64bits_update(&state, piece, n);
+            pv__hasher_add(&state, piece, n);
     }
-    *hash = XXH3_64bits_digest(&state);
+    *hash = pv__hasher_end(&state);
     pv__free(ctx, piece);
     return status;
 }
@@ -333,16 +329,16 @@ pv_status pv__archive_hash(pv_ctx *ctx, const pv_archive *archive, uint64_t *has
     *hash = 0;
     for (size_t i = 0; i < archive->count; i++) {
         const pv__member *m = &archive->members[i];
-        *hash = XXH3_64bits_withSeed(m->name, strlen(m->name), *hash);
-        *hash = XXH3_64bits_withSeed(m->bytes.data, m->bytes.size, *hash);
+        *hash = pv__hash_seeded(m->name, strlen(m->name), *hash);
+        *hash = pv__hash_seeded(m->bytes.data, m->bytes.size, *hash);
     }
     return PV_OK;
 }
 
-void pv__hash_pieces(XXH3_state_t *state, const unsigned char *bytes, size_t size, bool mapped) {
+void pv__hash_pieces(pv__hasher *state, const unsigned char *bytes, size_t size, bool mapped) {
     for (size_t at = 0; at < size; at += PV_BYTES_PIECE) {
         size_t n = size - at < PV_BYTES_PIECE ? size - at : PV_BYTES_PIECE;
-        XXH3_64bits_update(state, bytes + at, n);
+        pv__hasher_add(state, bytes + at, n);
         if (mapped)
             pv__bytes_forget(bytes + at, n);
     }
@@ -359,13 +355,14 @@ pv_status pv__archive_peek(pv_ctx *ctx, pv_archive *a, size_t member, bool wante
         PV_TRY(status);
     }
     *dims = array->dims;
-    *rows = array->dims && array->count ? array->shape[0] : 0; /* a length may be anything where another one is 0 */
+    *rows = array->dims && array->count ? array->shape[0]
+                                        : 0; /* if another dimension is 0, this length could be anything */
     return PV_OK;
 }
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 
-/* Where element i of the order of C lies in the file. */
+/* Position in the file of element i, counted in C order. */
 static size_t place(const pv_array *a, size_t i) {
     if (!a->fortran || a->dims < 2)
         return i;
@@ -379,7 +376,7 @@ static size_t place(const pv_array *a, size_t i) {
     return at;
 }
 
-/* The element's bits with the low byte first. */
+/* The bits of an element, least significant byte first. */
 static uint64_t bits_at(const pv_array *a, size_t at) {
     const unsigned char *p = a->bytes + at * a->element;
     uint64_t bits = 0;
@@ -419,7 +416,7 @@ double pv_array_number(const pv_array *array, size_t i) {
     return number_at(array, place(array, i));
 }
 
-/* In the machine's own order: a loop the compiler can make fast. */
+/* Native byte order: a loop that compilers vectorise. */
 #define NATIVE(type)                                                                                                   \
     do {                                                                                                               \
         type value;                                                                                                    \
@@ -450,7 +447,7 @@ void pv_array_floats(const pv_array *a, size_t first, size_t n, float *values) {
         values[i] = (float)pv_array_number(a, first + i);
 }
 
-/* Appends a code point as UTF-8 where there is room; what is none becomes '?'. */
+/* Appends a code point as UTF-8 if it fits. An invalid code point becomes '?'. */
 static size_t append(char *text, size_t at, size_t size, uint32_t c) {
     unsigned char out[4];
     size_t n = 1;
@@ -480,8 +477,8 @@ enum { NUMBER_ROOM = 40 };
 
 size_t pv__array_text_room(const pv_array *a) {
     if (a->type == PV_ARRAY_UNICODE)
-        return a->element + 1; /* a code point of 4 bytes takes at most 4 as UTF-8 */
-    return a->type == PV_ARRAY_BYTES ? 2 * a->element + 1 : NUMBER_ROOM; /* 0x80 and above take 2 */
+        return a->element + 1;                                           /* 4 bytes per code point suffice in UTF-8 */
+    return a->type == PV_ARRAY_BYTES ? 2 * a->element + 1 : NUMBER_ROOM; /* bytes from 0x80 take 2 */
 }
 
 void pv_array_text(const pv_array *a, size_t i, char *text, size_t size) {
@@ -498,7 +495,7 @@ void pv_array_text(const pv_array *a, size_t i, char *text, size_t size) {
         return;
     }
     size_t wide = a->type == PV_ARRAY_UNICODE ? 4 : 1;
-    pv_array points = *a; /* the same bytes as single characters */
+    pv_array points = *a; /* the same bytes seen as single characters */
     points.element = wide;
     for (size_t c = 0; c < a->element / wide; c++) {
         uint32_t point = (uint32_t)bits_at(&points, at * (a->element / wide) + c);
@@ -506,7 +503,7 @@ void pv_array_text(const pv_array *a, size_t i, char *text, size_t size) {
             break;
         size_t next = append(text, end, size, point);
         if (next == end)
-            break; /* cut here, not continued by what is shorter */
+            break; /* stop here rather than skip to a shorter character */
         end = next;
     }
     text[end] = '\0';

@@ -1,10 +1,10 @@
-/* Functions of a number column, as R has them.
+/* Basis functions of a number column, as R defines them.
  *
- * ns, a natural cubic spline (splines::ns): cubic B-splines over [a, b], the range of training, with interior knots at
- * equally spaced quantiles (R's type 7). Without the first of them, they are turned by the Householder reflections of
- * the two columns of second derivatives at a and b; what is left without the first two has none there. Beyond a and b
- * it goes on as a straight line. All is computed of u = (x - a) / (b - a), which changes nothing but the units of
- * derivatives.
+ * ns, a natural cubic spline (splines::ns): cubic B-splines over [a, b], the range of the training data, with interior
+ * knots at equally spaced quantiles (R's type 7). The basis without its first function is transformed by the
+ * Householder reflections of the two columns of second derivatives at a and b; dropping the first two of the result
+ * leaves functions whose second derivatives at a and b are zero. Beyond a and b they continue as straight lines. All is
+ * computed in u = (x - a) / (b - a), which changes only the units of derivatives.
  *
  * poly, orthogonal polynomials (stats::poly) of u = (x - centre) / scale by the recurrence
  *
@@ -12,7 +12,7 @@
  *
  * alpha_k = sum u P_k^2 / norm2_k, norm2_k = sum P_k^2 over the training rows; the features are P_k / sqrt(norm2_k).
  *
- * Rows count alike whatever their weight, as in R.
+ * Row weights are ignored, as in R.
  */
 #include <math.h>
 #include <string.h>
@@ -29,13 +29,13 @@ size_t pv__basis_parameters(const pv_term *term) {
 enum { ORDER = 4, SPLINES_MAX = PV__DEGREES_MAX + 3 };
 
 typedef struct spline {
-    int splines;                       /* B-splines */
-    double knot[SPLINES_MAX + ORDER];  /* of u, each end ORDER times */
-    double reflection[2][SPLINES_MAX]; /* u of I - u u' / u_l, for all B-splines but the first */
-    double end[2][2][SPLINES_MAX];     /* values and slopes at either end */
+    int splines;                       /* number of B-splines */
+    double knot[SPLINES_MAX + ORDER];  /* in u, each end repeated ORDER times */
+    double reflection[2][SPLINES_MAX]; /* u of I - u u' / u_l, for all B-splines except the first */
+    double end[2][2][SPLINES_MAX];     /* values and slopes at both ends */
 } spline;
 
-/* The derivative of the i-th B-spline of that order; span: the interval that u lies in. */
+/* The derivative of the i-th B-spline of that order; span: index of the interval that contains u. */
 static double b_spline(const double *knot, int i, int order, int derivative, double u, int span) {
     if (i > span || i + order <= span)
         return 0;
@@ -48,7 +48,7 @@ static double b_spline(const double *knot, int i, int order, int derivative, dou
     return derivative > 0 ? (order - 1) * (a - b) : (u - knot[i]) * a + (knot[i + order] - u) * b;
 }
 
-/* All of them, at a u in [0, 1]. */
+/* All B-splines at a u in [0, 1]. */
 static void b_splines(const spline *s, int derivative, double u, double *value) {
     int span = ORDER - 1;
     while (span + 1 < s->splines && s->knot[span + 1] <= u)
@@ -58,7 +58,7 @@ static void b_splines(const spline *s, int derivative, double u, double *value) 
         value[i] = b_spline(s->knot, i, ORDER, derivative, u, span);
 }
 
-/* value [n], from l on. */
+/* Reflects value [n], from index l on. */
 static void reflect(const double *reflection, int l, int n, double *value) {
     double along = 0;
     for (int i = l; i < n; i++)
@@ -131,7 +131,7 @@ static pv_status learn_spline(pv_ctx *ctx, const double *sorted, size_t n, pv_te
 
 /* ---- polynomials ------------------------------------------------------------------------------------------------- */
 
-/* P_0 .. P_degree at x, as far as alpha and norm2 are known. */
+/* P_0 .. P_degree at x; needs alpha and norm2 of the lower degrees. */
 static void polynomials(const pv_term *term, int degree, double x, double *value) {
     const double *alpha = term->parameter + 2, *norm2 = alpha + term->degree;
     double u = (x - term->parameter[0]) / term->parameter[1];
@@ -181,7 +181,7 @@ static pv_status learn_polynomials(pv_ctx *ctx, const double *sorted, size_t n, 
     return PV_OK;
 }
 
-/* ---- any --------------------------------------------------------------------------------------------------------- */
+/* ---- either basis ------------------------------------------------------------------------------------------------ */
 
 pv_status pv__basis_learn(pv_ctx *ctx, const double *sorted, size_t n, pv_term *term) {
     term->parameters = pv__basis_parameters(term);
@@ -199,10 +199,12 @@ pv_status pv__basis_learn(pv_ctx *ctx, const double *sorted, size_t n, pv_term *
 void pv__basis_fill(const pv_term *term, const double *x, size_t n, double *value) {
     if (term->kind == PV_TERM_NS)
         fill_spline(term, x, n, value);
+    else if (term->kind == PV_TERM_SMOOTH)
+        pv__smooth_fill(term, x, n, value);
     else if (term->kind == PV_TERM_POLY)
         fill_polynomials(term, x, n, value);
     for (size_t i = 0; term->parameters == 0 && i < n; i++)
-        value[i] = term->kind == PV_TERM_LOG ? log(x[i]) : sqrt(x[i]);
+        value[i] = term->kind == PV_TERM_LOG ? log(x[i]) : term->kind == PV_TERM_SQRT ? sqrt(x[i]) : x[i];
     for (size_t i = 0; i < n * term->features; i++)
         if (!isfinite(value[i]))
             value[i] = isnan(x[i / term->features]) ? NAN : HUGE_VAL;

@@ -1,4 +1,4 @@
-/* Values of a column as categories. */
+/* Categories: the distinct values of a column. */
 #include <string.h>
 
 #include "data/schema_learn.h"
@@ -25,7 +25,7 @@ pv_status pv__categories_make(pv_ctx *ctx, const pv_table *table, size_t c, cons
                               pv_column *categories) {
     const pv_column *column = &table->column[c];
     pv__dictionary dictionary = {0};
-    int32_t *known = NULL; /* of a text column: level to code + 1, so that each is looked up once */
+    int32_t *known = NULL; /* for a text column: level to code + 1, so that each level is looked up once */
     pv_status status;
     *categories = (pv_column){.name = column->name, .type = PV_COLUMN_TEXT};
     PV_GOTO(done, pv__alloc(ctx, data->rows, sizeof *categories->code, &categories->code));
@@ -38,7 +38,7 @@ pv_status pv__categories_make(pv_ctx *ctx, const pv_table *table, size_t c, cons
             continue;
         }
         int32_t level = column->code ? column->code[row] : -1;
-        if (level < 0) { /* a number, which has no text of its own */
+        if (level < 0) { /* a number, whose text is not stored */
             PV_GOTO(done,
                     add_level(ctx, &dictionary, categories, pv__cell_text(column, row, text), &categories->code[i]));
             continue;
@@ -63,7 +63,7 @@ done:
     return status;
 }
 
-/* In the order in which they were given; no two have one place there. */
+/* Orders categories as the user listed them; ranks are unique. */
 static pv_status sort_by_rank(pv_ctx *ctx, pv_column *categories, int32_t *order) {
     char **sorted;
     PV_TRY(pv__alloc(ctx, (size_t)categories->levels, sizeof *sorted, &sorted));
@@ -99,7 +99,7 @@ done:
     return status;
 }
 
-/* A guess at the nearest name would invite the wrong one (east for west): the known ones are listed instead. */
+/* Lists the known levels instead of suggesting the nearest name, which could be a wrong one (east for west). */
 static pv_status unknown_level(pv_ctx *ctx, const pv_table *table, size_t c, size_t row, const char *given,
                                char *const *labels, int32_t n, const char *what) {
     char joined[240];

@@ -1,9 +1,9 @@
-/* Exactly collinear features.
+/* Detects exactly collinear features.
  *
- * Pivoted Cholesky factorisation of the correlation matrix (which takes the intercept out): a feature whose residual
- * variance, given those before it, is below 1e-10 of its variance is a linear combination of them. A sample of rows
- * clears most tables cheaply; only a deficiency there is looked at with all rows. Row weights do not matter: all are
- * positive.
+ * Pivoted Cholesky factorisation of the correlation matrix (which removes the intercept): a feature whose residual
+ * variance, given the features before it, is below 1e-10 of its variance is a linear combination of them. For most
+ * tables a sample of rows is enough to show that there is none; only if the sample is deficient are all rows used. Row
+ * weights do not matter because all are positive.
  */
 #include <math.h>
 #include <string.h>
@@ -14,18 +14,18 @@ enum { FEW = 2000, SAMPLE = 20000, FEATURES_MAX = 2000, BLOCK = 32 };
 static const double tolerance = 1e-10;
 
 typedef struct factor {
-    size_t n;     /* features */
-    size_t first; /* the first of them; an offset, before it, has no coefficient to share */
+    size_t n;     /* number of features */
+    size_t first; /* index of the first one; an offset, which comes before it, has no coefficient */
     size_t rank;
     double *c;            /* [n][n], correlations, lower triangle */
     double *l;            /* [n][n], row of each feature, columns in order of the pivots */
     double *rest;         /* [n], residual variances */
-    size_t *pivot;        /* [n], feature of each step */
+    size_t *pivot;        /* [n], feature chosen in each step */
     bool *chosen;         /* [n] */
     double *mean, *scale; /* [n] */
     double *block;        /* [BLOCK][n] */
-    double *row;          /* [n + 1], one that is made of columns */
-    double *made;         /* [m][n + 1], all that are looked at, where columns are in a file and these few */
+    double *row;          /* [n + 1], a row assembled from columns */
+    double *made;         /* [m][n + 1], all rows used, if columns are in a file and m is small */
 } factor;
 
 static void factor_free(pv_ctx *ctx, factor *f) {
@@ -61,7 +61,7 @@ static const double *sampled_row(const factor *f, const pv_dataset *data, size_t
     return pv_dataset_rows(NULL, data, row, 1, f->row) + f->first;
 }
 
-/* Rows of columns are made once, where there is room for them: they are gone through three times. */
+/* Assembles the rows once if they fit in memory, because they are read three times. */
 static pv_status make_rows(pv_ctx *ctx, const pv_dataset *data, size_t m, factor *f) {
     enum { CELLS = 1 << 22 };
     size_t d = (size_t)data->features;
@@ -92,7 +92,7 @@ static void correlate(const pv_dataset *data, size_t m, factor *f) {
         for (size_t j = 0; j < n; j++)
             f->scale[j] += (x[j] - f->mean[j]) * (x[j] - f->mean[j]);
     }
-    for (size_t j = 0; j < n; j++) /* a feature that is constant in the sample has correlation 0, also with itself */
+    for (size_t j = 0; j < n; j++) /* a feature that is constant in the sample has correlation 0 even with itself */
         f->scale[j] = f->scale[j] > 0 ? 1 / sqrt(f->scale[j]) : 0;
     for (size_t begin = 0; begin < m; begin += BLOCK) {
         size_t rows = begin + BLOCK < m ? BLOCK : m - begin;
@@ -112,7 +112,7 @@ static void correlate(const pv_dataset *data, size_t m, factor *f) {
     }
 }
 
-/* The feature of largest residual variance; of nearly equal ones the first, so that copies are blamed on the later. */
+/* The feature of largest residual variance; among nearly equal ones the first, so that a later copy is reported. */
 static size_t next_pivot(const factor *f) {
     size_t best = f->n;
     for (size_t j = 0; j < f->n; j++)
@@ -156,12 +156,12 @@ static const char *source_of(const pv_schema *schema, const factor *f, size_t fe
     return schema->source[s].name;
 }
 
-/* What determines feature j, into joined: its coefficients on the pivots solve L' b = l_j; those that are not 0 tell.
- * Returns how many there are. */
+/* Writes the features that determine feature j to `joined`: its coefficients on the pivots solve L' b = l_j, and those
+ * that are not 0 name them. *found: their number. */
 static pv_status explain(pv_ctx *ctx, const pv_schema *schema, factor *f, size_t j, char *joined, size_t size,
                          size_t *found) {
     size_t n = f->n;
-    double *b = f->rest, *by_feature = f->mean; /* no longer needed */
+    double *b = f->rest, *by_feature = f->mean; /* reused: no longer needed */
     memset(by_feature, 0, n * sizeof *by_feature);
     for (size_t step = f->rank; step-- > 0;) {
         double value = f->l[j * n + step];
@@ -181,7 +181,7 @@ static pv_status explain(pv_ctx *ctx, const pv_schema *schema, factor *f, size_t
     return PV_OK;
 }
 
-/* "'b' is the same, up to scale and shift, as a" for all that are determined by others, as far as there is room. */
+/* Reports "'b' is the same, up to scale and shift, as a" for every feature determined by others, as space permits. */
 static pv_status report(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, factor *f, bool refuse) {
     char text[700] = "", joined[240], list[200] = "";
     const char *last = NULL;
@@ -200,7 +200,7 @@ static pv_status report(pv_ctx *ctx, const pv_table *table, const pv_schema *sch
         PV_TRY(explain(ctx, schema, f, j, joined, sizeof joined, &found));
         pv__format(text + used, sizeof text - used, "%s'%s' is %s%s", shown ? ", " : "",
                    pv__show(schema->feature[f->first + j]).text,
-                   found == 1 ? "the same, up to scale and shift, as " : "determined exactly by ", joined);
+                   found == 1 ? "a linear function of " : "determined exactly by ", joined);
         shown++;
     }
     if (count > shown)
@@ -209,31 +209,32 @@ static pv_status report(pv_ctx *ctx, const pv_table *table, const pv_schema *sch
     if (strlen(list) + 1 == sizeof list)
         pv__format(list, sizeof list, "%s", pv__show_item(source).text);
     size_t column = pv__table_lookup(table, source);
-    bool made = column == table->columns; /* of a term: none to be excluded */
+    bool made = column == table->columns; /* a column made by a term cannot be excluded */
     const char *them = count == 1 ? "it" : "them";
     char how[sizeof list + 32] = "out of `terms`";
     if (!made)
         pv__format(how, sizeof how, "out with `exclude=%s`", list);
-    bool remedy_first = strlen(text) > 200; /* a message may be cut at its end, which must not be the remedy */
+    bool remedy_first = strlen(text) > 200; /* a long message may be cut at its end, so the remedy must come first */
     if (refuse)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, made ? 0 : column + 1,
-                           "collinear columns: %s%sleave %s %s, or go on with a prior, or with `collinear=keep`%s%s",
+                           "collinear columns: %s%sleave %s %s, or use a prior, or `collinear=keep`%s%s",
                            remedy_first ? "" : text, remedy_first ? "" : ";\n", them, how, remedy_first ? "; " : "",
                            remedy_first ? text : "");
     pv__log(ctx, PV_LOG_WARNING,
-            "collinear columns: %s; the prior alone decides how they share their effect: read their coefficients "
-            "together, or leave %s %s",
+            "collinear columns: %s. Only the prior determines how their effect is divided among them: interpret their "
+            "coefficients together, or leave %s %s",
             text, them, how);
     return PV_OK;
 }
 
 pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema,
                               bool refuse) {
-    size_t n = (size_t)data->features - schema->offset;
+    size_t last = pv__schema_smooth(schema) + pv__schema_scores(schema); /* always have a prior; have no slope */
+    size_t n = (size_t)data->features - schema->offset - last;
     if (data->rows <= n && refuse)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                           "%zu features on %zu rows are always collinear;\nchoose fewer with `features`, or go on "
-                           "with a prior, or with `collinear=keep`",
+                           "%zu features on %zu rows are always collinear;\nchoose fewer with `features`, or use a "
+                           "prior, or `collinear=keep`",
                            n, data->rows);
     if (data->rows <= n) {
         pv__log(ctx, PV_LOG_WARNING,
@@ -249,9 +250,9 @@ pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_datas
     factor f;
     PV_TRY(factor_new(ctx, n, &f));
     f.first = schema->offset;
-    size_t fewest = 2 * n + 100, m = (size_t)(4e9 / ((double)n * (double)n)); /* some seconds' work at most */
+    size_t fewest = 2 * n + 100, m = (size_t)(4e9 / ((double)n * (double)n)); /* at most some seconds of work */
     m = m > SAMPLE ? SAMPLE : m < fewest ? fewest : m;
-    /* Few rows clear most tables; indicators of rare levels take more. */
+    /* A few rows are enough for most tables; indicators of rare levels need more. */
     const size_t steps[] = {fewest > FEW ? fewest : FEW, m, data->rows};
     pv_status status = PV_OK;
     for (size_t i = 0, before = 0; i < 3 && (i == 0 || f.rank < n) && before < data->rows; i++) {

@@ -1,10 +1,10 @@
-/* Passes over columns of numbers; compiled once per instruction set (base/simd.h). */
+/* Passes over columns of numbers, compiled once per instruction set (base/simd.h). */
 #include <math.h>
 
 #include "base/simd.h"
 #include "data/columns.h"
 
-/* A number times 0 is 0, unless it is infinite or none at all. */
+/* A number times 0 is 0 unless it is infinite or NaN. */
 static bool all_finite(size_t n, const double *x) {
     vd off = v_set(0);
     size_t i = 0;
@@ -23,7 +23,7 @@ typedef struct sums {
     vd weight, first, second, least, largest;
 } sums;
 
-/* There: -1 in the lanes that hold a cell. Missing ones are no number, which is below nothing. */
+/* valid: -1 in lanes that hold a cell. Missing cells are NaN, which compares less than nothing. */
 static void add(sums *s, vd x, vd v, vi there, double factor, double shift) {
     vi known = there & (vi)(x <= v_set(HUGE_VAL));
     vd d = (vd)((vi)(x * factor - shift) & known), weight = (vd)((vi)v & known);
@@ -36,7 +36,7 @@ static void add(sums *s, vd x, vd v, vi there, double factor, double shift) {
 
 static void moments(size_t n, const double *x, const double *v, double factor, double shift, pv__moments *to) {
     vd none = v_set(0), one = v_set(1);
-    sums s[2]; /* two of each hide the latency of sums */
+    sums s[2]; /* two of each, to hide the latency of additions */
     for (int k = 0; k < 2; k++)
         s[k] = (sums){none, none, none, v_set(to->least), v_set(to->largest)};
     vi all = (vi)(none < one);
@@ -63,7 +63,7 @@ static void moments(size_t n, const double *x, const double *v, double factor, d
     }
 }
 
-/* Flags of 64 cells at a time, eight of which are looked at in one: few are picked. */
+/* Flags 64 cells at a time and tests eight flags at once, because few cells are picked. */
 static size_t pick(size_t n, const double *x, int bits, size_t *at) {
     enum { CELLS = 64, WORD = 8 };
     size_t picked = 0;
@@ -71,7 +71,7 @@ static size_t pick(size_t n, const double *x, int bits, size_t *at) {
         size_t cells = n - begin < CELLS ? n - begin : CELLS;
         unsigned char flag[CELLS] = {0};
         for (size_t i = 0; i < cells; i++) {
-            double value = x[begin + i] + 0.0; /* one zero */
+            double value = x[begin + i] + 0.0; /* turns -0 into 0 */
             unsigned long long hash;
             memcpy(&hash, &value, sizeof hash);
             flag[i] = hash * 0x9E3779B97F4A7C15ull >> (64 - bits) == 0;
@@ -87,7 +87,7 @@ static size_t pick(size_t n, const double *x, int bits, size_t *at) {
     return picked;
 }
 
-/* No number is below nothing. */
+/* False for NaN. */
 static vi is_near(vd x) {
     return (vi)(x <= v_set(PV__FARTHEST)) & (vi)(x >= v_set(-PV__FARTHEST));
 }
@@ -115,7 +115,7 @@ static bool standardise(size_t n, const double *x, double mean, double sd, doubl
     return rest && all_of(near);
 }
 
-typedef float half __attribute__((vector_size(sizeof(vd) / 2))); /* as many of single precision */
+typedef float half __attribute__((vector_size(sizeof(vd) / 2))); /* a vector of single precision with as many lanes */
 
 static void widen(size_t n, const float *x, double *value) {
     size_t i = 0;
@@ -147,7 +147,7 @@ static bool standardise_single(size_t n, const float *x, double mean, double sd,
 }
 
 #if defined(PV_ISA_avx512)
-/* Eight rows of eight columns: pairs, then fours, then eights of lanes change places. */
+/* Transposes eight rows of eight columns: exchanges pairs, then fours, then eights of lanes. */
 static void turn_square(const double *value, size_t columns, size_t width, double *x) {
     __m512d c[8], p[8], q[8];
     for (size_t k = 0; k < 8; k++)

@@ -1,10 +1,10 @@
-/* What is learned of a column of numbers: its mean, and the scale that it is divided by, which is the standard
- * deviation unless a few extreme values decide that (spread.c).
+/* Learns the mean and scale of a column of numbers. The scale is the standard deviation, unless a few extreme values
+ * dominate it (spread.c).
  *
- * One pass, with sums about the mean of the first cells; where that is further than a standard deviation from the mean
- * of all, as in a sorted column, a second about the mean that was found, which takes out the first's rounding. The
- * first is the one that looks for missing cells, where all rows count alike. Numbers whose squares would leave the
- * range of a double are scaled by a power of two. A column's blocks of rows are added in order.
+ * One pass computes sums about the mean of the first cells. If that is more than a standard deviation from the overall
+ * mean, as in a sorted column, a second pass computes them about the mean found, which removes the rounding error of
+ * the first. If all rows count alike, the pass that looks for missing cells is the first pass. Numbers whose squares
+ * would leave the range of a double are scaled by a power of two. Sums of blocks of rows are added in order.
  */
 #include <math.h>
 
@@ -20,7 +20,7 @@ bool pv__all_rows(const pv_table *table, const pv_dataset *data) {
     return all;
 }
 
-enum { BLOCK = 1024 }; /* rows whose sums are made together */
+enum { BLOCK = 1024 }; /* rows summed together */
 
 pv__numbers pv__numbers_read(pv__numbers numbers, size_t first, size_t n, double *room) {
     if (!numbers.file && numbers.wide)
@@ -42,7 +42,7 @@ void pv__numbers_expect(pv__numbers numbers, size_t first, size_t last) {
         pv__packed_expect(numbers.file, numbers.narrow + first, (last - first) * sizeof *numbers.narrow);
 }
 
-/* Of rows that are not all: a stretch of the table that has several of them is read at once. */
+/* For a subset of the rows: reads a stretch of the table at once if it contains several of them. */
 void pv__numbers_gather(pv__numbers numbers, const size_t *row, size_t n, double *buffer) {
     enum { STRETCH = 512 };
     double stretch[STRETCH];
@@ -63,9 +63,9 @@ void pv__cursor_begin(pv__numbers numbers, const pv_dataset *data, bool all_rows
     cursor->first = cursor->rows = 0;
 }
 
-enum { AHEAD = 1 << 19 }; /* rows that the system is asked for */
+enum { AHEAD = 1 << 19 }; /* rows of read-ahead requested from the system */
 
-/* The rows begin .. begin+rows-1 of a column in a file, in the cursor's room. */
+/* Rows begin .. begin+rows-1 of a column in a file, read into the cursor's buffer. */
 static pv__numbers stretch_at(pv__cursor *c, size_t begin, size_t rows, size_t table_rows) {
     size_t most = sizeof c->room / (c->numbers.wide ? sizeof(double) : sizeof(float));
     if (begin < c->first || begin + rows > c->first + c->rows) {
@@ -111,13 +111,13 @@ static bool all_finite(pv__numbers numbers, size_t rows) {
 }
 
 static bool all_known(const int32_t *code, size_t rows) {
-    int32_t either = 0; /* the sign of any */
+    int32_t either = 0; /* OR of all indices: negative if any is */
     for (size_t i = 0; i < rows; i++)
         either |= code[i];
     return either >= 0;
 }
 
-/* rows: of the data; weight NULL: all 1. */
+/* rows: number of rows in the data; weight NULL: all 1. */
 static pv__moments sum_rows(pv__cursor *cursor, size_t rows, const double *weight, double factor, double shift) {
     const pv__column_kernels *kernels = pv__column_kernels_get();
     pv__moments sums = {.least = HUGE_VAL, .largest = -HUGE_VAL};
@@ -130,7 +130,7 @@ static pv__moments sum_rows(pv__cursor *cursor, size_t rows, const double *weigh
     return sums;
 }
 
-/* A value near the mean, as a rule: the mean of the first cells; where that is none, or too large, the first. */
+/* A value that is usually near the mean: the mean of the first cells, or the first cell if that mean is not usable. */
 static double near_mean(pv__cursor *cursor, size_t rows) {
     double sum = 0, first = 0, count = 0, taken[BLOCK];
     for (size_t begin = 0; begin < rows && count == 0; begin += BLOCK) {
@@ -145,8 +145,8 @@ static double near_mean(pv__cursor *cursor, size_t rows) {
     return count > 0 && isfinite(sum) ? sum / count : first;
 }
 
-/* All that is wanted of a column of numbers at first: whether it is whole, and its sums, if so. */
-static bool look_at(pv__numbers numbers, size_t rows, pv__glance *glance) {
+/* The first look at a column of numbers: whether it has missing cells, and if not, its sums. */
+static bool summarise(pv__numbers numbers, size_t rows, pv__glance *glance) {
     pv__cursor cursor;
     pv__cursor_begin(numbers, NULL, true, &cursor);
     glance->shift = near_mean(&cursor, rows);
@@ -168,15 +168,15 @@ pv_status pv__columns_whole(pv_ctx *ctx, const pv_table *table, const pv__encodi
         if (own->type != PV_COLUMN_NUMBER)
             whole[f] = all_known(own->code, table->rows);
         else if (plan->glance)
-            whole[f] = look_at(numbers, table->rows, &plan->glance[f]);
+            whole[f] = summarise(numbers, table->rows, &plan->glance[f]);
         else
             whole[f] = all_finite(numbers, table->rows);
     }
     return plan->shared ? pv__share_array(ctx, plan->features, whole, sizeof *whole) : PV_OK;
 }
 
-/* A power of two that brings the column to about 1, where squares of its differences, by weights of 1e-100 to
- * 1e100, might leave the range of a double; else 0. */
+/* A power of two that brings the column near 1 if the squares of its differences, times weights of 1e-100 to 1e100,
+ * could leave the range of a double; else 0. */
 static int exponent_for(const pv__moments *sums) {
     double range = sums->largest - sums->least;
     int most = ilogb(fmax(fabs(sums->least), fabs(sums->largest)));
@@ -185,7 +185,7 @@ static int exponent_for(const pv__moments *sums) {
     return most < -1000 ? 1000 : -most;
 }
 
-/* The scale in standard deviations. */
+/* The scale in units of the standard deviation. */
 static double spread_of(pv__cursor *cursor, const pv_dataset *data, double mean, double sd, pv__spread_bins *bins) {
     double taken[BLOCK];
     pv__spread_begin(bins);
@@ -212,7 +212,7 @@ void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows,
     *mean = sums.least;
     if (!(sums.largest > sums.least))
         return;
-    if (isinf(sums.largest - sums.least)) { /* no deviation from the mean is sure to be a number */
+    if (isinf(sums.largest - sums.least)) { /* a deviation from the mean may overflow */
         *sd = HUGE_VAL;
         return;
     }
@@ -223,7 +223,7 @@ void pv__scale_learn(pv__numbers numbers, const pv_dataset *data, bool all_rows,
         sums = sum_rows(&cursor, data->rows, data->weight, factor, shift);
     }
     double off = sums.first / sums.weight;
-    if (!(off * off < sums.second / sums.weight / 2)) { /* the mean is far from where it was looked for */
+    if (!(off * off < sums.second / sums.weight / 2)) { /* the mean is far from the value the sums were taken about */
         shift += off;
         sums = sum_rows(&cursor, data->rows, data->weight, factor, shift);
         off = sums.first / sums.weight;

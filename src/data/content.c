@@ -1,21 +1,18 @@
-/* The hash of a data set's content: of what the model reads, whatever kind of source it came from, and whatever other
- * columns are there.
+/* The hash of a data set's content: of what the model reads, independent of the kind of source and of other columns.
  *
- * A column's hash is that of its name and its cells: numbers as doubles, one form of zero and of a missing cell; texts
+ * A column's hash covers its name and its cells: numbers as doubles, with one form of zero and of missing cells; texts
  * as the hashes of their levels, so that neither the order of levels nor their codes matter. The features' hash covers
- * the columns that the schema names, in its order; the data set's covers labels and weights as well.
+ * the columns named in the schema, in its order; the data set's hash also covers labels and weights.
  */
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "base/hash.h"
+#include "base/openmp.h"
 #include "data/columns.h"
 #include "data/schema_learn.h"
 
-static void hash_numbers(XXH3_state_t *state, pv__numbers numbers, size_t rows) {
+static void hash_numbers(pv__hasher *state, pv__numbers numbers, size_t rows) {
     double cell[PV__BLOCK], buffer[PV__BLOCK];
     pv__cursor cursor;
     pv__cursor_begin(numbers, NULL, true, &cursor);
@@ -24,12 +21,12 @@ static void hash_numbers(XXH3_state_t *state, pv__numbers numbers, size_t rows) 
         const double *x = pv__cursor_block(&cursor, begin, n, rows, buffer);
         for (size_t i = 0; i < n; i++)
             cell[i] = isnan(x[i]) ? (double)NAN : x[i] + 0.0; /* -0 becomes 0 */
-        XXH3_64bits_update(state, cell, n * sizeof *cell);
+        pv__hasher_add(state, cell, n * sizeof *cell);
     }
 }
 
 /* of [levels]: the hash of each level of a text column. */
-static void hash_texts(XXH3_state_t *state, const pv_column *column, const uint64_t *of, size_t rows) {
+static void hash_texts(pv__hasher *state, const pv_column *column, const uint64_t *of, size_t rows) {
     uint64_t cell[PV__BLOCK];
     char number[PV__NUMBER_TEXT];
     for (size_t begin = 0; begin < rows; begin += PV__BLOCK) {
@@ -38,23 +35,23 @@ static void hash_texts(XXH3_state_t *state, const pv_column *column, const uint6
             bool missing = pv__cell_missing(column, begin + i);
             const char *text =
                 missing || column->type == PV_COLUMN_TEXT ? NULL : pv__cell_text(column, begin + i, number);
-            cell[i] = missing ? 0 : text ? XXH3_64bits(text, strlen(text)) : of[column->code[begin + i]];
+            cell[i] = text ? pv__hash(text, strlen(text)) : missing || !of ? 0 : of[column->code[begin + i]];
         }
-        XXH3_64bits_update(state, cell, n * sizeof *cell);
+        pv__hasher_add(state, cell, n * sizeof *cell);
     }
 }
 
-/* of: the hashes of a text column's levels. texts: numbers are categories of the model, and hashed as their texts. */
+/* of: the hashes of a text column's levels. texts: the numbers are categories of the model and are hashed as texts. */
 static uint64_t hash_column(const pv_table *table, size_t c, const uint64_t *of, bool texts) {
     const pv_column *column = &table->column[c];
-    XXH3_state_t state;
-    XXH3_64bits_reset(&state);
-    XXH3_64bits_update(&state, column->name, strlen(column->name) + 1);
+    pv__hasher state;
+    pv__hasher_begin(&state);
+    pv__hasher_add(&state, column->name, strlen(column->name) + 1);
     if (column->type == PV_COLUMN_TEXT || texts)
         hash_texts(&state, column, of, table->rows);
     else
         hash_numbers(&state, pv__table_numbers(table, c), table->rows);
-    return XXH3_64bits_digest(&state);
+    return pv__hasher_end(&state);
 }
 
 static size_t levels_of(const pv_column *column) {
@@ -63,12 +60,12 @@ static size_t levels_of(const pv_column *column) {
 
 static void hash_levels(const pv_column *column, uint64_t *of) {
     for (size_t l = 0; l < levels_of(column); l++)
-        of[l] = XXH3_64bits(column->level[l], strlen(column->level[l]));
+        of[l] = pv__hash(column->level[l], strlen(column->level[l]));
 }
 
 typedef struct feature {
-    size_t column; /* of the table */
-    size_t levels; /* where the hashes of its levels begin */
+    size_t column; /* index in the table */
+    size_t levels; /* index of the hash of its first level */
     bool category;
     uint64_t hash;
 } feature;
@@ -77,7 +74,7 @@ static pv_status hash_features(pv_ctx *ctx, const pv_schema *schema, const pv_ta
                                uint64_t *hash) {
     size_t count = pv_schema_columns(schema), levels = 0;
     feature *f = NULL;
-    uint64_t *of = NULL; /* all levels */
+    uint64_t *of = NULL; /* hashes of all levels of all columns */
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, count, sizeof *f, &f));
     for (size_t i = 0; i < count; i++) {
@@ -98,7 +95,7 @@ static pv_status hash_features(pv_ctx *ctx, const pv_schema *schema, const pv_ta
         PV_GOTO(done, pv__share_array(ctx, count, f, sizeof *f));
     *hash = table->rows;
     for (size_t i = 0; i < count; i++)
-        *hash = XXH3_64bits_withSeed(&f[i].hash, sizeof f[i].hash, *hash);
+        *hash = pv__hash_seeded(&f[i].hash, sizeof f[i].hash, *hash);
 done:
     pv__free(ctx, f);
     pv__free(ctx, of);
@@ -110,7 +107,7 @@ static void hash_part(const pv_table *table, size_t c, uint64_t *hash) {
     if (c >= table->columns)
         return;
     uint64_t own = hash_column(table, c, NULL, false);
-    *hash = XXH3_64bits_withSeed(&own, sizeof own, *hash);
+    *hash = pv__hash_seeded(&own, sizeof own, *hash);
 }
 
 pv_status pv__content_hash(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, const pv_roles *roles,
@@ -121,7 +118,7 @@ pv_status pv__content_hash(pv_ctx *ctx, const pv_schema *schema, const pv_table 
     PV_TRY(hash_features(ctx, schema, table, shared, &data->features_hash));
     uint64_t hash = data->features_hash;
     if (data->label)
-        hash = XXH3_64bits_withSeed(data->label, data->rows * sizeof *data->label, hash);
+        hash = pv__hash_seeded(data->label, data->rows * sizeof *data->label, hash);
     pv__encoding encoding = {0};
     pv_status status = pv__encoding_parts(ctx, table, roles, &encoding);
     if (status != PV_OK)

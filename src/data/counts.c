@@ -1,6 +1,6 @@
-/* A target of two columns of counts, CASES/CONTROLS: a row of the table is so many people with the label that the first
- * is named for, and so many with the other. It becomes two rows of the data, one for each label, with the counts as
- * weights; a count of 0 makes none.
+/* An outcome given as two columns of counts, CASES/CONTROLS: a row of the table stands for that many people with the
+ * label named by the first column and with the label named by the second. It becomes two rows of the data, one per
+ * label, with the counts as weights; a count of 0 adds no row.
  */
 #include <string.h>
 
@@ -11,18 +11,18 @@ const char *pv__counts_slash(const char *target) {
     return slash && slash > target && slash[1] && !strchr(slash + 1, '/') ? slash : NULL;
 }
 
-/* A column named like the whole text is the target itself. */
+/* If a column has the whole text as its name, it is the outcome. */
 pv_status pv__counts_find(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__encoding *plan) {
     const char *slash = pv__counts_slash(roles->target);
     plan->count[0] = plan->count[1] = table->columns;
     if (!slash || pv__table_lookup(table, roles->target) < table->columns)
         return PV_OK;
     if (roles->weights && strcmp(roles->weights, "") != 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "`outcome=%s` counts the rows' people already:\nleave `weights` out",
+        return pv__fail(ctx, PV_ERR_USAGE, "`outcome=%s` already counts the people of each row:\nleave `weights` out",
                         pv__show(roles->target).text);
     if (roles->matched)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`outcome=%s` has counts, and `matched` sets have people:\nwrite a row for each of them",
+                        "`outcome=%s` has counts, but matched sets need one row per person:\nwrite a row for each",
                         pv__show(roles->target).text);
     char *first;
     PV_TRY(pv__strdup(ctx, roles->target, &first));
@@ -38,7 +38,8 @@ done:
     return status;
 }
 
-/* Cases and totals, as other programs have them, are two numbers as well: the second column's name says so. */
+/* Other programs take cases and totals, which are also two numbers; warns if the second column's name suggests a
+ * total. */
 static void suspect_total(pv_ctx *ctx, const pv_table *table, const char *controls) {
     static const char *const words[] = {"n", "total", "totals", "size", "trials", "all", "denominator", "at_risk"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -110,7 +111,7 @@ pv_status pv__counts_learn(pv_ctx *ctx, const pv_table *table, const pv__encodin
         for (size_t i = 0; i < data->rows; i++)
             data->label[i] = 1 - data->label[i];
     }
-    data->classes = schema->classes = 2; /* a failed copy is freed with the schema */
+    data->classes = schema->classes = 2; /* set first, so that a failed copy can be freed with the schema */
     return pv__names_copy(ctx, names, 2, &schema->labels);
 }
 

@@ -1,4 +1,4 @@
-/* The header of a CSV file: its delimiter, its names, and whether it is one. */
+/* The header of a CSV file: its delimiter, its names, and whether there is one. */
 #include <math.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 
 enum { HEADER_MAX = 16 << 20 }; /* bytes */
 
-/* The delimiter by the header line, quoted names not counted: a comma, else a tab, a semicolon or a bar; 0 where the
- * window ends before the line does. Where the comma is the decimal mark it comes last. */
+/* Detects the delimiter from the header line, ignoring quoted names: a comma, else a tab, a semicolon or a bar; 0 if
+ * the window ends before the line does. If the comma is the decimal mark, it is tried last. */
 static char detect_delimiter(const char *text, char decimal, char quote) {
     static const char marks[] = ",\t;|,";
     bool quoted = false, begins = true, seen[sizeof marks] = {false};
@@ -40,7 +40,7 @@ bool pv__csv_bare(char **text, size_t n) {
     for (size_t i = 0; i < n; i++) {
         size_t length = strlen(text[i]);
         if (length < 3 || text[i][0] != '\'' || text[i][length - 1] != '\'' ||
-            memchr(text[i] + 1, '\'', length - 2)) /* d'accord and the like are left alone */
+            memchr(text[i] + 1, '\'', length - 2)) /* leaves d'accord and the like alone */
             return false;
     }
     for (size_t i = 0; i < n; i++) {
@@ -51,7 +51,7 @@ bool pv__csv_bare(char **text, size_t n) {
     return n > 0;
 }
 
-/* 0, 1, 2, ..., or years: names that are numbers, and yet names. */
+/* Recognises 0, 1, 2, ... or consecutive years: numbers that serve as names. */
 static bool count_on(const char *name, size_t c, double *first) {
     double value;
     if (!pv__number_parse(name, strlen(name), &value))
@@ -97,7 +97,7 @@ static pv_status check_names(pv__reader *r, char *const *names, size_t n) {
     return PV_OK;
 }
 
-/* x1, x2, ... in the place of what the first row holds. */
+/* Replaces the fields of the first row by x1, x2, ... */
 static pv_status number_names(pv__reader *r, char **names, size_t n) {
     if (r->form.name && r->form.n_names != n)
         return pv__fail_at(r->ctx, PV_ERR_USAGE, r->input.name, r->header, 0,
@@ -117,7 +117,8 @@ static pv_status number_names(pv__reader *r, char **names, size_t n) {
     return PV_OK;
 }
 
-/* The fields of the line at text as names. *next: behind the line, or NULL where the window ends too early. */
+/* Scans the fields of the line at text as names. *next: the position after the line, or NULL if the window ends too
+ * early. */
 static pv_status scan_names(pv__reader *r, const char *text, char ***names, size_t *n, const char **next) {
     size_t room = 0;
     pv__field field = {.next = text - 1};
@@ -139,7 +140,7 @@ static pv_status scan_names(pv__reader *r, const char *text, char ***names, size
     return PV_OK;
 }
 
-/* Detects the delimiter and scans the names; *next is NULL where the window ends too early. */
+/* Detects the delimiter and scans the names; *next is NULL if the window ends too early. */
 static pv_status header_line(pv__reader *r, const char *text, char ***names, size_t *n, const char **next) {
     char likely = r->form.likely, delimiter = r->form.delimiter;
     const char *found = likely ? strchr(text, likely) : NULL;
@@ -148,7 +149,7 @@ static pv_status header_line(pv__reader *r, const char *text, char ***names, siz
     if (!delimiter)
         delimiter = detect_delimiter(text, r->form.decimal, r->form.quote);
     *next = NULL;
-    /* At the end of the file the scanner has the message for what the detection could not see the end of. */
+    /* At the end of the file, the scanner reports what detection could not finish. */
     pv__scanner_delimiter(&r->scanner, delimiter ? delimiter : ',');
     if (delimiter || r->input.final)
         PV_TRY(scan_names(r, text, names, n, next));
@@ -160,7 +161,7 @@ static pv_status header_line(pv__reader *r, const char *text, char ***names, siz
     return PV_OK;
 }
 
-/* Whether the names have the one that tells a header where there should be none. */
+/* Whether the names include the one that proves there is a header where none is expected. */
 static bool is_header(const pv__reader *r, char *const *names, size_t n) {
     for (size_t c = 0; r->form.column && c < n; c++)
         if (strcmp(names[c], r->form.column) == 0)
@@ -184,7 +185,7 @@ static pv_status read_header(pv__reader *r, char ***names, size_t *n) {
         }
         if (next && !blank)
             r->form.header = r->form.header || is_header(r, *names, *n);
-        if (next && !blank && !r->form.header) /* the line is a row as well */
+        if (next && !blank && !r->form.header) /* without a header this line is also a row */
             return PV_OK;
         if (next) {
             input->at = (size_t)(next - input->buffer);
@@ -218,7 +219,7 @@ static bool has_level(const pv_column *column, const char *text) {
     return false;
 }
 
-/* Types alone do not tell: a column of text says so by holding its name among its values. */
+/* Types alone do not tell; a text column gives the header away if its name occurs among its values. */
 pv_status pv__csv_check_header(pv__reader *r) {
     const pv_table *table = r->table;
     size_t texts = 0, among = 0, numbers = 0;
@@ -233,7 +234,7 @@ pv_status pv__csv_check_header(pv__reader *r) {
             pv__csv_number(&r->form, column->name, length, &value) || pv__date_known(column->name, length);
         if (r->forced[c] == PV__SKIPPED)
             continue;
-        if (r->forced[c] == PV__FORCED_TEXT) /* asked for by its name, which is one then */
+        if (r->forced[c] == PV__FORCED_TEXT) /* requested by name, so it really is a name */
             return PV_OK;
         if (column->type == PV_COLUMN_NUMBER && !like_number)
             return PV_OK;

@@ -1,4 +1,4 @@
-/* How a CSV file is written: what its user says of it, as text, and what that means. */
+/* Options that describe the format of a CSV file: parsing their texts. */
 #include <math.h>
 #include <string.h>
 
@@ -9,29 +9,28 @@
 
 const pv_option pv_csv_option_table[] = {
     {"separator", PV_OPTION_TEXT, AT(separator), "auto", 0, 0, NULL, "CHAR",
-     "What separates the fields of CSV files: a character, or tab. auto: a comma, or the one of tab, semicolon and bar "
-     "that the header has."},
+     "Field separator of CSV files: a character, or tab. auto: a comma, or whichever of tab, semicolon and bar occurs "
+     "in the header."},
     {"decimal", PV_OPTION_TEXT, AT(decimal), "auto", 0, 0, NULL, ".|,",
-     "The decimal mark of their numbers. auto: a point. (What fit was told of these, predict and eval take for "
-     "granted, unless they are told otherwise.)"},
+     "Decimal mark of numbers in CSV files. auto: a point. (predict and eval use what was given to fit, unless you "
+     "state it again.)"},
     {"no-header", PV_OPTION_FLAG, AT(no_header), NULL, 0, 0, NULL, NULL,
-     "Their first row is data; the columns are x1, x2, ..., or those of `names`."},
+     "CSV files have no header row; the columns are x1, x2, ..., or those of `names`."},
     {"names", PV_OPTION_TEXT, AT(names), NULL, 0, 0, NULL, "NAMES",
-     "The names of their columns, comma-separated, where the first row is data, as in age,smoker,cancer."},
+     "Column names of CSV files without a header row, comma-separated, as in age,smoker,cancer."},
     {"quote", PV_OPTION_TEXT, AT(quote), "auto", 0, 0, NULL, "double|single|none",
-     "What encloses texts that may hold a separator: double quotes, single quotes, or nothing, where quotes are part "
-     "of the text. auto: double; single quotes that enclose every text of a column are taken off."},
+     "Quotes around texts of CSV files: double, single, or none (quotes are part of the text). auto: double; single "
+     "quotes around every text of a column are removed."},
     {"na", PV_OPTION_TEXT, AT(na), "auto", 0, 0, NULL, "TEXTS",
-     "Texts that mean missing, comma-separated, as in \"?,NA,-9\"; an empty cell is always. auto: NA, N/A, NaN, null, "
-     "a "
-     "full stop, and a question mark, which is told."},
+     "Texts that mean missing, comma-separated, as in \"?,NA,-9\"; empty cells always do. auto: NA, N/A, NaN, null, a "
+     "full stop, and a question mark (with a warning)."},
     {0}};
 
 const pv_csv_options *pv_csv_options_of(const pv_settings *settings) {
     return pv_settings_values(settings, pv_csv_option_table);
 }
 
-/* Nobody said anything. */
+/* The option was not given. */
 static bool is_usual(const char *text) {
     return !text || strcmp(text, "auto") == 0;
 }
@@ -68,7 +67,7 @@ static pv_status parse_decimal(pv_ctx *ctx, const char *text, char *decimal) {
     *decimal = ',';
     if (strcmp(text, ",") == 0 || strcmp(text, "comma") == 0)
         return PV_OK;
-    return pv__fail(ctx, PV_ERR_USAGE, "`decimal`: '%s' is no decimal mark;\nuse . or ,", pv__show(text).text);
+    return pv__fail(ctx, PV_ERR_USAGE, "`decimal`: '%s' is not a decimal mark;\nuse . or ,", pv__show(text).text);
 }
 
 static pv_status parse_quote(pv_ctx *ctx, const char *text, pv__csv_form *form) {
@@ -120,7 +119,7 @@ pv_status pv__csv_form_parse(pv_ctx *ctx, const pv_csv_options *options, pv__csv
     return PV_OK;
 }
 
-/* ---- kept with a table and its schema ---------------------------------------------------------------------------- */
+/* ---- options stored with a table and its schema ------------------------------------------------------------------ */
 
 static pv_status keep_text(pv_ctx *ctx, const char *text, char **to) {
     return is_usual(text) ? PV_OK : pv__strdup(ctx, text, to);
@@ -163,11 +162,11 @@ void pv__csv_form_free(pv_ctx *ctx, pv__csv_form *form) {
 }
 
 bool pv__csv_number(const pv__csv_form *form, const char *text, size_t length, double *value) {
-    enum { LONGEST = 400 }; /* digits that a double can have any use for, and more */
+    enum { LONGEST = 400 }; /* more digits than affect any double */
     char pointed[LONGEST + 1];
     if (form->decimal == '.')
         return pv__number_parse(text, length, value);
-    if (length > LONGEST || memchr(text, '.', length)) /* a point would be that of thousands */
+    if (length > LONGEST || memchr(text, '.', length)) /* a point would be a thousands separator */
         return false;
     memcpy(pointed, text, length);
     pointed[length] = '\0';

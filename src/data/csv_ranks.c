@@ -1,12 +1,12 @@
-/* A CSV file that several ranks read: each parses the lines that begin in its share of the bytes, and all get all rows.
+/* A CSV file read by several ranks: each parses the lines that begin in its share of the bytes, and all get all rows.
  *
- * A share begins behind the first line break in it, which may lie within quotes. So the share before tells where its
- * last row ended: where that is where the next one began, for every two of them, all began at a row, as the first did.
- * Otherwise, and where any row is not as it should be or two shares disagree on what a column holds, every rank reads
- * the whole file, and what is wrong with it is told as to one process.
+ * A share starts after its first line break, which might lie within quotes. Therefore each share reports where its last
+ * row ended. If that is where the next share began, for every pair of neighbours, then all shares began at a row, as
+ * the first one did. Otherwise, and also if any row is malformed or two shares disagree about a column's type, every
+ * rank reads the whole file, and errors are reported as in a single process.
  *
- * Levels are numbered in the order of the shares, which is that of their first appearance. The hash is of the whole
- * file, by each rank for itself: that all have the same file is compared by it.
+ * Levels are numbered in the order of the shares, which is their order of first appearance. Each rank hashes the whole
+ * file, which serves to verify that all ranks have the same file.
  */
 #include <math.h>
 #include <string.h>
@@ -16,13 +16,13 @@
 #include "data/csv.h"
 #include "data/schema_learn.h"
 
-enum { SMALL = 1 << 16 }; /* bytes that are not worth a rank */
+enum { SMALL = 1 << 16 }; /* bytes; smaller files are not divided */
 
 typedef struct share {
-    uint64_t sound;      /* nothing was wrong in it */
-    uint64_t begin, end; /* where its first row begins, and the first behind it; bytes of the file */
+    uint64_t sound;      /* no errors were found in it */
+    uint64_t begin, end; /* file offsets of its first row and of the first row after it */
     uint64_t rows, lines;
-    uint64_t plain; /* every line has a row */
+    uint64_t plain; /* every line holds one row */
 } share;
 
 uint64_t pv__input_place(const pv__input *input) {
@@ -33,7 +33,7 @@ uint64_t pv__input_place(const pv__input *input) {
 static pv_status go_to(pv__reader *r, uint64_t place, size_t line) {
     pv__input *input = &r->input;
     if (lseek(input->descriptor, (off_t)place, SEEK_SET) < 0)
-        return pv__fail_at(r->ctx, PV_ERR_PATH, input->name, 0, 0, "cannot be read from its middle");
+        return pv__fail_at(r->ctx, PV_ERR_PATH, input->name, 0, 0, "cannot be read from an offset");
     input->from = place;
     input->at = input->end = input->read = 0;
     input->final = input->mended = false;
@@ -41,7 +41,7 @@ static pv_status go_to(pv__reader *r, uint64_t place, size_t line) {
     return pv__input_fill(r->ctx, input);
 }
 
-/* To behind the next line break. */
+/* Skips past the next line break. */
 static pv_status skip_line(pv__reader *r) {
     pv__input *input = &r->input;
     for (;;) {
@@ -72,7 +72,7 @@ static void forget_rows(pv__reader *r) {
     r->table->rows = 0;
 }
 
-/* What the rows of this rank's share hold: sound, unless something is wrong with them. */
+/* Parses the rows of this rank's share. If there is any error, the share is not marked as sound. */
 static pv_status read_share(pv__reader *r, uint64_t first, uint64_t size, share *own) {
     int rank, ranks = pv_ctx_ranks(r->ctx, &rank);
     uint64_t begin = first + pv__share_of(size - first, rank, ranks);
@@ -92,7 +92,7 @@ static pv_status read_share(pv__reader *r, uint64_t first, uint64_t size, share 
         status = pv__csv_rows(r);
     if (status != PV_OK && status != PV_ERR_INPUT)
         return status;
-    if (status != PV_OK) /* said again, or better, by who reads the whole */
+    if (status != PV_OK) /* reported again, with more context, when the whole file is read */
         r->ctx->error = (pv_error){0};
     own->sound = status == PV_OK;
     own->end = pv__input_place(&r->input);
@@ -111,7 +111,7 @@ static bool fit_together(const share *all, int ranks) {
 
 /* ---- what all ranks have read ------------------------------------------------------------------------------------ */
 
-/* What each column holds, by the first share that knows; false where two do not agree. */
+/* Determines each column's type from the first share that knows it; *agreed is false if two shares differ. */
 static pv_status agree(pv__reader *r, int ranks, bool *agreed) {
     size_t n = r->table->columns;
     unsigned char *mine = NULL, *all = NULL;
@@ -139,7 +139,7 @@ done:
 static pv_status merge_numbers(pv__reader *r, pv_column *column) {
     size_t rows = r->table->rows, size;
     void *all;
-    if (!column->number) { /* none of them in this share */
+    if (!column->number) { /* no numbers in this share */
         PV_TRY(pv__resize(r->ctx, rows, sizeof *column->number, &column->number));
         for (size_t i = 0; i < rows; i++)
             column->number[i] = (double)NAN;
@@ -151,7 +151,8 @@ static pv_status merge_numbers(pv__reader *r, pv_column *column) {
     return PV_OK;
 }
 
-/* texts [size]: the levels of all shares, each with its NUL; the codes of own ones, from first on, into map. */
+/* texts [size]: the levels of all shares, each with its NUL. Writes the codes of this rank's `own` levels, the first of
+ * which has index `first`, to map. */
 static pv_status number_levels(pv__reader *r, const char *texts, size_t size, size_t first, size_t own, int32_t *map,
                                pv_column *column, pv__dictionary *dictionary) {
     size_t at = 0;
@@ -169,7 +170,7 @@ static pv_status number_levels(pv__reader *r, const char *texts, size_t size, si
     return PV_OK;
 }
 
-/* The own levels, and how many there are before them. */
+/* Collects the levels of all ranks; *before: the number that precede this rank's own. */
 static pv_status collect_levels(pv__reader *r, const pv_column *column, void **texts, size_t *size, size_t *before) {
     int rank, ranks = pv_ctx_ranks(r->ctx, &rank);
     size_t bytes = 0, at = 0;
@@ -227,7 +228,7 @@ done:
     return status;
 }
 
-/* The lines of the rows, where they are not one after another from the second on. */
+/* Merges the line numbers of rows if they are not consecutive from line 2 on. */
 static pv_status merge_lines(pv__reader *r, const share *all, int ranks, size_t header) {
     pv_table *table = r->table;
     int rank;
@@ -271,17 +272,17 @@ static pv_status merge(pv__reader *r, const share *all, int ranks, size_t header
     return PV_OK;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole file ---------------------------------------------------------------------------------------------- */
 
 static pv_status hash_file(pv__reader *r) {
     pv__input *input = &r->input;
     size_t got = 1;
     if (lseek(input->descriptor, 0, SEEK_SET) < 0)
         return pv__fail_at(r->ctx, PV_ERR_PATH, input->name, 0, 0, "cannot be read from its beginning");
-    XXH3_64bits_reset(&input->hash);
+    pv__hasher_begin(&input->hash);
     while (got > 0) {
         PV_TRY(pv__read_some(r->ctx, input->name, input->descriptor, input->buffer, input->room, &got));
-        XXH3_64bits_update(&input->hash, input->buffer, got);
+        pv__hasher_add(&input->hash, input->buffer, got);
     }
     return PV_OK;
 }
@@ -314,13 +315,13 @@ done:
     return status;
 }
 
-/* Of the options: two ranks that read the same bytes in two ways would make one table of both. */
+/* Hashes the options: ranks that read the same bytes with different options must not build one table. */
 static uint64_t hash_form(const pv__reader *r) {
     const pv__csv_form *form = &r->form;
     const char marks[] = {r->scanner.delimiter, form->decimal, (char)form->usual};
-    uint64_t hash = XXH3_64bits_withSeed(marks, sizeof marks, XXH3_64bits(r->forced, r->table->columns));
+    uint64_t hash = pv__hash_seeded(marks, sizeof marks, pv__hash(r->forced, r->table->columns));
     for (size_t i = 0; i < form->n_na; i++)
-        hash = XXH3_64bits_withSeed(form->na[i], strlen(form->na[i]), hash);
+        hash = pv__hash_seeded(form->na[i], strlen(form->na[i]), hash);
     return hash;
 }
 

@@ -1,6 +1,6 @@
-/* Reading CSV in one pass: each field goes from the input window straight into its column, so that beside the table
- * there is never more than one block of the file in memory. Fields of number columns take a fast path that falls back
- * to the full scanner for anything but plain digits between delimiters. */
+/* Reads CSV in one pass: each field goes from the input window straight into its column, so there is never more than
+ * one block of the file in memory besides the table. Fields of number columns take a fast path, which falls back to the
+ * full scanner for anything other than plain digits between delimiters. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 
 enum { SLACK = 1 << 16 }; /* cells */
 
-/* Rows to spare: SLACK cells, of which a row's line is one. */
+/* Number of spare rows: SLACK cells, counting the line number of a row as one. */
 static size_t spare_rows(size_t columns) {
     return SLACK / (columns + 1) + 1;
 }
 
-/* Rows that the file seems to have, by the part read so far. An array that is too long costs address space only. */
+/* Estimates the number of rows from the part read so far. An array that is too long costs only address space. */
 static size_t estimate_rows(const pv__input *input, size_t columns) {
     size_t breaks = 1;
     for (const char *at = input->buffer + input->at; (at = strchr(at, '\n')); at++)
@@ -26,7 +26,7 @@ static size_t estimate_rows(const pv__input *input, size_t columns) {
     if (input->final || expected <= seen || seen <= 0)
         return breaks;
     double rows = 1.02 * (double)breaks * expected / seen;
-    double most = expected / (2 * (double)columns); /* one digit and one delimiter a cell */
+    double most = expected / (2 * (double)columns); /* at least one digit and one delimiter per cell */
     return (size_t)fmin(rows, most) + spare_rows(columns);
 }
 
@@ -83,7 +83,8 @@ static pv_status grow_rows(pv__reader *r) {
     return PV_OK;
 }
 
-/* Resizing a NULL block allocates without zeroing, which would touch every page. The rows so far were missing. */
+/* Decides a column's type; the rows so far were missing. Resizing a NULL block allocates without zeroing, which would
+ * touch every page. */
 static pv_status decide(pv__reader *r, size_t c, unsigned char kind) {
     pv_column *column = &r->table->column[c];
     if (kind == PV__NUMBER) {
@@ -119,7 +120,7 @@ bool pv__text_missing(const char *t, size_t length) {
     }
 }
 
-/* A question mark may be meant as one: that it was taken as missing is told. */
+/* A question mark might be meant literally, so reading it as missing is reported. */
 static bool is_missing(pv__reader *r, size_t c, const char *text, size_t length) {
     const pv__csv_form *form = &r->form;
     if (form->usual) {
@@ -134,7 +135,7 @@ static bool is_missing(pv__reader *r, size_t c, const char *text, size_t length)
     return length == 0;
 }
 
-/* Numbers that mean missing: the fast path knows nothing of them. */
+/* Sets numbers that mean missing to NaN: the fast path does not check for them. */
 static void drop_numbers(const pv__csv_form *form, size_t rows, double *number) {
     for (size_t k = 0; k < form->n_na; k++)
         for (size_t i = 0; !isnan(form->number[k]) && i < rows; i++)
@@ -153,11 +154,11 @@ static void tell_of_questions(const pv__reader *r) {
     if (count > 1)
         pv__format(more, sizeof more, " and %zu more column%s", count - 1, count == 2 ? "" : "s");
     if (count > 0)
-        pv__log(r->ctx, PV_LOG_INFO, "%s: '?' in column '%s'%s is taken as missing; `na` says which texts are",
+        pv__log(r->ctx, PV_LOG_INFO, "%s: '?' in column '%s'%s is treated as missing; name such texts with `na`",
                 r->input.name, pv__show(r->table->column[first].name).text, more);
 }
 
-/* Fields of a row of which found end at `at`; 0 where the window ends before the row does. */
+/* Counts the fields of a row, `found` of which end at `at`; 0 if the window ends before the row does. */
 static pv_status count_fields(pv__reader *r, const char *at, size_t found, size_t *count) {
     pv__field field = {.next = at};
     while (field.next && *field.next != '\n') {
@@ -175,8 +176,8 @@ static pv_status ragged(pv__reader *r, size_t found) {
         found, found == 1 ? "" : "s", r->table->columns);
 }
 
-/* A field that does not fit its column, unless the row has the wrong number of fields: then that is the cause. Where
- * the window ends too early to tell, field->next becomes NULL. */
+/* Handles a field that does not fit its column. If the row has the wrong number of fields, that is reported instead.
+ * field->next becomes NULL if the window ends too early to tell. */
 static pv_status misfit(pv__reader *r, size_t c, size_t line, pv__field *field) {
     pv__shown name = pv__show(r->table->column[c].name), text = pv__show_n(field->text, field->length);
     bool number = r->kind[c] == PV__NUMBER;
@@ -189,7 +190,7 @@ static pv_status misfit(pv__reader *r, size_t c, size_t line, pv__field *field) 
         return ragged(r, found);
     const char *is = number ? "not a number" : "a number", *above = number ? "numbers" : "text";
     const char *decimal = pv__misread_hint(number ? text.text : r->table->column[c].level[0]);
-    if (r->options && r->options->keep) /* for a model that is made: the column's kind is settled */
+    if (r->options && r->options->keep) /* the table is for an existing model, which fixes the column's type */
         return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, line, c + 1,
                            "column %zu, '%s': '%s' is %s, but the fields above are %s%s;\ncorrect the cell, or name "
                            "the texts that mean missing with `na`",
@@ -202,8 +203,8 @@ static pv_status misfit(pv__reader *r, size_t c, size_t line, pv__field *field) 
         c + 1, name.text, text.text, is, above, decimal, word.text, word.text);
 }
 
-/* A scanned field into row table->rows of its column. Doing it twice, after the window ended within the row, is
- * harmless. field->next becomes NULL where the window has to be read on. */
+/* Stores a scanned field in row table->rows of its column. Repeating this after the window ended within the row is
+ * harmless. field->next becomes NULL if more of the file must be read. */
 static pv_status store(pv__reader *r, size_t c, size_t line, pv__field *field) {
     pv_column *column = &r->table->column[c];
     size_t row = r->table->rows;
@@ -241,7 +242,7 @@ static pv_status store(pv__reader *r, size_t c, size_t line, pv__field *field) {
     return PV_OK;
 }
 
-/* Rows start at the line of their number plus two; where they do not, every row's line is kept. */
+/* Usually row i is at line i + 2. From the first exception on, every row's line is stored. */
 static pv_status note_line(pv__reader *r) {
     pv_table *table = r->table;
     if (!table->line) {
@@ -257,7 +258,7 @@ static pv_status note_line(pv__reader *r) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* One row at text. *next: behind it, or NULL where the window ends too early. */
+/* Reads one row at text. *next: the position after it, or NULL if the window ends too early. */
 static pv_status read_row(pv__reader *r, const char *text, const char **next) {
     const pv_column *column = r->table->column;
     const size_t columns = r->table->columns, row = r->table->rows;
@@ -322,7 +323,7 @@ pv_status pv__csv_rows(pv__reader *r) {
     }
 }
 
-/* Columns without a single value count as numbers, unless text was asked for; arrays shrink to what they hold. */
+/* Columns without a single value become number columns unless text was requested; arrays shrink to their contents. */
 static pv_status finish_table(pv__reader *r) {
     pv_table *table = r->table;
     if (table->rows == 0)
@@ -349,11 +350,11 @@ static pv_status finish_table(pv__reader *r) {
     tell_of_questions(r);
     if (table->line)
         PV_TRY(pv__resize(r->ctx, table->rows, sizeof *table->line, &table->line));
-    table->hash = XXH3_64bits_digest(&r->input.hash);
+    table->hash = pv__hasher_end(&r->input.hash);
     return PV_OK;
 }
 
-/* A byte-order mark is no part of the first name. */
+/* Skips a byte-order mark, which is not part of the first name. */
 static pv_status skip_mark(pv__reader *r) {
     PV_TRY(pv__input_fill(r->ctx, &r->input));
     if (strncmp(r->input.buffer, "\xEF\xBB\xBF", 3) == 0)

@@ -19,7 +19,7 @@ pv_status pv__input_open(pv_ctx *ctx, const char *path, pv__input *input) {
     struct stat about;
     if (fstat(input->descriptor, &about) == 0 && S_ISREG(about.st_mode))
         input->expected = (uint64_t)about.st_size;
-    XXH3_64bits_reset(&input->hash);
+    pv__hasher_begin(&input->hash);
     return pv__alloc(ctx, BLOCK + PADDING, 1, &input->buffer);
 }
 
@@ -57,7 +57,7 @@ pv_status pv__read_some(pv_ctx *ctx, const char *name, int descriptor, char *to,
     return PV_OK;
 }
 
-/* What the first bytes say: whether they have to be unpacked. A pipe may give them one by one. */
+/* Checks the first bytes, which tell whether the file is compressed. A pipe may deliver them one by one. */
 static pv_status begin_reading(pv_ctx *ctx, pv__input *input) {
     enum { HEAD = 4 };
     size_t got = 1;
@@ -72,11 +72,11 @@ static pv_status begin_reading(pv_ctx *ctx, pv__input *input) {
     PV_TRY(pv__unpacker_new(ctx, input->name, input->descriptor, input->buffer, input->end, &input->unpacker));
     input->end = 0;
     input->final = false;
-    input->expected = 0; /* of a table nobody knows how long it gets */
+    input->expected = 0; /* the size of the table is unknown */
     return PV_OK;
 }
 
-/* Up to the whole of the window's free part; less only at the end of the file. */
+/* Fills the free part of the window; returns less only at the end of the file. */
 static pv_status read_block(pv_ctx *ctx, pv__input *input) {
     size_t begin = input->end;
     if (input->read == 0 && input->from == 0 && begin == 0)
@@ -94,7 +94,7 @@ static pv_status read_block(pv_ctx *ctx, pv__input *input) {
     char *from = input->buffer + begin;
     size_t size = input->end - begin;
     input->read += size;
-    XXH3_64bits_update(&input->hash, from, size);
+    pv__hasher_add(&input->hash, from, size);
     const char *zero = memchr(from, '\0', size);
     if (zero && begin == 0 && input->from == 0 && strncmp(from, "prevail-model ", 14) == 0)
         return pv__fail_at(ctx, PV_ERR_INPUT, input->name, 0, 0,
@@ -116,7 +116,7 @@ pv_status pv__input_fill(pv_ctx *ctx, pv__input *input) {
         input->room *= 2;
     }
     PV_TRY(read_block(ctx, input));
-    /* At the end of the file read_block stopped short of room, so there is a byte for the line break. */
+    /* At the end of the file, read_block leaves space for the line break. */
     if (input->final && input->end > 0 && input->buffer[input->end - 1] != '\n') {
         input->buffer[input->end++] = '\n';
         input->mended = true;
@@ -176,7 +176,7 @@ static pv_status scan_plain(pv__scanner *scanner, const char *text, pv__field *f
     return PV_OK;
 }
 
-/* text [n] with "" made ", into the scratch. */
+/* Copies text [n] to the scratch, with "" replaced by ". */
 static pv_status unescape(pv__scanner *scanner, const char *text, size_t n, pv__field *field) {
     if (n + 1 > scanner->scratch_room) {
         PV_TRY(pv__resize(scanner->ctx, 2 * n + 64, 1, &scanner->scratch));
@@ -193,7 +193,7 @@ static pv_status unescape(pv__scanner *scanner, const char *text, size_t n, pv__
     return PV_OK;
 }
 
-/* text is behind the opening quote. */
+/* text begins after the opening quote. */
 static pv_status scan_quoted(pv__scanner *scanner, const char *text, pv__field *field) {
     const char *at = text;
     const char quote = scanner->quote;
@@ -222,7 +222,7 @@ static pv_status scan_quoted(pv__scanner *scanner, const char *text, pv__field *
     if (*after != scanner->delimiter && *after != '\n') {
         size_t rest = strcspn(after, "\r\n");
         if (after[rest] == '\0' && !scanner->input->final && rest < sizeof(pv__shown))
-            return PV_OK; /* the message shows the text, wherever blocks end */
+            return PV_OK; /* the message should show the text, wherever blocks end */
         return pv__fail_at(scanner->ctx, PV_ERR_INPUT, scanner->input->name, scanner->line + breaks, scanner->column,
                            "text after a closing %s quote: '%s'; a quote inside a quoted field is written twice",
                            quote == '"' ? "double" : "single", pv__show_n(after, rest).text);

@@ -1,14 +1,13 @@
-/* Compressed CSV files, unpacked as they are read: by gzip (zlib), or by zstd where the library was built with it.
- * Several streams one after the other are one file.
+/* Compressed CSV files, unpacked while they are read: gzip, and zstd if the library was built with it. Several
+ * concatenated streams count as one file.
  *
- * What a few bytes unpack to may be any number of rows. Deflate can do 1,032 for 1; a file that goes beyond that is
- * taken for a bomb, by whatever it is packed. Memory is that of the rows, asked for as they come.
+ * A few compressed bytes can unpack to any number of rows. Deflate reaches at most a factor of 1,032; a file beyond
+ * that is rejected as a decompression bomb, whatever its format. Memory is allocated as rows arrive.
  */
 #include <string.h>
 
-#include <zlib.h>
-
 #include "data/csv.h"
+#include "data/inflate.h"
 
 #if PV_ZSTD
 #include <zstd.h>
@@ -21,15 +20,15 @@ struct pv__unpacker {
     const char *name;
     int descriptor;
     bool gzip;
-    bool within; /* a stream that has not ended */
-    bool final;  /* the file is read */
+    bool within; /* inside a stream that has not ended */
+    bool final;  /* the whole file has been read */
     uint64_t packed, unpacked;
-    size_t at, end; /* of in */
-    z_stream z;
+    size_t at, end; /* range of unused bytes in `in` */
+    pv__inflater z;
 #if PV_ZSTD
     ZSTD_DCtx *zstd;
 #endif
-    char in[]; /* [PIECE], or what was read before */
+    char in[]; /* [PIECE], or more if more was read before */
 };
 
 static bool is_gzip(const char *head, size_t n) {
@@ -44,26 +43,19 @@ bool pv__is_packed(const char *head, size_t n) {
     return is_gzip(head, n) || is_zstd(head, n);
 }
 
-static voidpf zlib_alloc(voidpf ctx, uInt items, uInt size) {
-    void *block = NULL;
-    return pv__alloc(ctx, items, size, &block) == PV_OK ? block : NULL;
-}
-
-static void zlib_free(voidpf ctx, voidpf block) {
-    pv__free(ctx, block);
-}
-
+#if PV_ZSTD
 static pv_status no_memory(pv_ctx *ctx) {
     return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for unpacking");
 }
+#endif
 
 static pv_status damaged(pv_ctx *ctx, const pv__unpacker *u) {
-    return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0, "is compressed, and damaged;\ncopy it again");
+    return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0, "is compressed and damaged;\ncopy it again");
 }
 
 static pv_status begin_zstd(pv_ctx *ctx, pv__unpacker *u) {
 #if PV_ZSTD
-    u->zstd = ZSTD_createDCtx(); /* windows of up to 128 MiB, the library's own limit */
+    u->zstd = ZSTD_createDCtx(); /* limits windows to 128 MiB by default */
     return u->zstd ? PV_OK : no_memory(ctx);
 #else
     return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0,
@@ -79,15 +71,11 @@ pv_status pv__unpacker_new(pv_ctx *ctx, const char *name, int descriptor, const 
     u->name = name;
     u->descriptor = descriptor;
     u->gzip = is_gzip(head, n);
-    u->z = (z_stream){.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = ctx};
+    pv__inflater_begin(&u->z, true);
     memcpy(u->in, head, n);
     u->end = n;
     u->packed = n;
-    pv_status status = PV_OK;
-    if (u->gzip && inflateInit2(&u->z, 16 + MAX_WBITS) != Z_OK)
-        status = no_memory(ctx);
-    else if (!u->gzip)
-        status = begin_zstd(ctx, u);
+    pv_status status = u->gzip ? PV_OK : begin_zstd(ctx, u);
     if (status == PV_OK)
         *unpacker = u;
     else
@@ -98,30 +86,25 @@ pv_status pv__unpacker_new(pv_ctx *ctx, const char *name, int descriptor, const 
 void pv__unpacker_free(pv_ctx *ctx, pv__unpacker *u) {
     if (!u)
         return;
-    if (u->gzip)
-        inflateEnd(&u->z);
 #if PV_ZSTD
     ZSTD_freeDCtx(u->zstd);
 #endif
     pv__free(ctx, u);
 }
 
-/* One step: from in to [size]; *got bytes came. */
+/* One step: unpacks from in to to [size]; *got bytes were produced. */
 static pv_status inflate_some(pv_ctx *ctx, pv__unpacker *u, char *to, size_t size, size_t *got) {
-    u->z.next_in = (unsigned char *)u->in + u->at;
-    u->z.avail_in = (uInt)(u->end - u->at);
-    u->z.next_out = (unsigned char *)to;
-    u->z.avail_out = size < 1 << 30 ? (uInt)size : 1 << 30;
-    uInt room = u->z.avail_out;
-    int code = inflate(&u->z, Z_NO_FLUSH);
-    u->at = u->end - u->z.avail_in;
-    *got = room - u->z.avail_out;
-    u->within = code != Z_STREAM_END;
-    if (code == Z_MEM_ERROR)
-        return no_memory(ctx);
-    if (code == Z_STREAM_END)
-        code = inflateReset(&u->z);
-    return code == Z_OK || code == Z_BUF_ERROR ? PV_OK : damaged(ctx, u);
+    u->z.in = (const unsigned char *)u->in + u->at;
+    u->z.in_left = u->end - u->at;
+    u->z.out = (unsigned char *)to;
+    u->z.out_left = size;
+    pv__inflate_state state = pv__inflater_step(&u->z);
+    u->at = u->end - u->z.in_left;
+    *got = size - u->z.out_left;
+    u->within = state != PV_INFLATE_END;
+    if (state == PV_INFLATE_END)
+        pv__inflater_begin(&u->z, true);
+    return state == PV_INFLATE_DAMAGED ? damaged(ctx, u) : PV_OK;
 }
 
 static pv_status zstd_some(pv_ctx *ctx, pv__unpacker *u, char *to, size_t size, size_t *got) {
@@ -158,7 +141,7 @@ pv_status pv__unpacker_read(pv_ctx *ctx, pv__unpacker *u, char *to, size_t size,
         size_t before = u->at;
         PV_TRY(u->gzip ? inflate_some(ctx, u, to, size, got) : zstd_some(ctx, u, to, size, got));
         if (*got == 0 && u->at == before && u->final && u->within)
-            return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0, "is compressed, and cut short;\ncopy it again");
+            return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0, "is compressed, and truncated;\ncopy it again");
         u->unpacked += *got;
         if (u->unpacked > MOST * u->packed + PIECE)
             return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0,

@@ -1,4 +1,4 @@
-/* Writing CSV that reads back as it was. */
+/* Writes CSV such that reading it gives the same table. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -45,7 +45,7 @@ pv_status pv_table_write(pv_ctx *ctx, const pv_table *table, pv_output *output) 
     return PV_OK;
 }
 
-/* One piece, and no more. */
+/* Provides the table as a single piece. */
 static pv_status next_piece(void *state, const pv_table **piece) {
     const pv_table **left = state;
     *piece = *left;

@@ -1,6 +1,6 @@
-/* Simulated CT nodules with a known truth.
+/* Simulated CT nodules with a known true risk.
  *
- * Population of nodules, features independent of each other (U: uniform on (0,1), each its own):
+ * Population of nodules; features are independent (each U is a separate uniform on (0,1)):
  *   diameter d     log-normal, median 8 mm, sigma 0.55, within 3 to 30 mm
  *   density        solid 0.75, part-solid 0.10, ground glass 0.15
  *   margin         m = 1 - U^2 (1: sharp)
@@ -9,21 +9,21 @@
  * Malignancy:
  *   logit p(malignant | x) = b + z(x)
  *   z(x) = 4 log(d / 8 mm) + [part-solid] - 0.7 [ground glass] - 2 m + 4 s + 2 l
- * b makes E p(malignant | x) the stated prevalence, by quadrature over the features. Selection is by label: p(x|y) is
- * that of the population, whatever the sample's counts.
+ * b makes E p(malignant | x) equal to the given prevalence, by quadrature over the features. Rows are selected by
+ * label: p(x|y) is that of the population for any label counts of the sample.
  *
- * Reader r of four sees z(x) + bias_r + spread_r e, e ~ N(0,1), and gives 1 plus the number of the thresholds below it;
- * votes depend on the label through the features alone. Each vote is absent (0) with the stated probability; where all
- * four would be, one reader, drawn uniformly, gives a vote all the same.
+ * Reader r of four perceives z(x) + bias_r + spread_r e, e ~ N(0,1), and gives 1 plus the number of thresholds below
+ * that. Votes depend on the label through the features alone. Each vote is absent (0) with the given probability; if
+ * all four would be absent, one reader, drawn uniformly, still votes.
  *
  * Patients have 1 to 8 nodules (geometric, mean about 2.2). What a patient's patches share (scanner, noise, lung
- * density) is independent of the features, so p(malignant | x) is the best score that any picture allows.
+ * density) is independent of the features, so p(malignant | x) is the best score that any classifier of the images can
+ * reach.
  */
 #include <math.h>
 #include <string.h>
 
-#include <omp.h>
-
+#include "base/openmp.h"
 #include "data/archive.h"
 #include "data/ct.h"
 
@@ -31,7 +31,7 @@ enum {
     READERS = 4,
     GRADES = 5,
     PATIENT_MAX = 8,
-    BLOCK = 64 /* patches between two looks at the user's wish to stop */
+    BLOCK = 64 /* patches between two checks for interruption */
 };
 
 static const double diameter_median = 8, diameter_sigma = 0.55, diameter_low = 3, diameter_high = 30; /* mm */
@@ -44,7 +44,7 @@ static const char *const coefficient_name[PV_CT_COEFFICIENTS] = {
 
 static const double threshold[GRADES - 1] = {-4.2, -0.9, 1.9, 3.5};
 static const double bias[READERS] = {-0.6, -0.2, 0.2, 0.6}, spread[READERS] = {1.3, 1.5, 1.7, 1.9};
-static const double more_nodules = 0.56; /* probability that a patient has one more */
+static const double more_nodules = 0.56; /* probability of one more nodule in a patient */
 
 const char *pv_ct_coefficient(int index) {
     return index >= 0 && index < PV_CT_COEFFICIENTS ? coefficient_name[index] : NULL;
@@ -110,7 +110,7 @@ static void draw_features(pv_rng *rng, pv__ct_nodule *x) {
     x->lobulation = w * w * w;
 }
 
-/* label -1: drawn with the features; else by rejection. Returns the label. */
+/* label -1: drawn together with the features; otherwise by rejection. Returns the label. */
 static int draw_nodule(double intercept, pv_rng *rng, int label, pv__ct_nodule *x) {
     const pv__ct_nodule least = {diameter_low, PV_CT_GROUND_GLASS, 1, 0, 0};
     const pv__ct_nodule most = {diameter_high, PV_CT_PART_SOLID, 0, 1, 1};
@@ -147,7 +147,7 @@ static void draw_votes(pv_rng *rng, double z, double absent, uint8_t *vote) {
             vote[r] = 0;
 }
 
-/* The grades' frequencies to be expected, over readers: share [GRADES]. */
+/* Expected frequencies of the grades, over readers: share [GRADES]. */
 static void expect_votes(double z, double *share) {
     for (int k = 0; k < GRADES; k++) {
         share[k] = 0;
@@ -185,7 +185,7 @@ static pv__ct_scanner patient_scanner(uint64_t seed, int32_t patient) {
     return s;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- the data set ------------------------------------------------------------------------------------------------ */
 
 typedef struct draws {
     const pv_simulation *simulation;
@@ -223,7 +223,7 @@ static pv_status add_arrays(pv_ctx *ctx, pv_archive *archive, draws *d) {
     return PV_OK;
 }
 
-/* Patients are runs of rows. */
+/* A patient's rows are consecutive. */
 static void draw_groups(draws *d) {
     int32_t patient = 0;
     for (size_t row = 0; row < d->rows; patient++)
@@ -231,7 +231,7 @@ static void draw_groups(draws *d) {
             d->group[row++] = patient;
 }
 
-/* By design: so many of each label, in random order; else the label is drawn with the features. */
+/* By design: a given number of each label, in random order; otherwise the label is drawn with the features. */
 static pv_status draw_order(pv_ctx *ctx, draws *d) {
     size_t *order;
     PV_TRY(pv__alloc(ctx, d->rows, sizeof *order, &order));
@@ -271,7 +271,7 @@ static pv_status draw_all(pv_ctx *ctx, const pv_simulation *s, pv_archive *archi
     if (!(s->absent >= 0 && s->absent <= 1))
         return pv__fail(ctx, PV_ERR_USAGE, "`absent=%g` is outside 0 to 1", s->absent);
     if (s->within)
-        return pv__fail(ctx, PV_ERR_USAGE, "`within` does not go with ct-nodules: selection is by label");
+        return pv__fail(ctx, PV_ERR_USAGE, "ct-nodules do not support `within`: they are selected by label");
     d->simulation = s;
     d->size = (size_t)s->size;
     PV_TRY(find_intercept(ctx, s->prevalence, &d->intercept));
@@ -289,7 +289,7 @@ static pv_status draw_all(pv_ctx *ctx, const pv_simulation *s, pv_archive *archi
     return PV_OK;
 }
 
-/* ---- pictures ---------------------------------------------------------------------------------------------------- */
+/* ---- images ------------------------------------------------------------------------------------------------------ */
 
 typedef struct painter {
     const draws *draws;
@@ -298,14 +298,15 @@ typedef struct painter {
     double began;
 } painter;
 
-/* Rows first .. first+n-1 into hu [n][size][size][size]. */
+/* Renders rows first .. first+n-1 into hu [n][size][size][size]. */
 static void paint(const painter *p, size_t first, size_t n, int16_t *hu) {
     const draws *d = p->draws;
     uint64_t seed = d->simulation->seed;
     size_t voxels = d->size * d->size * d->size, room = pv__ct_work(d->size);
 #pragma omp parallel for num_threads(pv_threads_ready(p->threads)) schedule(dynamic)
     for (size_t i = 0; i < n; i++) {
-        size_t row = first + i, slot = p->threads > 1 ? (size_t)omp_get_thread_num() : 0; /* may be one of a team */
+        size_t row = first + i,
+               slot = p->threads > 1 ? (size_t)omp_get_thread_num() : 0; /* may already run in a team */
         pv__ct_nodule x = {d->diameter[row], (pv__ct_density)d->density[row], d->margin[row], d->spiculation[row],
                            d->lobulation[row]};
         pv__ct_scanner scanner = patient_scanner(seed, d->group[row]);
@@ -314,7 +315,7 @@ static void paint(const painter *p, size_t first, size_t n, int16_t *hu) {
     }
 }
 
-/* All rows in blocks: into hu, or where that is NULL through a buffer into npz. */
+/* Renders all rows in blocks: into hu or, if that is NULL, through a buffer into npz. */
 static pv_status paint_all(pv_ctx *ctx, const draws *d, int16_t *hu, pv__npz *npz) {
     size_t voxels = d->size * d->size * d->size;
     painter p = {.draws = d, .threads = pv_ctx_threads(ctx), .began = pv__seconds()};

@@ -1,29 +1,29 @@
-/* Patches of chest CT with a nodule in the middle.
+/* Renders patches of chest CT with a nodule in the middle.
  *
- * What is there is drawn as shares in [0,1] of a voxel: soft tissue (vessels, solid nodules, spicules), ground glass,
- * and a wall (chest wall with ribs, or mediastinum). A voxel starts as parenchyma with a smooth texture g and takes the
- * tissues in turn, v <- v + share (HU - v). Then the scanner: a Gaussian point spread function, and Gaussian noise of
- * the patient's level, correlated by another Gaussian kernel.
+ * The anatomy is drawn as fractions in [0,1] of a voxel: soft tissue (vessels, solid nodules, spicules), ground glass,
+ * and a wall (chest wall with ribs, or mediastinum). A voxel starts as parenchyma with a smooth texture g and mixes in
+ * the tissues in turn, v <- v + fraction (HU - v). The scanner adds a Gaussian point spread function and Gaussian noise
+ * of the patient's level, correlated by another Gaussian kernel.
  *
  * A nodule's surface along the unit vector n, with R half its diameter:
  *
  *   r(n) = R |A n|^-1 (1 + 1.2 l (max_k a_k max(0, n'c_k)^6 - 0.1)) + R (0.06 + 0.15 (1 - m)) g
  *
  * A: a random ellipsoid of volume 1; c_k, a_k: lobes, with notches between them where two are equal; l: lobulation; m:
- * margin. The share of the nodule at distance d is a ramp of r - d, of width 0.8 mm + 0.9 R (1 - m)^2. Spicules are
+ * margin. The nodule's fraction at distance d is a ramp of r - d, of width 0.8 mm + 0.9 R (1 - m)^2. Spicules are
  * tapered threads that start at the surface, in number and length proportional to spiculation.
  *
- * Levels are those of thin-section chest CT (lung about -860 HU, soft tissue 30, noise 15 to 32 HU at 1 mm). A
- * picture depends on the label through the nodule's features alone.
+ * Levels are those of thin-section chest CT (lung about -860 HU, soft tissue 30, noise 15 to 32 HU at 1 mm). An image
+ * depends on the label through the nodule's features alone.
  */
 #include <math.h>
 #include <string.h>
 
 #include "data/ct.h"
 
-enum { LOBES = 7, TAPS = 3 /* of a kernel, on each side */ };
+enum { LOBES = 7, TAPS = 3 /* of a kernel, on each side of its centre */ };
 
-/* Distances are in mm from the patch's middle, in the order z, y, x. Grids are [size][size][size]. */
+/* Distances are in mm from the middle of the patch, in the order z, y, x. Grids are [size][size][size]. */
 typedef struct scene {
     size_t size, voxels;
     float *value, *soft, *glass, *wall, *texture, *spare;
@@ -49,7 +49,7 @@ static scene make_scene(size_t size, pv_rng rng, float *work) {
     for (size_t i = 0; i < 6; i++)
         *grids[i] = work + i * n;
     s.coarse = work + 6 * n;
-    memset(s.soft, 0, 3 * n * sizeof *work); /* and glass and wall */
+    memset(s.soft, 0, 3 * n * sizeof *work); /* also clears glass and wall */
     return s;
 }
 
@@ -79,7 +79,7 @@ static void draw_direction(pv_rng *rng, double *a) {
     normalise(a);
 }
 
-/* mean plus a normal vector of this spread, on the unit sphere. */
+/* mean plus a normal vector of this spread, projected to the unit sphere. */
 static void draw_near(pv_rng *rng, const double *mean, double spread, double *a) {
     for (int i = 0; i < 3; i++)
         a[i] = mean[i] + spread * pv_rng_normal(rng);
@@ -90,7 +90,7 @@ static double middle(const scene *s) {
     return ((double)s->size - 1) / 2;
 }
 
-/* Whole indices from low to high, in mm, that lie on the grid; empty where *first >= *end. */
+/* The grid indices whose position in mm lies between low and high; empty if *first >= *end. */
 static void span(const scene *s, double low, double high, size_t *first, size_t *end) {
     double from = ceil(low + middle(s)), to = floor(high + middle(s)) + 1, size = (double)s->size;
     *first = (size_t)clamp(from, 0, size);
@@ -99,7 +99,7 @@ static void span(const scene *s, double low, double high, size_t *first, size_t 
 
 /* ---- smoothing and noise ----------------------------------------------------------------------------------------- */
 
-/* tap[i] of a Gaussian kernel, both sides adding up to 1. */
+/* tap[i] of a Gaussian kernel; both sides together sum to 1. */
 static void make_taps(double sd, float *tap) {
     float sum = 0;
     for (int i = 0; i <= TAPS; i++) {
@@ -110,7 +110,7 @@ static void make_taps(double sd, float *tap) {
         tap[i] /= sum;
 }
 
-/* Lines of n voxels, one after the other, smoothed in place; the border is repeated. */
+/* Smooths lines of n consecutive voxels in place; the border is repeated. */
 static void smooth_lines(size_t lines, size_t n, double sd, float *grid) {
     float tap[TAPS + 1], padded[PV_CT_SIZE_MAX + 2 * TAPS];
     make_taps(sd, tap);
@@ -130,7 +130,7 @@ static void smooth_lines(size_t lines, size_t n, double sd, float *grid) {
     }
 }
 
-/* The same for blocks of n rows of so many floats, across the rows. from and to differ. */
+/* The same across rows, for blocks of n rows of `row` floats each. from and to must not overlap. */
 static void smooth_rows(size_t blocks, size_t n, size_t row, double sd, const float *from, float *to) {
     float tap[TAPS + 1];
     make_taps(sd, tap);
@@ -145,7 +145,7 @@ static void smooth_rows(size_t blocks, size_t n, size_t row, double sd, const fl
             }
 }
 
-/* In place; spare is overwritten. */
+/* Smooths in place; spare is overwritten. */
 static void smooth(const scene *s, const double *sd, float *grid, float *spare) {
     size_t n = s->size;
     smooth_rows(1, n, n * n, sd[0], grid, spare);
@@ -153,7 +153,7 @@ static void smooth(const scene *s, const double *sd, float *grid, float *spare) 
     smooth_lines(n * n, n, sd[2], grid);
 }
 
-/* Sums of four uniforms of 16 bits, then smoothed: close to normal, with standard deviation sd. */
+/* Sums of four uniforms of 16 bits, smoothed: approximately normal with standard deviation sd. */
 static void draw_noise(scene *s, const double *grain, double sd, float *grid, float *spare) {
     for (size_t i = 0; i < s->voxels; i++) {
         uint64_t bits = pv_rng_bits(&s->rng);
@@ -163,7 +163,7 @@ static void draw_noise(scene *s, const double *grain, double sd, float *grid, fl
         grid[i] = (float)(sum - 2 * 0xFFFF) * (1 / 37837.0f); /* sqrt(4/12) 2^16 */
     }
     smooth(s, grain, grid, spare);
-    double keeps = 1; /* of the standard deviation, by each axis */
+    double keeps = 1; /* factor by which smoothing reduces the standard deviation */
     for (int axis = 0; axis < 3; axis++) {
         float tap[TAPS + 1];
         make_taps(grain[axis], tap);
@@ -200,7 +200,7 @@ static void draw_texture(scene *s) {
 
 /* ---- threads: vessels and spicules ------------------------------------------------------------------------------- */
 
-/* A ball with a soft rim, by the maximum with what is there. Thinner ones than a voxel fill part of it. */
+/* Draws a ball with a soft rim, taking the maximum with what is there. A ball thinner than a voxel fills part of it. */
 static void stamp(const scene *s, float *grid, const double *p, double radius, double share) {
     double wide = radius > 0.6 ? radius : 0.6, reach = wide + 0.5;
     double peak = share * (radius < 0.6 ? radius * radius / 0.36 : 1);
@@ -221,9 +221,9 @@ static void stamp(const scene *s, float *grid, const double *p, double radius, d
 
 typedef struct thread_plan {
     double radius, end_radius, length;
-    double wander; /* how fast the direction changes */
+    double wander; /* rate at which the direction changes */
     double share;
-    double branching; /* a mm */
+    double branching; /* probability per mm */
 } thread_plan;
 
 static void draw_thread(scene *s, const double *start, const double *towards, const thread_plan *plan, int branches) {
@@ -235,7 +235,7 @@ static void draw_thread(scene *s, const double *start, const double *towards, co
         double radius = plan->radius + (plan->end_radius - plan->radius) * done / plan->length;
         bool outside = fabs(p[0]) > limit || fabs(p[1]) > limit || fabs(p[2]) > limit;
         if (outside && dot(p, direction) > 0)
-            return; /* and away from here */
+            return; /* and moving away from it */
         if (!outside)
             stamp(s, s->soft, p, radius, plan->share);
         if (branches > 0 && !outside && pv_rng_uniform(&s->rng) < plan->branching * step) {
@@ -256,7 +256,7 @@ static void draw_thread(scene *s, const double *start, const double *towards, co
     }
 }
 
-/* Vessels run roughly one way, towards the hilum; most are thin. */
+/* Vessels run roughly in one direction, towards the hilum; most are thin. */
 static void draw_vessels(scene *s, const pv__ct_nodule *nodule) {
     double hilum[3], towards[3], start[3], half = 0.5 * (double)s->size, volume = pow((double)s->size / 40, 3);
     draw_direction(&s->rng, hilum);
@@ -274,7 +274,7 @@ static void draw_vessels(scene *s, const pv__ct_nodule *nodule) {
             towards[axis] = -towards[axis]; /* from thick to thin, away from the hilum */
         draw_thread(s, start, towards, &plan, 2);
     }
-    if (pv_rng_uniform(&s->rng) < 0.4) { /* one that feeds the nodule */
+    if (pv_rng_uniform(&s->rng) < 0.4) { /* a vessel that feeds the nodule */
         thread_plan plan = {.wander = 0.1, .share = 1, .length = half + 8};
         plan.radius = plan.end_radius = clamp(0.12 * nodule->diameter, 0.5, 1.4);
         draw_near(&s->rng, hilum, 0.5, towards);
@@ -287,10 +287,10 @@ static void draw_vessels(scene *s, const pv__ct_nodule *nodule) {
 /* ---- the wall ---------------------------------------------------------------------------------------------------- */
 
 typedef struct wall_plan {
-    double centre[3], curvature; /* of its sphere */
-    double across[3];            /* unit vector along which ribs follow each other */
+    double centre[3], curvature; /* centre and curvature of its sphere */
+    double across[3];            /* unit vector across the ribs */
     double rib_at, rib_step, rib_depth;
-    bool chest; /* outside the sphere, with ribs and fat; else inside: mediastinum, diaphragm */
+    bool chest; /* true: outside the sphere, with ribs and fat; false: inside, mediastinum or diaphragm */
     double level;
 } wall_plan;
 
@@ -348,10 +348,10 @@ static void draw_wall(scene *s, double radius) {
 
 typedef struct shape {
     double axes[3][3]; /* orthonormal */
-    double squeeze[3]; /* of each axis, product 1 */
+    double squeeze[3]; /* per axis; product 1 */
     double lobe[LOBES][3], height[LOBES];
     double radius, lobulation, rough, ramp;
-    double inside; /* nearer than this all is filled, whatever the direction */
+    double inside; /* everything nearer than this is filled, in every direction */
 } shape;
 
 static void plan_shape(scene *s, const pv__ct_nodule *nodule, double radius, shape *f) {
@@ -451,9 +451,9 @@ static void draw_nodule(scene *s, const pv__ct_nodule *nodule) {
     draw_spicules(s, nodule, &whole);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- the whole image --------------------------------------------------------------------------------------------- */
 
-/* The tissues over parenchyma and wall. Vessels and nodule share a level near the middle, which is the nodule's own. */
+/* Mixes tissues into parenchyma and wall. Near the middle, vessels and nodule share the nodule's level. */
 static void compose(scene *s, const pv__ct_nodule *nodule, const pv__ct_scanner *scanner) {
     pv_rng *rng = &s->rng;
     double glass = scanner->lung + between(rng, 220, 420), own = 35 + 25 * pv_rng_normal(rng);

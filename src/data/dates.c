@@ -1,19 +1,25 @@
 /* Dates in tables: days since 1970-01-01, in the Gregorian calendar.
  *
- * Forms that mean one day everywhere: 2020-04-03 and 2020/04/03, with a time behind a blank or T (03:04, 03:04:05.6,
- * Z); 3.4.2020; 3 Apr 2020, 3-Apr-2020, 03APR2020; Apr 3, 2020. With slashes or dashes, 3/4/2020 is the third of April
- * or the fourth of March: a column is taken where one of its dates decides, and refused where none does.
+ * Unambiguous forms: 2020-04-03 and 2020/04/03, with a time after a blank or T (03:04, 03:04:05.6, Z); 3.4.2020; 3 Apr
+ * 2020, 3-Apr-2020, 03APR2020; Apr 3, 2020. With slashes or dashes, 3/4/2020 can be the third of April or the fourth of
+ * March: such a column is accepted if at least one of its dates settles the order, and rejected otherwise.
  */
 #include <math.h>
 #include <string.h>
 
 #include "data/csv.h"
 
-enum { NONE, CERTAIN, DAY_FIRST, MONTH_FIRST, EITHER }; /* what a text is: of the last three the numbers decide */
+enum {
+    NONE,
+    CERTAIN,
+    DAY_FIRST,
+    MONTH_FIRST,
+    EITHER
+}; /* kind of a text; the last three are for dates whose numbers decide */
 
 typedef struct date {
     int year, month, day;
-    double time; /* as a share of the day */
+    double time; /* as a fraction of the day */
 } date;
 
 static bool is_digit(char c) {
@@ -24,7 +30,7 @@ static bool is_letter(char c) {
     return (c | 32) >= 'a' && (c | 32) <= 'z';
 }
 
-/* A number of at least `least` and at most `most` digits at *at; -1 where there is none such. */
+/* Reads a number of `least` to `most` digits at *at; -1 if there is none. */
 static int take_number(const char **at, const char *end, int least, int most) {
     int value = 0, n = 0;
     for (; *at < end && is_digit(**at) && n < most; n++)
@@ -38,7 +44,7 @@ static bool take(const char **at, const char *end, char c) {
     return there;
 }
 
-/* The month of a name at *at, in full or by three letters; 0 where there is none. */
+/* Reads the name of a month at *at, in full or as three letters; 0 if there is none. */
 static int take_month(const char **at, const char *end) {
     static const char *const names[] = {"january", "february", "march",     "april",   "may",      "june",
                                         "july",    "august",   "september", "october", "november", "december"};
@@ -63,7 +69,7 @@ static bool exists(const date *d) {
            d->day <= days[d->month - 1] + (d->month == 2 && is_leap(d->year));
 }
 
-/* Hinnant's count of days: years begin in March, so that the leap day is the last. */
+/* Days since 1970 by Hinnant's algorithm: years begin in March, so that the leap day comes last. */
 static double days_of(const date *d) {
     int y = d->year - (d->month <= 2), era = y / 400, of_era = y - 400 * era;
     int of_year = (153 * (d->month + (d->month > 2 ? -3 : 9)) + 2) / 5 + d->day - 1;
@@ -71,7 +77,7 @@ static double days_of(const date *d) {
     return days + d->time;
 }
 
-/* Behind a date: nothing, or a time. */
+/* Reads what follows a date: nothing, or a time. */
 static bool take_time(const char **at, const char *end, date *d) {
     if (*at == end)
         return true;
@@ -89,7 +95,7 @@ static bool take_time(const char **at, const char *end, date *d) {
     return *at == end && hour >= 0 && hour < 24 && minute >= 0 && minute < 60 && second >= 0 && second < 61;
 }
 
-/* Two numbers and a year behind them, parted by a mark: first, second, as they stand. */
+/* Two numbers and a year, separated by a mark: first and second in the order written. */
 static int parse_numbers(const char *at, const char *end, date *d) {
     int first = take_number(&at, end, 1, 2);
     char mark = at < end ? *at : 0;
@@ -164,7 +170,7 @@ bool pv__date_known(const char *text, size_t length) {
     return parse(text, length, &d) != NONE;
 }
 
-/* What the levels of a column are together. */
+/* The kind of a whole column, from those of its levels. */
 static int kind_of(const pv_column *column, bool *mixed) {
     bool seen[EITHER + 1] = {false};
     for (int32_t i = 0; i < column->levels && !seen[NONE]; i++) {

@@ -1,22 +1,20 @@
-/* The dictionary of a text column: open addressing, linear probing, at most three quarters full.
+/* The dictionary of a text column: open addressing with linear probing, at most three quarters full.
  *
- * The hash has a seed that no file can know, so that texts cannot be chosen to fall on each other. Codes are in order
- * of first appearance, whatever the seed: it shows in nothing but the slots.
+ * The hash has a secret seed, so that no file can be crafted to cause collisions. Codes are in order of first
+ * appearance for every seed; the seed affects only the slots.
  */
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "base/hash.h"
 #include "data/data.h"
 
 static uint64_t hash_of(const pv__dictionary *dictionary, const char *text, size_t length) {
-    return XXH3_64bits_withSeed(text, length, dictionary->seed);
+    return pv__hash_seeded(text, length, dictionary->seed);
 }
 
-/* Where the system has no randomness (yet), the clock and the places of memory are better than nothing. */
+/* If the system cannot provide randomness (yet), uses the clock and memory addresses. */
 static uint64_t draw_seed(const void *place) {
     uint64_t seed;
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed)
@@ -25,7 +23,7 @@ static uint64_t draw_seed(const void *place) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     const uint64_t facts[] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)(uintptr_t)place,
                               (uint64_t)(uintptr_t)&now};
-    return XXH3_64bits(facts, sizeof facts);
+    return pv__hash(facts, sizeof facts);
 }
 
 int32_t pv__dictionary_find(const pv__dictionary *dictionary, const pv_column *column, const char *text, size_t length,
@@ -49,7 +47,7 @@ static void place(pv__dictionary *dictionary, int32_t code, uint64_t hash) {
     dictionary->slot[at] = code + 1;
 }
 
-/* The old slots go before the new ones come: the texts themselves say where each belongs, and the peak stays low. */
+/* Frees the old slots before allocating new ones, which keeps the peak low: the slots can be rebuilt from the texts. */
 static pv_status grow_slots(pv_ctx *ctx, pv__dictionary *dictionary, const pv_column *column) {
     size_t slots = dictionary->slots == 0 ? 16 : dictionary->slots * 2;
     if (dictionary->slots == 0)
@@ -73,7 +71,7 @@ pv_status pv__dictionary_add(pv_ctx *ctx, pv__dictionary *dictionary, pv_column 
     if (4 * (levels + 1) > 3 * dictionary->slots) {
         bool first = dictionary->slots == 0;
         PV_TRY(grow_slots(ctx, dictionary, column));
-        if (first) /* find had no seed yet */
+        if (first) /* pv__dictionary_find had no seed yet */
             hash = hash_of(dictionary, text, length);
     }
     if (levels == dictionary->room) {

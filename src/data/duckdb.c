@@ -1,5 +1,5 @@
-/* Queries of DuckDB as streams of Arrow batches. Results are streamed, so that beside our own columns there are a few
- * batches at a time. */
+/* Queries of DuckDB as streams of Arrow batches. Results are streamed, so that only a few batches are in memory besides
+ * our own columns. */
 #include "data/duckdb.h"
 
 #include <errno.h>
@@ -30,9 +30,9 @@ void pv__duckdb_end(pv__duckdb *q) {
     pv__free(q->ctx, q);
 }
 
-/* ---- calls that may take for ever -------------------------------------------------------------------------------- */
+/* ---- calls that may never return --------------------------------------------------------------------------------- */
 
-/* One of them; what it was given up with is never freed. */
+/* State of such a call. If the call is abandoned, the state is never freed. */
 typedef struct call {
     pv__duckdb_functions f;
     pv__handle connection, statement, chunk;
@@ -62,7 +62,7 @@ static void drop_call(void *state) {
     free(c);
 }
 
-/* Runs it apart from the caller's thread. done: what it found; false: it was interrupted, or there is no memory. */
+/* Runs the call on another thread. done: its result; false: interrupted, or out of memory. */
 static bool run_apart(pv__duckdb *q, void (*run)(void *), const char *text, call *done) {
     call *c = calloc(1, sizeof *c);
     char *copy = text ? strdup(text) : NULL;
@@ -74,7 +74,7 @@ static bool run_apart(pv__duckdb *q, void (*run)(void *), const char *text, call
     *c = (call){.f = q->f, .connection = q->connection, .result = q->result, .text = copy};
     if (!pv__blocking_run(q->ctx, &(pv__blocking){run, stop_call, drop_call, c})) {
         q->lost = true;
-        return false; /* c is that thread's */
+        return false; /* c now belongs to that thread */
     }
     *done = *c;
     drop_call(c);
@@ -83,7 +83,7 @@ static bool run_apart(pv__duckdb *q, void (*run)(void *), const char *text, call
 
 /* ---- the stream -------------------------------------------------------------------------------------------------- */
 
-/* Keeps the text of an error for get_last_error, and lets it go. */
+/* Copies the text of an error for get_last_error and frees the error. */
 static int note(pv__duckdb *q, pv__handle error) {
     if (!error)
         return 0;
@@ -93,7 +93,7 @@ static int note(pv__duckdb *q, pv__handle error) {
     return EIO;
 }
 
-/* Columns that are not read have a type of no consequence. */
+/* Columns that are not read get an arbitrary type. */
 static int make_schema(pv__duckdb *q, pv__idx n, pv__handle *types, const char **names, struct ArrowSchema *out) {
     pv__idx of = 0; /* the result */
     for (pv__idx c = 0; c < n; c++) {
@@ -159,7 +159,7 @@ static void release(struct ArrowArrayStream *stream) {
 
 /* ---- the query --------------------------------------------------------------------------------------------------- */
 
-/* Nothing is fetched from the network, and a database is only read. */
+/* Opens a database read-only, with network access disabled. */
 static pv_status open_database(pv__duckdb *q, const pv__query *query, int threads) {
     char count[32], *error = NULL;
     pv__handle config;
@@ -201,7 +201,7 @@ pv_status pv__duckdb_prepare(pv__duckdb *q, const pv__query *query, const char *
     return PV_OK;
 }
 
-/* The query as it was given, which may take for ever to be planned. */
+/* Prepares the user's query on another thread, because planning may take for ever. */
 static pv_status prepare_apart(pv__duckdb *q, const pv__query *query) {
     call prepared = {0};
     bool done = run_apart(q, run_prepare, query->text, &prepared);
@@ -234,7 +234,7 @@ static pv_status list_numbers(pv__duckdb *q) {
     return PV_OK;
 }
 
-/* CSV files: DuckDB finds out which columns are numbers, and hands these out as they are written (00012). */
+/* CSV files: lets DuckDB detect which columns are numbers, and then return them as they are written (00012). */
 static pv_status spell(pv__duckdb *q, const pv__query *query) {
     static const char types[] = ", types = {", type[] = ": 'VARCHAR'";
     PV_TRY(list_numbers(q));
@@ -244,7 +244,7 @@ static pv_status spell(pv__duckdb *q, const pv__query *query) {
     for (size_t i = 0; i < q->n_spelled; i++)
         room += 2 * strlen(q->spelled[i]) + sizeof type + 4;
     PV_TRY(pv__alloc(q->ctx, room, 1, &q->text));
-    memcpy(q->text, query->text, length); /* without the parenthesis at its end */
+    memcpy(q->text, query->text, length); /* without the closing parenthesis */
     char *at = stpcpy(q->text + length, types);
     for (size_t i = 0; i < q->n_spelled; i++) {
         at = pv__sql_quote(i ? stpcpy(at, ", ") : at, q->spelled[i], strlen(q->spelled[i]), '\'');
@@ -255,7 +255,7 @@ static pv_status spell(pv__duckdb *q, const pv__query *query) {
     return pv__duckdb_prepare(q, query, q->text);
 }
 
-/* The query's columns, and which of them are wanted; how many are. */
+/* Lists the query's columns and marks the requested ones; *wanted: their number. */
 static pv_status list_columns(pv__duckdb *q, const pv_csv_options *options, size_t *wanted) {
     size_t columns = (size_t)q->f.prepared_statement_column_count(q->statement);
     *wanted = 0;
@@ -272,8 +272,8 @@ static pv_status list_columns(pv__duckdb *q, const pv_csv_options *options, size
     return PV_OK;
 }
 
-/* Of the columns that the query has, those that are wanted: what is not, a file of columns need not read. The schema
- * has all, for messages. */
+/* Restricts the query to the requested columns, so that columnar files need not read the others. The schema keeps all,
+ * for messages. */
 static pv_status project(pv__duckdb *q, const pv__query *query, const pv_csv_options *options) {
     static const char head[] = "SELECT ", tail[] = " FROM (";
     size_t wanted;
@@ -293,14 +293,14 @@ static pv_status project(pv__duckdb *q, const pv__query *query, const pv_csv_opt
     for (size_t c = 0, found = 0; c < q->names; c++)
         if (q->read[c])
             at = pv__sql_quote(found++ ? stpcpy(at, ", ") : at, q->name[c], strlen(q->name[c]), '"');
-    at = stpcpy(stpcpy(stpcpy(at, tail), all), "\n)"); /* it may end with a comment */
+    at = stpcpy(stpcpy(stpcpy(at, tail), all), "\n)"); /* the query may end with a comment */
     (void)at;
     pv_status status = pv__duckdb_prepare(q, query, text);
     pv__free(q->ctx, text);
     return status;
 }
 
-/* Task by task, so that it can be stopped before there is a first row. */
+/* Executes task by task, so that it can be interrupted before the first row. */
 pv_status pv__duckdb_execute(pv__duckdb *q, const pv__query *query) {
     if (q->f.pending_prepared_streaming(q->statement, &q->pending) != PV__DUCKDB_SUCCESS)
         return pv__engine_fail(q->ctx, query->name, q->f.pending_error(q->pending));

@@ -1,6 +1,6 @@
-/* src/data/duckdb.h: DuckDB's library, loaded when it is asked for: queries, and files that it writes.
+/* src/data/duckdb.h: DuckDB's library, loaded on demand, for queries and for writing files.
  *
- * Its C interface as of version 1.4: https://duckdb.org/docs/stable/clients/c/api. Only the functions used are
+ * Its C interface as of version 1.4: https://duckdb.org/docs/stable/clients/c/api. Only the functions used here are
  * declared; handles are pointers, and indices 64-bit numbers. */
 #ifndef PV_DATA_DUCKDB_H
 #define PV_DATA_DUCKDB_H
@@ -19,7 +19,7 @@ typedef struct pv__duckdb_result {
 enum { PV__DUCKDB_SUCCESS = 0 };
 enum { /* types */
        PV__DUCKDB_TINYINT = 2,
-       PV__DUCKDB_DOUBLE = 11, /* those between are numbers, too */
+       PV__DUCKDB_DOUBLE = 11, /* types in between are numbers, too */
        PV__DUCKDB_HUGEINT = 16,
        PV__DUCKDB_VARCHAR = 17,
        PV__DUCKDB_DECIMAL = 19,
@@ -32,7 +32,7 @@ typedef enum pv__pending {
     PV__PENDING_NO_TASKS
 } pv__pending;
 
-/* One row a function: what it returns, its name without duckdb_, its arguments. */
+/* One row per function: its return type, its name without duckdb_, its arguments. */
 #define PV__DUCKDB_FUNCTIONS(F)                                                                                        \
     F(int, open_ext, (const char *path, pv__handle *database, pv__handle config, char **error))                        \
     F(void, close, (pv__handle *))                                                                                     \
@@ -95,29 +95,29 @@ typedef struct pv__duckdb_functions {
 #undef FIELD
 } pv__duckdb_functions;
 
-/* A query that runs. The texts of names are the result's. */
+/* A running query. The texts of names belong to the result. */
 typedef struct pv__duckdb {
     pv__duckdb_functions f;
     pv_ctx *ctx;
     pv__handle database, connection, statement, pending, options;
     pv__duckdb_result result;
-    char **spelled; /* [n_spelled] columns of numbers that arrive as texts */
+    char **spelled; /* [n_spelled] number columns that are read as text */
     size_t n_spelled;
-    char *text;  /* the query with these types; NULL: as it was given */
-    char **name; /* [names] of all its columns, where not all are read */
+    char *text;  /* the query with these types; NULL: the original query */
+    char **name; /* [names] of all columns of the query, if not all are read */
     bool *read;  /* [names] */
     size_t names;
-    bool lost; /* a call of the library has not come back: what it uses is left as it is */
+    bool lost; /* a call into the library never returned: what it uses must not be freed */
     char error[512];
 } pv__duckdb;
 
-/* Loads the library; source, and whether it is to be written: for messages. */
+/* Loads the library. source and writing (whether source is to be written) are for messages. */
 PV_MUST_USE pv_status pv__duckdb_load(pv_ctx *ctx, const char *source, bool writing, pv__duckdb_functions *functions);
-/* A database of its own, or the query's, with so many threads. The caller ends it, which lets go of all that was opened
- * in it. */
+/* Opens an in-memory database, or that of the query, with this many threads. pv__duckdb_end closes it and frees
+ * everything opened in it. */
 PV_MUST_USE pv_status pv__duckdb_begin(pv_ctx *ctx, const pv__query *query, int threads, pv__duckdb **begun);
 void pv__duckdb_end(pv__duckdb *q);
-/* A statement in place of the last one, and its result; it can be interrupted. */
+/* Prepare replaces the previous statement, execute runs it. Both can be interrupted. */
 PV_MUST_USE pv_status pv__duckdb_prepare(pv__duckdb *q, const pv__query *query, const char *text);
 PV_MUST_USE pv_status pv__duckdb_execute(pv__duckdb *q, const pv__query *query);
 

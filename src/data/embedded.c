@@ -1,11 +1,10 @@
-/* Data that come with the library.
+/* Data sets built into the library.
  *
- * contingency: the table of the paper's first study.
- * esoph: Ille-et-Vilaine case-control study of oesophageal cancer (Breslow and Day 1980, Statistical Methods in Cancer
- * Research, volume 1), as in R's data set esoph since the correction of its controls (PR#17964): 200 cases, 775
- * controls.
- * infert: secondary infertility after induced and spontaneous abortions, 83 cases matched by age, parity and education
- * to two controls each, one to one (Trichopoulos et al. 1976), as in R's data set of this name.
+ * contingency: the table of the paper's first study. esoph: Ille-et-Vilaine case-control study of oesophageal cancer
+ * (Breslow and Day 1980, Statistical Methods in Cancer Research, volume 1), as in R's data set esoph since the
+ * correction of its controls (PR#17964): 200 cases, 775 controls. infert: secondary infertility after induced and
+ * spontaneous abortions, 83 cases matched individually by age, parity and education to two controls each (Trichopoulos
+ * et al. 1976), as in R's data set of this name.
  */
 #include <string.h>
 
@@ -15,7 +14,7 @@ static const int contingency[4][3] = {{0, 0, 47}, {0, 1, 44}, {1, 0, 3}, {1, 1, 
 
 enum { AGE, ALCOHOL, TOBACCO, FACTORS, GROUPS = 88 };
 
-/* R's texts of the groups, in R's order. */
+/* Names of the groups as in R, in R's order. */
 static const char *const group_name[FACTORS][6] = {{"25-34", "35-44", "45-54", "55-64", "65-74", "75+"},
                                                    {"0-39g/day", "40-79", "80-119", "120+"},
                                                    {"0-9g/day", "10-19", "20-29", "30+"}};
@@ -130,7 +129,7 @@ static pv_status group_levels(pv_ctx *ctx, pv_column *column, const char *const 
     return PV_OK;
 }
 
-/* A row for the cases and one for the controls of each group that has any. */
+/* One row for the cases and one for the controls of each group, if it has any. */
 static pv_status make_esoph(pv_ctx *ctx, pv_table **table) {
     static const char *const names[] = {"age", "alcohol", "tobacco", "cancer", "count"};
     size_t rows = 0;
@@ -185,9 +184,8 @@ pv_status pv_table_builtin(pv_ctx *ctx, const char *name, pv_table **table) {
         status = make_infert(ctx, table);
     } else {
         const char *near = pv_nearest(name, known, 3);
-        return pv__fail(ctx, PV_ERR_USAGE, "there is no builtin:%s; %s%s", pv__show(name).text,
-                        near ? "did you mean builtin:"
-                             : "there are builtin:contingency, builtin:esoph and builtin:infert",
+        return pv__fail(ctx, PV_ERR_USAGE, "builtin:%s does not exist; %s%s", pv__show(name).text,
+                        near ? "did you mean builtin:" : "choose builtin:contingency, builtin:esoph or builtin:infert",
                         near ? near : "");
     }
     if (status == PV_OK) {

@@ -1,32 +1,9 @@
-/* Libraries of other engines, loaded when a source asks for them. They stay loaded: some have threads of their own. */
+/* Libraries of other database engines, loaded when a source needs them. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "data/query.h"
-
-/* What prevail-duckdb installs for a user: in the folder for data that programs have (XDG_DATA_HOME). NULL: not there,
- * or the program has elevated privileges. */
-static void *open_own(const char *file) {
-    const char *data = secure_getenv("XDG_DATA_HOME"), *home = secure_getenv("HOME");
-    bool own = data && *data == '/';
-    char path[4096];
-    if (!own && !(home && *home == '/'))
-        return NULL;
-    int length = pv__format(path, sizeof path, "%s%s/prevail/%s", own ? data : home, own ? "" : "/.local/share", file);
-    return length > 0 && (size_t)length < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-}
-
-static void *open_first(const char *named, const char *const *files, size_t n, const char *last) {
-    void *library = NULL;
-    if (named)
-        return dlopen(named, RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; i < n && !library; i++)
-        library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        library = open_own(files[0]);
-    return library || !last ? library : dlopen(last, RTLD_NOW | RTLD_LOCAL);
-}
 
 pv_status pv_ctx_set_duckdb(pv_ctx *ctx, const char *path) {
     char *copy = NULL;
@@ -43,13 +20,13 @@ pv_status pv__engine_load(pv_ctx *ctx, const char *source, const char *variable,
     const char *named = secure_getenv(variable), *done = writing ? "written" : "read";
     bool duckdb = strcmp(files[0], "libduckdb.so") == 0;
     const char *last = duckdb ? ctx->root->duckdb : NULL;
-    void *library = open_first(named, files, n, last);
+    void *library = pv__library_open(variable, files, n, last);
     if (!library && (named || last))
-        return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0, "cannot be %s: %s %s no library that loads: %s", done,
-                           named ? variable : last, named ? "names" : "is", pv__show(dlerror()).text);
+        return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0, "cannot be %s: %s%s cannot be loaded: %s", done,
+                           named ? "the library named by " : "", named ? variable : last, pv__show(dlerror()).text);
     if (!library)
         return pv__fail_at(ctx, PV_ERR_PATH, source, 0, 0,
-                           "cannot be %s without %s; there is no %s here.\nInstall it%s, or name the file in %s", done,
+                           "cannot be %s without %s: %s was not found.\nInstall it%s, or name the file in %s", done,
                            what, files[0], duckdb ? " (prevail-duckdb does, and so does Python's package duckdb)" : "",
                            variable);
     for (; symbols->name; symbols++)
@@ -60,10 +37,9 @@ pv_status pv__engine_load(pv_ctx *ctx, const char *source, const char *variable,
     return PV_OK;
 }
 
-/* Each has its own way to say which it is. */
+/* Asks a library for its version; each has its own function for that. */
 static void ask(const char *variable, const char *const *files, const char *function, bool number, pv_library *to) {
-    void *library = open_first(secure_getenv(variable), files, 2, NULL),
-         *found = library ? dlsym(library, function) : NULL;
+    void *library = pv__library_open(variable, files, 2, NULL), *found = library ? dlsym(library, function) : NULL;
     const char *(*text)(void) = NULL;
     int (*version)(void) = NULL;
     if (!found)
@@ -88,12 +64,13 @@ size_t pv_engines(pv_library *list, size_t room) {
     return count;
 }
 
-/* Whether a line of a message repeats the query, or points into it: the source's name has it already. */
+/* Whether a line of an error message only repeats the query or points into it: the source's name already contains
+ * it. */
 static bool repeats(const char *line, size_t length) {
     return strncmp(line, "LINE ", length < 5 ? length : 5) == 0 || strspn(line, "^ ") >= length;
 }
 
-/* Newlines become spaces. */
+/* Newlines in the message become spaces. */
 pv_status pv__engine_fail(pv_ctx *ctx, const char *source, const char *what) {
     char text[400];
     size_t used = 0;

@@ -1,8 +1,9 @@
-/* Columns of a later table that are far from where they were in training, as they are in another unit.
+/* Warns of columns of a later table that are far from their training values, as if they were in another unit.
  *
- * Median and mean are more than FAR of training's scales from its mean. Populations differ by less: three standard
- * deviations between cases and controls would part them nearly without error. The mean alone is moved by one cell, and
- * the median alone is far from it in a column with a long tail. Columns of two values are left alone.
+ * Such a column has its median and its mean more than FAR of training's scales from the training mean. Populations
+ * differ by less: three standard deviations between cases and controls would separate them almost without error. Both
+ * are required because a single cell can move the mean, and in a column with a long tail the median alone is far from
+ * it. Columns of two values are not checked.
  */
 #include <math.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static bool two_values(pv__numbers numbers, const pv_dataset *data) {
 
 void pv__suspect_unit(pv_ctx *ctx, const pv_table *table, size_t column, const pv_source_column *source,
                       const pv_dataset *data) {
-    bool term = strcmp(table->column[column].name, source->name) != 0; /* it is made of columns */
+    bool term = strcmp(table->column[column].name, source->name) != 0; /* it is computed from columns */
     if (term || data->rows < ENOUGH || table->before > 0 || !(source->sd > 0))
         return;
     pv__numbers numbers = pv__table_numbers(table, column);

@@ -1,16 +1,16 @@
-/* Splits of rows into folds, and rows of a dataset taken out of it.
+/* Assigns rows to folds, and takes subsets of a data set's rows.
  *
- * Rows are dealt in the random order of their keys (row_keys.c), so that folds do not depend on the order of rows.
+ * Rows are assigned in the random order of their keys (row_keys.c), so that folds do not depend on the order of rows.
  *
  * Without groups: the rows of each class are dealt to the folds in turn, one class after the other, so that neither the
- * folds' sizes nor their counts of any class differ by more than one. With strata a class is a label in a stratum, and
- * their counts do not differ by more than one. With groups: groups are taken in order of falling size, in random order
- * among equals, each into the fold f in which sum_y ((c_fy + g_y)/n_y)^2 - (c_fy/n_y)^2 is least; c_fy counts the
- * fold's rows of class y, g_y the group's, n_y all. That is the greedy descent of the sum over folds and classes of
- * squared class shares, least where all are equal. Of folds that are as good the one with the fewest rows takes the
- * group, so that none stays empty while there are groups: the empty ones are always among the best.
+ * folds' sizes nor their counts of any class differ by more than one. With strata, a class is a label within a stratum,
+ * and these counts do not differ by more than one. With groups: groups are taken in order of decreasing size, in random
+ * order among equals, each into the fold f with the smallest sum_y ((c_fy + g_y)/n_y)^2 - (c_fy/n_y)^2, where c_fy
+ * counts the fold's rows of class y, g_y the group's, n_y all. This greedily minimises the sum over folds and classes
+ * of squared class proportions, which is least if all are equal. Ties go to the fold with the fewest rows, so that no
+ * fold stays empty while there are groups: empty folds are always among the best.
  *
- * A row of counts that was split into a piece for each fold is dealt as the people it counts (pv__counts_split).
+ * A row of counts that was split into one piece per fold is dealt like the people it counts (pv__counts_split).
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static pv_status check_folds(pv_ctx *ctx, const pv_dataset *data, int64_t folds,
     if (!data->label || data->rows == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "folds need rows with labels");
     if (folds < 2)
-        return pv__fail(ctx, PV_ERR_USAGE, "`folds=%lld`: there must be two at least", (long long)folds);
+        return pv__fail(ctx, PV_ERR_USAGE, "`folds=%lld`: at least two are needed", (long long)folds);
     if ((uint64_t)folds > data->rows)
         return pv__fail(ctx, PV_ERR_USAGE, "`folds=%lld`: there are only %zu rows;\nuse fewer folds", (long long)folds,
                         data->rows);
@@ -34,7 +34,7 @@ static pv_status check_folds(pv_ctx *ctx, const pv_dataset *data, int64_t folds,
     return PV_OK;
 }
 
-/* Keys of the rows; the caller frees them. */
+/* Keys of the rows, which the caller frees. */
 static pv_status make_keys(pv_ctx *ctx, const pv_dataset *data, uint64_t seed, uint64_t repeat, uint64_t **key) {
     pv_rng rng = pv_rng_stream(seed, PV_STREAM_FOLDS, repeat);
     PV_TRY(pv__alloc(ctx, data->rows, sizeof **key, key));
@@ -42,7 +42,7 @@ static pv_status make_keys(pv_ctx *ctx, const pv_dataset *data, uint64_t seed, u
     return pv__row_keys(ctx, &rows, pv_rng_bits(&rng), *key);
 }
 
-/* A label as messages have it: 'benign', or by its number from 1 where it has no name. */
+/* A label for messages: 'benign', or its number from 1 if it has no name. */
 static pv__shown label_name(char *const *labels, size_t y) {
     pv__shown name = {.text = ""};
     if (labels)
@@ -59,10 +59,10 @@ static int32_t strata_of(const pv_dataset *data) {
     return strata;
 }
 
-/* A fit needs rows of every label in every stratum, whichever fold is left out. */
+/* Checks that every label of every stratum remains when any fold is left out, because a fit needs them. */
 static pv_status check_strata(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, int64_t folds,
                               const int32_t *fold) {
-    if (!data->stratum || data->clustered || data->sampling) /* those of a survey need not have every label */
+    if (!data->stratum || data->clustered || data->sampling) /* strata of a survey need not contain every label */
         return PV_OK;
     size_t k = (size_t)data->classes, cells = (size_t)strata_of(data) * k, *count;
     int32_t *first;
@@ -76,13 +76,13 @@ static pv_status check_strata(pv_ctx *ctx, const pv_schema *schema, const pv_dat
             first[cell] = fold[n];
         count[cell]++;
         if (fold[n] != first[cell])
-            first[cell] = -1; /* in several */
+            first[cell] = -1; /* in several folds */
     }
     for (size_t i = 0; i < cells && status == PV_OK; i++)
         if (count[i] > 0 && first[i] >= 0)
             status = pv__fail(ctx, PV_ERR_INPUT,
-                              "stratum %s has %zu row%s with label %s, all in one of %lld folds: nothing would be left "
-                              "to learn it from;\njoin it with another stratum, or leave its rows out",
+                              "stratum %s has %zu row%s with label %s, all in one of %lld folds, so that no training "
+                              "rows are left;\njoin it with another stratum, or leave its rows out",
                               label_name(schema && schema->strata ? schema->strata->name : NULL, i / k).text, count[i],
                               count[i] == 1 ? "" : "s", label_name(schema ? schema->labels : NULL, i % k).text,
                               (long long)folds);
@@ -103,7 +103,7 @@ static pv_status check_labels(pv_ctx *ctx, const pv_dataset *data, char *const *
     return PV_OK;
 }
 
-/* Pieces of one row that follow each other. */
+/* Number of consecutive pieces of the same row. */
 static size_t pieces_at(const pv_dataset *data, const pv__keyed *row, size_t n) {
     size_t pieces = 1;
     while (data->table_row && pieces < n && data->table_row[row[pieces].row] == data->table_row[row[0].row])
@@ -111,7 +111,7 @@ static size_t pieces_at(const pv_dataset *data, const pv__keyed *row, size_t n) 
     return pieces;
 }
 
-/* Rows of one class, in order; next: the fold of the next one. */
+/* Deals rows of one class in order; *next: the fold of the next row. */
 static void deal_class(const pv_dataset *data, size_t n, const pv__keyed *row, size_t folds, size_t *next,
                        int32_t *fold) {
     for (size_t i = 0, pieces; i < n; i += pieces) {
@@ -153,7 +153,7 @@ done:
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 typedef struct cluster {
-    double size; /* people */
+    double size; /* number of people */
     uint64_t key;
     int32_t group;
 } cluster;
@@ -167,7 +167,7 @@ static int larger_first(const void *left, const void *right) {
     return (a->group > b->group) - (a->group < b->group);
 }
 
-/* What groups are dealt from and into. */
+/* The groups, and the counts needed to assign them. */
 typedef struct table {
     size_t groups, classes, folds;
     double *count, *held, *total; /* [groups][classes], [folds][classes], [classes]; one block */
@@ -181,7 +181,7 @@ static void table_free(pv_ctx *ctx, table *t) {
     pv__free(ctx, t->fold);
 }
 
-/* A group's key is the sum of its people's. */
+/* A group's key is the sum of the keys of its people. */
 static pv_status table_new(pv_ctx *ctx, const pv_dataset *data, int64_t folds, const int32_t *group,
                            const uint64_t *key, table *t) {
     for (size_t n = 0; n < data->rows; n++)
@@ -254,7 +254,7 @@ static pv_status check_dealt(pv_ctx *ctx, const table *t, char *const *labels) {
             for (size_t g = 0; g < t->groups; g++)
                 with += t->count[g * t->classes + y] > 0;
             return pv__fail(ctx, PV_ERR_INPUT,
-                            "label %s is in %zu group%s, all in one fold: nothing would be left to learn it from%s",
+                            "label %s is in %zu group%s, all in one fold, so that no training rows are left%s",
                             label_name(labels, y).text, with, with == 1 ? "" : "s",
                             with == 1 ? ";\nleave `group` out" : ";\nuse fewer folds, or another `seed`");
         }
@@ -291,7 +291,7 @@ pv_status pv_folds_make(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *
     return check_strata(ctx, schema, data, folds, fold);
 }
 
-/* ---- rows of a dataset ------------------------------------------------------------------------------------------- */
+/* ---- subsets of rows --------------------------------------------------------------------------------------------- */
 
 static void take_row(const pv_dataset *data, size_t row, double *x) {
     const double *from = pv_dataset_rows(NULL, data, row, 1, x);
@@ -373,7 +373,7 @@ void pv_dataset_rescale(const pv_schema *from, const pv_schema *to, pv_dataset *
     }
 }
 
-/* Rows of each level among these. */
+/* Counts the rows of each level in this data set. */
 static void count_levels(const pv_dataset *data, size_t feature, pv_source_column *source) {
     size_t d = (size_t)data->features, indicators = (size_t)source->levels - 1;
     memset(source->rows, 0, (indicators + 1) * sizeof *source->rows);
@@ -387,7 +387,7 @@ static void count_levels(const pv_dataset *data, size_t feature, pv_source_colum
     }
 }
 
-/* Weighted mean and scale of a column that is standardised already (pv__scale_learn): no number here is large. */
+/* Weighted mean and scale of a column that is already standardised (pv__scale_learn), so no number here is large. */
 static void scale_of(const pv_dataset *data, size_t feature, pv__spread_bins *bins, double *mean, double *sd) {
     size_t d = (size_t)data->features;
     double total = 0, sum = 0, square = 0, farthest = 0, first = data->x[feature];
@@ -426,7 +426,7 @@ pv_status pv_schema_rescale(pv_ctx *ctx, const pv_schema *schema, const pv_datas
         if (source->type == PV_COLUMN_NUMBER) {
             double mean, sd;
             scale_of(data, feature, bins, &mean, &sd);
-            if (schema->offset && s == 0) /* its scale is its own */
+            if (schema->offset && s == 0) /* an offset is not rescaled */
                 sd = 1;
             if (!(sd > 0)) {
                 status = pv__fail(

@@ -1,4 +1,4 @@
-/* Datasets of images: what is learned of them, and their rows. */
+/* Data sets of images: learning their encoding, and providing their rows. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,21 +10,20 @@
 
 const pv_option pv_image_option_table[] = {
     {"images", PV_OPTION_TEXT, AT(images), NULL, 0, 0, NULL, "ARRAY",
-     "The array of images [N][H][W], or volumes [N][D][H][W]. Default: images, or the only array there is."},
+     "The array of images [N][H][W], or volumes [N][D][H][W]. Default: images, or the only array."},
     {"votes", PV_OPTION_TEXT, AT(votes), NULL, 0, 0, NULL, "ARRAY|COL,...",
-     "Soft labels instead of an outcome. Images: readers' grades, an array [N][readers] of whole numbers from 1, 0 "
-     "where a reader gave none; their frequencies are learned. Or these themselves: an array [N][grades] of shares "
-     "that "
-     "add up to 1. Tables: a column of votes (counts or shares) for each label, in the order of the labels, or as "
-     "LABEL=COL,...; a row counts as its share of votes for each label."},
+     "Soft labels instead of an outcome. Images: readers' grades, an array [N][readers] of whole numbers from 1 (0: no "
+     "grade), whose frequencies are learned; or an array [N][grades] of frequencies that add up to 1. Tables: a column "
+     "of votes (counts or proportions) for each label, in the order of the labels, or as LABEL=COL,...; a row counts "
+     "towards each label by its proportion of votes."},
     {"votes-min", PV_OPTION_INT, AT(votes_min), "1", 1, 1e6, NULL, NULL,
-     "Images with fewer votes count as missing: refused, or dropped with `missing=drop`."},
+     "Images with fewer votes count as missing: an error, or dropped with `missing=drop`."},
     {"binarise", PV_OPTION_REAL, AT(binarise), "0", 0, 1e6, NULL, "GRADE",
-     "Learn two labels instead of the grades, below and above, each image by the mean of its votes; those exactly on "
-     "this are left out. 0: the grades are the labels. (eval `binarise` is different: it judges a model of grades, "
-     "each row by the shares of its votes on either side.)"},
+     "Learn two labels, below and above this grade, by the mean of each image's votes; images with exactly this mean "
+     "are left out. 0: the grades are the labels. (eval `binarise` is different: it evaluates a model of grades, each "
+     "row by its proportions of votes on either side.)"},
     {"spacing", PV_OPTION_TEXT, AT(spacing), NULL, 0, 0, NULL, "ARRAY",
-     "The size of a pixel or voxel: [N], [N][2] (y, x) or [N][3] (z, y, x). Default: spacing, where there is one."},
+     "Array with the size of a pixel or voxel: [N], [N][2] (y, x) or [N][3] (z, y, x). Default: spacing, if present."},
     {"ready-views", PV_OPTION_FLAG, AT(ready), NULL, 0, 0, NULL, NULL,
      "Arrays of four dimensions are views [N][V][H][W] ready for the network, not volumes."},
     {"window", PV_OPTION_TEXT, AT(window), NULL, 0, 0, NULL, "LOW,HIGH",
@@ -35,8 +34,8 @@ const pv_option pv_image_option_table[] = {
      "Training turns images by up to this angle; volumes are cut at any orientation unless it is 0."},
     {"no-flip", PV_OPTION_FLAG, AT(no_flip), NULL, 0, 0, NULL, NULL, "Training does not mirror images."},
     {"shift", PV_OPTION_REAL, AT(shift), "0.05", 0, 0.5, NULL, NULL,
-     "Training shifts views by up to this share of the field."},
-    {"scale", PV_OPTION_REAL, AT(scale), "0.1", 0, 0.5, NULL, NULL, "Training scales views by up to this share."},
+     "Training shifts views by up to this fraction of the field."},
+    {"scale", PV_OPTION_REAL, AT(scale), "0.1", 0, 0.5, NULL, NULL, "Training scales views by up to this fraction."},
     {0}};
 
 const pv_image_options *pv_image_options_of(const pv_settings *settings) {
@@ -81,7 +80,8 @@ static pv_status parse_window(pv_ctx *ctx, const char *text, pv_image_encoding *
                 : pv__fail(ctx, PV_ERR_USAGE, "`window=%s`: two numbers, the lower first, as in -1000,400", text);
 }
 
-/* The largest square that stays inside every image however it is turned, scaled and shifted. */
+/* The largest square field that stays inside every image under all rotations, scalings and shifts of the
+ * augmentation. */
 static double largest_field(const pv_image_encoding *e, const pv_images *images) {
     bool volume = images->layout == PV_IMAGES_VOLUMES;
     double field = HUGE_VAL;
@@ -93,7 +93,7 @@ static double largest_field(const pv_image_encoding *e, const pv_images *images)
     return field / ((e->rotate > 0 ? sqrt(2) : 1) * (1 + e->scale) + 2 * e->shift);
 }
 
-/* Mean and standard deviation of all pixels inside the window, image by image. */
+/* Mean and standard deviation of all pixels, clipped to the window, image by image. */
 static pv_status learn_scale(pv_ctx *ctx, const pv_dataset *data, pv_image_encoding *e) {
     const pv_images *images = data->images;
     size_t count = images->planes * images->height * images->width;
@@ -129,7 +129,7 @@ static pv_status learn_scale(pv_ctx *ctx, const pv_dataset *data, pv_image_encod
     return status;
 }
 
-/* Ready views must be those that the network takes. */
+/* Images stored as views must have the views that the network takes. */
 static pv_status check_views(pv_ctx *ctx, const pv_image_encoding *e, const pv_images *images) {
     if (images->layout == PV_IMAGES_VIEWS &&
         (images->planes != e->views || images->height != e->size || images->width != e->size))
@@ -167,7 +167,7 @@ static pv_status new_encoding(pv_ctx *ctx, const pv_image_options *o, const pv_i
     return PV_OK;
 }
 
-/* Rows of a dataset whose target is the images' votes. */
+/* Fills the rows of a data set whose outcome is the images' votes. */
 static pv_status take_votes(pv_ctx *ctx, pv_images *images, pv_dataset *data) {
     size_t n = images->rows, k = (size_t)images->classes;
     data->rows = n;
@@ -190,7 +190,7 @@ static pv_status take_votes(pv_ctx *ctx, pv_images *images, pv_dataset *data) {
     return PV_OK;
 }
 
-/* The file's row of the first image with a vote of this grade, from 0; SIZE_MAX where there is none. */
+/* The first row in the file with a vote of this grade, from 0; SIZE_MAX if there is none. */
 static size_t first_voted(const pv_images *images, size_t grade) {
     size_t i = 0, k = (size_t)images->classes;
     while (i < images->rows && !(images->frequency[i * k + grade] > 0))
@@ -198,7 +198,7 @@ static size_t first_voted(const pv_images *images, size_t grade) {
     return i < images->rows ? images->index[i] : SIZE_MAX;
 }
 
-/* A grade above all others that leaves a gap is no grade, but a slip of the pen. */
+/* Rejects a largest grade that is separated by a gap from the others: it is more likely a typing error than a grade. */
 static pv_status check_grades(pv_ctx *ctx, const pv_images *images, const char *votes) {
     for (size_t grade = 0; images->frequency && grade < (size_t)images->classes; grade++)
         if (first_voted(images, grade) == SIZE_MAX)
@@ -209,7 +209,7 @@ static pv_status check_grades(pv_ctx *ctx, const pv_images *images, const char *
     return PV_OK;
 }
 
-/* Each row's image: of the compacted rows with votes, else of the file. */
+/* The image of each row: among the rows with votes, or in the file. */
 static pv_status link_rows(pv_ctx *ctx, bool votes, pv_dataset *data) {
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *data->image_row, &data->image_row));
     for (size_t i = 0; i < data->rows; i++)
@@ -217,7 +217,7 @@ static pv_status link_rows(pv_ctx *ctx, bool votes, pv_dataset *data) {
     return PV_OK;
 }
 
-/* The images of the table's rows: of the same file, and as many. */
+/* Reads the images of the table's rows, which must come from the same file and have the same number. */
 static pv_status read_images(pv_ctx *ctx, const pv_table *table, const pv_image_roles *roles, pv_images **images) {
     PV_TRY(pv_images_of(ctx, table->archive, roles, images));
     size_t rows = (*images)->rows + (*images)->dropped;
@@ -266,7 +266,7 @@ pv_status pv__images_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
 
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
 
-/* The file's classes (grades, or below and above) among the model's. */
+/* Maps the file's classes (grades, or below and above) to those of the model. */
 static pv_status match_votes(pv_ctx *ctx, const pv_images *images, const pv_schema *schema, pv_dataset *data) {
     size_t from = (size_t)images->classes, to = (size_t)schema->classes;
     double *wide = NULL;
@@ -289,7 +289,7 @@ static pv_status check_layout(pv_ctx *ctx, const pv_image_encoding *e, const pv_
     static const char *const words[] = {"images [N][H][W]", "volumes [N][D][H][W]", "views [N][V][H][W]"};
     if (images->layout != e->layout)
         return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0,
-                           "array '%s' holds %s; the model was fitted to %s:\ngive such", images->pixels.name,
+                           "array '%s' contains %s; the model was fitted to %s", images->pixels.name,
                            words[images->layout], words[e->layout]);
     return check_views(ctx, e, images);
 }

@@ -1,8 +1,6 @@
-/* A file of arrays as a table: what is known of each row besides its image. */
+/* A file of arrays as a table: the data of each row other than its image. */
 #include <math.h>
 #include <string.h>
-
-#include <xxhash.h>
 
 #include "data/archive.h"
 #include "data/data.h"
@@ -15,11 +13,11 @@ typedef struct reader {
     const pv_csv_options *options;
     pv_archive *archive;
     size_t rows, columns;
-    bool images;                 /* the rows are those of an array of three dimensions or more */
-    pv_array array[COLUMNS_MAX]; /* of each column */
-    size_t offset[COLUMNS_MAX];  /* [N][m]: which of its m */
+    bool images;                 /* one array has three or more dimensions and defines the rows */
+    pv_array array[COLUMNS_MAX]; /* one per column */
+    size_t offset[COLUMNS_MAX];  /* [N][m]: index of the column among m */
     char *name[COLUMNS_MAX];
-    pv_archive *other[COLUMNS_MAX]; /* files that columns were taken from */
+    pv_archive *other[COLUMNS_MAX]; /* other files from which columns were taken */
     size_t others;
 } reader;
 
@@ -47,7 +45,8 @@ static bool asked_for(const reader *r, const char *name) {
                  pv__listed(o->number, o->n_number, name));
 }
 
-/* Members of one or two dimensions and the images' length. Large ones are images, and stay packed. */
+/* Adds members of one or two dimensions that have as many rows as there are images. Large ones are images and stay
+ * packed. */
 static pv_status add_members(reader *r) {
     size_t count = pv_archive_count(r->archive);
     for (size_t m = 0; m < count; m++) {
@@ -70,14 +69,14 @@ static pv_status add_members(reader *r) {
     return PV_OK;
 }
 
-/* A column that was asked for and is another file of one array. */
+/* Adds a requested column that is stored in another file of one array. */
 static pv_status add_file(reader *r, const char *name) {
     pv_array a;
     for (size_t c = 0; c < r->columns; c++)
         if (strcmp(r->name[c], name) == 0)
             return PV_OK;
     if (!pv_archive_recognise(name))
-        return PV_OK; /* whoever wants the column says that there is none */
+        return PV_OK; /* whoever needs the column will report that it is missing */
     if (r->others == COLUMNS_MAX)
         return PV_OK;
     PV_TRY(pv_archive_open(r->ctx, name, &r->other[r->others]));
@@ -93,7 +92,7 @@ static pv_status add_file(reader *r, const char *name) {
     return add_column(r, &a, name, 0, false);
 }
 
-/* N: the length of the first array of three or more dimensions, else of the first array. */
+/* Sets N to the length of the first array of three or more dimensions, or else of the first array. */
 static pv_status find_rows(reader *r) {
     size_t count = pv_archive_count(r->archive);
     bool found = false;
@@ -143,7 +142,7 @@ done:
     return status;
 }
 
-/* Whether doubles may lack digits of it. */
+/* Whether its values may have more digits than a double. */
 static bool has_digits(const pv_array *a) {
     return a->type == PV_ARRAY_I64 || a->type == PV_ARRAY_U64;
 }
@@ -201,7 +200,7 @@ static pv_status make_table(reader *r, pv_table **table) {
     return pv__archive_unchanged(r->ctx, r->archive, PV_SOURCE_WRITTEN);
 }
 
-/* Of a file, or of an archive that is open. */
+/* Reads from a file, or from an archive that is already open. */
 static pv_status read_table(pv_ctx *ctx, const char *path, pv_archive *archive, const pv_csv_options *options,
                             pv_table **table) {
     *table = NULL;

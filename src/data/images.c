@@ -1,22 +1,21 @@
-/* Images with what belongs to them: from named arrays to rows, labels or vote frequencies, groups and spacing. */
+/* Images and their metadata: turns named arrays into rows, labels or vote frequencies, groups and spacing. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <xxhash.h>
-
+#include "base/hash.h"
 #include "data/archive.h"
 #include "data/data.h"
 
-/* What reading holds besides the images. */
+/* State of the reader in addition to the images. */
 typedef struct reader {
     pv_ctx *ctx;
     const pv_image_roles *roles;
     pv_images *images;
     size_t file_rows;
-    XXH3_state_t *hash;
+    pv__hasher *hash;
     bool *keep; /* [file_rows] */
 } reader;
 
@@ -60,13 +59,13 @@ static pv_status absent(const reader *r, const pv_archive *archive, const char *
     return status;
 }
 
-/* Pixels stay in the file; what becomes indices and sizes does not. */
+/* Pixels stay in the file; arrays that become indices or sizes are copied. */
 static pv_status take_array(const reader *r, bool pixels, pv_archive *archive, size_t member, pv_array *array) {
     return pixels ? pv_archive_array(r->ctx, archive, member, array) : pv__archive_own(r->ctx, archive, member, array);
 }
 
-/* The array that plays a part: named, or under the part's own name; *found false where nothing was named and there is
- * none. */
+/* Finds the array for a role: the one that was named, or the one with the role's own name. *found is false if none was
+ * named and none exists. */
 static pv_status find_array(reader *r, const char *option, const char *named, pv_array *array, bool *found) {
     pv_archive *archive = r->images->archives[0];
     *found = false;
@@ -76,7 +75,7 @@ static pv_status find_array(reader *r, const char *option, const char *named, pv
     size_t member = pv_archive_find(archive, name), count = pv_archive_count(archive);
     bool images = strcmp(option, "images") == 0;
     if (member == count && images && !named && count == 1)
-        member = 0; /* a file of one array */
+        member = 0; /* a file with a single array */
     *found = member < count;
     if (*found) {
         PV_TRY(take_array(r, images, archive, member, array));
@@ -118,7 +117,7 @@ static pv_status read_pixels(reader *r) {
     pv_array *a = &images->pixels;
     bool found;
     PV_TRY(find_array(r, "images", r->roles->images, a, &found));
-    images->pixels_hash = XXH3_64bits_digest(r->hash); /* so far of nothing else */
+    images->pixels_hash = pv__hasher_end(r->hash); /* only pixels have been hashed so far */
     if (is_text(a))
         return wrong(r, a, "holds text, not pixels;\nname the array of images with `images`");
     if (a->dims != 3 && a->dims != 4)
@@ -136,7 +135,7 @@ static pv_status read_pixels(reader *r) {
     return PV_OK;
 }
 
-/* NaN and infinite pixels, with their place; integers have none. */
+/* Rejects NaN and infinite pixels, with their position; integers need no check. */
 static pv_status check_pixels(const reader *r) {
     const pv_array *a = &r->images->pixels;
     if (a->type != PV_ARRAY_F32 && a->type != PV_ARRAY_F64)
@@ -165,10 +164,10 @@ static pv_status check_pixels(const reader *r) {
 /* ---- labels, groups: texts to codes ------------------------------------------------------------------------------ */
 
 typedef struct codes {
-    pv_column column; /* levels, through a dictionary */
+    pv_column column; /* its levels, found through a dictionary */
     pv__dictionary dictionary;
     int32_t *code; /* [file_rows] */
-    char *text;    /* of one element */
+    char *text;    /* buffer for one element */
 } codes;
 
 static void codes_free(pv_ctx *ctx, codes *c) {
@@ -202,7 +201,7 @@ static pv_status codes_read(const reader *r, const pv_array *array, int32_t most
     return PV_OK;
 }
 
-/* The positive label goes last, where it is named. */
+/* Moves the positive label to the end if it was named. */
 static pv_status positive_last(const reader *r, const pv_array *array, char **labels, int32_t *order, int32_t n) {
     const char *name = r->roles->positive;
     if (!name)
@@ -290,7 +289,7 @@ static pv_status name_classes(const reader *r, int classes, const char *const *n
     return PV_OK;
 }
 
-/* Grades are whole numbers from 1; 0 is no vote. Returns the largest in *most. */
+/* Checks that grades are whole numbers from 1; 0 means no vote. *most: the largest grade. */
 static pv_status check_votes(const reader *r, const pv_array *array, int *most) {
     size_t raters = array->shape[1];
     *most = 0;
@@ -306,7 +305,7 @@ static pv_status check_votes(const reader *r, const pv_array *array, int *most) 
     return *most >= 2 ? PV_OK : wrong(r, array, "has no vote above %d; grades 1 to K are expected", *most);
 }
 
-/* A row with too few votes: dropped or refused. */
+/* Drops or rejects a row with too few votes. */
 static pv_status few_votes(const reader *r, const pv_array *array, size_t n, int64_t votes) {
     if (r->roles->drop_missing) {
         r->keep[n] = false;
@@ -347,7 +346,7 @@ static pv_status read_frequencies(reader *r, const pv_array *array) {
     return PV_OK;
 }
 
-/* Votes are whole numbers: one between 0 and 1 is a share of them. */
+/* Votes are whole numbers; a value strictly between 0 and 1 means that the array holds proportions. */
 static bool has_shares(const reader *r, const pv_array *array) {
     for (size_t i = 0; i < r->file_rows * array->shape[1]; i++) {
         double vote = pv_array_number(array, i);
@@ -364,7 +363,7 @@ static pv_status read_votes(reader *r, const pv_array *array) {
     PV_TRY(check_rows(r, array, 2, "[N][raters]"));
     if (has_shares(r, array)) {
         if (r->roles->binarise > 0 || r->roles->votes_min > 1)
-            return wrong(r, array, "has shares of votes, not votes:\nleave %s out",
+            return wrong(r, array, "has proportions of votes, not votes:\nleave %s out",
                          r->roles->binarise > 0 ? "`binarise`" : "`votes-min`");
         return read_frequencies(r, array);
     }
@@ -437,7 +436,7 @@ static pv_status read_targets(reader *r) {
 
 /* ---- spacing ----------------------------------------------------------------------------------------------------- */
 
-/* In any unit that one would take; beyond, sizes of pixels and views are no longer numbers to compute with. */
+/* Generous bounds for any unit; beyond them, pixel sizes and views cannot be computed reliably. */
 static const double SPACING_LEAST = 1e-9, SPACING_MOST = 1e6;
 
 static pv_status read_spacing(reader *r) {
@@ -463,9 +462,9 @@ static pv_status read_spacing(reader *r) {
     return PV_OK;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- reading all arrays ------------------------------------------------------------------------------------------ */
 
-/* Rows that are kept move to the front. */
+/* Moves the rows that are kept to the front. */
 static pv_status compact(reader *r) {
     pv_images *images = r->images;
     size_t k = (size_t)images->classes, to = 0;
@@ -493,7 +492,7 @@ static pv_status compact(reader *r) {
     return PV_OK;
 }
 
-/* Of a file, or of an archive that is open. */
+/* Reads from a file, or from an archive that is already open. */
 static pv_status read_all(reader *r, const char *path, pv_archive *archive) {
     PV_TRY(pv__strdup(r->ctx, path, &r->images->source));
     PV_TRY(pv__alloc(r->ctx, 1, sizeof *r->images->touched, &r->images->touched));
@@ -511,7 +510,7 @@ static pv_status read_all(reader *r, const char *path, pv_archive *archive) {
     PV_TRY(read_group(r));
     PV_TRY(read_spacing(r));
     PV_TRY(check_pixels(r));
-    r->images->hash = XXH3_64bits_digest(r->hash);
+    r->images->hash = pv__hasher_end(r->hash);
     for (size_t i = 0; i < r->images->n_archives; i++)
         PV_TRY(pv__archive_unchanged(r->ctx, r->images->archives[i], PV_SOURCE_WRITTEN));
     return compact(r);
@@ -520,14 +519,12 @@ static pv_status read_all(reader *r, const char *path, pv_archive *archive) {
 static pv_status make_images(pv_ctx *ctx, const char *path, pv_archive *archive, const pv_image_roles *roles,
                              pv_images **images) {
     *images = NULL;
-    reader r = {.ctx = ctx, .roles = roles, .hash = XXH3_createState()};
-    if (!r.hash)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for reading images");
-    XXH3_64bits_reset(r.hash);
+    pv__hasher hash;
+    reader r = {.ctx = ctx, .roles = roles, .hash = &hash};
+    pv__hasher_begin(&hash);
     pv_status status = pv__alloc(ctx, 1, sizeof *r.images, &r.images);
     if (status == PV_OK)
         status = read_all(&r, path, archive);
-    XXH3_freeState(r.hash);
     pv__free(ctx, r.keep);
     if (status == PV_OK)
         *images = r.images;
@@ -571,13 +568,10 @@ pv_status pv_images_unchanged(pv_ctx *ctx, const pv_images *images, bool quick) 
     }
     if (quick || !doubtful || !pixels->mapped)
         return PV_OK;
-    XXH3_state_t *state = XXH3_createState();
-    if (!state)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for a look at the images");
-    XXH3_64bits_reset(state);
-    pv__hash_pieces(state, pixels->bytes, pixels->count * pixels->element, true);
-    bool same = XXH3_64bits_digest(state) == images->pixels_hash;
-    XXH3_freeState(state);
+    pv__hasher state;
+    pv__hasher_begin(&state);
+    pv__hash_pieces(&state, pixels->bytes, pixels->count * pixels->element, true);
+    bool same = pv__hasher_end(&state) == images->pixels_hash;
     return same ? PV_OK : pv__archive_unchanged(ctx, images->archives[0], PV_SOURCE_WRITTEN);
 }
 
@@ -588,11 +582,13 @@ void pv_images_pixels(const pv_images *images, size_t row, float *pixels) {
 }
 
 void pv__images_touched(const pv_images *images, size_t n) {
-    enum { LIMIT = 64 << 20 }; /* the system maps pages around those that are read: several times that in all */
+    enum {
+        LIMIT = 64 << 20
+    }; /* the system also maps pages around those that are read, so several times as much is resident */
     if (!images->pixels.mapped || !images->touched)
         return;
     size_t sum = __atomic_add_fetch(images->touched, n, __ATOMIC_RELAXED);
-    if (sum >= LIMIT && sum - n < LIMIT) { /* just one caller sees it cross */
+    if (sum >= LIMIT && sum - n < LIMIT) { /* exactly one caller sees the sum cross the limit */
         __atomic_store_n(images->touched, 0, __ATOMIC_RELAXED);
         pv__bytes_forget(images->pixels.bytes, images->pixels.count * images->pixels.element);
     }

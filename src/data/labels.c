@@ -1,11 +1,11 @@
-/* Labels of rows by themselves, from a column of a table. */
+/* Reads labels of rows from a column of a table. */
 #include <string.h>
 
 #include "data/schema_learn.h"
 
 pv_status pv__labels_match(pv_ctx *ctx, const pv_column *column, char *const *labels, int classes, size_t n,
                            const size_t *row, int32_t *label) {
-    int32_t *match; /* by level */
+    int32_t *match; /* label of each level */
     PV_TRY(pv__alloc(ctx, (size_t)column->levels, sizeof *match, &match));
     for (int32_t i = 0; i < column->levels; i++)
         match[i] = pv__label_find(labels, classes, column->level[i], strlen(column->level[i]));
@@ -36,7 +36,7 @@ pv_status pv_table_labels(pv_ctx *ctx, const pv_table *table, const char *option
         if (label[i] != PV__UNSEEN)
             continue;
         pv__join(labels, (size_t)classes, 8, joined, sizeof joined);
-        return PV__FAIL_CELL(ctx, table, at, c, "'%s' in column '%s' is none of the labels: %s",
+        return PV__FAIL_CELL(ctx, table, at, c, "'%s' in column '%s' is not one of the labels: %s",
                              pv__show(pv__cell_text(column, at, number)).text, pv__show(name).text, joined);
     }
     return PV_OK;

@@ -1,18 +1,19 @@
-/* Columns that are no measurements, as far as anyone can see: names of rows, and copies of the label.
+/* Warns of columns that look like row identifiers, copies of the label, or parts of the design, rather than
+ * measurements.
  *
- * An id: the name says so, or every row has another whole number, or the numbers only rise, or only fall, down the
- * table. A leak: the area under the ROC curve of the column alone is above 0.995, where no honest column gets; of a
- * column of two values, whose area is the mean of sensitivity and specificity, above 0.97. It is computed for every
- * label against the others, and looked for among a sample of the rows first.
+ * An identifier: its name suggests so, or every row has a different whole number, or the numbers strictly increase or
+ * decrease down the table. A leak: the area under the ROC curve of the column alone is above 0.995, which no honest
+ * column reaches; above 0.97 for a column of two values, whose area is the mean of sensitivity and specificity. The
+ * area is computed for every label against the others, on a sample of the rows first.
  *
- * Matched sets: many small groups of rows, all with the same number of cases. Chance does not make them. Strata: large
- * groups whose label shares are closer together than chance would have them.
+ * Matched sets: many small groups of rows, all with the same number of cases, which chance does not produce. Strata:
+ * large groups whose label proportions are closer together than chance would make them.
  */
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/openmp.h"
 #include "data/columns.h"
 
 enum { ENOUGH = 50, GLANCE = 2000 };
@@ -23,7 +24,7 @@ static int compare(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* ---- ids --------------------------------------------------------------------------------------------------------- */
+/* ---- identifiers ------------------------------------------------------------------------------------------------- */
 
 static bool ends_with(const char *name, const char *end) {
     size_t n = strlen(name), m = strlen(end);
@@ -41,7 +42,7 @@ static bool named_id(const char *name) {
     return camel || capital || ends_with(name, "_id") || ends_with(name, ".id") || ends_with(name, " id");
 }
 
-/* Strictly, in the order of the rows, all of them. */
+/* Whether the numbers strictly increase or decrease in the order of the rows. */
 static bool in_order(pv__numbers numbers, const pv_dataset *data) {
     bool rises = true, falls = true;
     for (size_t i = 1; (rises || falls) && i < data->rows; i++) {
@@ -52,7 +53,7 @@ static bool in_order(pv__numbers numbers, const pv_dataset *data) {
     return rises || falls;
 }
 
-/* No two rows have the same whole number. Most columns show two soon. */
+/* Whether all numbers are distinct whole numbers. Most columns repeat one soon. */
 static bool all_different(pv_ctx *ctx, pv__numbers numbers, const pv_dataset *data) {
     double *sorted;
     bool different = true;
@@ -62,7 +63,7 @@ static bool all_different(pv_ctx *ctx, pv__numbers numbers, const pv_dataset *da
     }
     for (size_t n = ENOUGH; different; n = data->rows) {
         if (pv__alloc(ctx, n, sizeof *sorted, &sorted) != PV_OK)
-            return false; /* a warning less */
+            return false; /* without memory there is no warning */
         for (size_t i = 0; i < n; i++)
             sorted[i] = pv__number_at(numbers, data->table_row[i]);
         qsort(sorted, n, sizeof *sorted, compare);
@@ -80,14 +81,14 @@ void pv__suspect_id(pv_ctx *ctx, pv__numbers numbers, const pv_dataset *data, co
     if (data->rows < ENOUGH)
         return;
     if (in_order(numbers, data))
-        why = "is in the order of the rows";
+        why = "is in row order";
     else if (all_different(ctx, numbers, data))
-        why = "has another whole number in every row";
+        why = "has a different whole number in every row";
     else if (named_id(name))
-        why = "is named as an id is";
+        why = "is named like an id";
     if (why)
         pv__log(ctx, PV_LOG_WARNING,
-                "column '%s' %s, and is taken as a feature; if it is not a measurement, use `id=%s`",
+                "column '%s' %s, and is used as a feature; if it is not a measurement, use `id=%s`",
                 pv__show(name).text, why, pv__show_item(name).text);
 }
 
@@ -102,22 +103,24 @@ static int compare_scored(const void *a, const void *b) {
     return compare(&((const scored *)a)->x, &((const scored *)b)->x);
 }
 
-/* Row i of n that are evenly spread over the table. */
+/* Index of row i of n rows spread evenly over the table. */
 static size_t spread(const pv_dataset *data, size_t i, size_t n) {
     return n == data->rows ? i : (size_t)((double)i * ((double)data->rows / (double)n));
 }
 
-/* What a column tells of a label: the area, or what is left of 1 where that is more; 0 without both labels. */
+/* How well a column predicts a label: the area under the ROC curve, or 1 minus it if that is larger; 0 if one of the
+ * labels is absent. */
 typedef struct telling {
     double area;
-    bool two; /* values, no more */
+    bool two; /* the column has only two values */
 } telling;
 
 static bool is_leak(telling it) {
     return it.area > (it.two ? LEAK_OF_TWO : LEAK);
 }
 
-/* Of rows evenly spread over the table. seen [n][features]: those rows; NULL: buffer [features] has room for one. */
+/* Uses rows spread evenly over the table. seen [n][features]: those rows; NULL: buffer [features] holds one at a
+ * time. */
 static telling area(const pv_dataset *data, size_t feature, int label, size_t n, const double *seen, double *buffer,
                     scored *row) {
     size_t features = (size_t)data->features;
@@ -157,11 +160,12 @@ static telling largest_area(const pv_dataset *data, size_t feature, size_t n, co
 pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *schema) {
     size_t glance = data->rows < GLANCE ? data->rows : GLANCE, feature = 0;
     size_t features = (size_t)data->features;
-    int threads = pv__columns_team(ctx, features, 64 * glance); /* sorting takes longer than passing */
+    size_t last = pv__schema_smooth(schema) + pv__schema_scores(schema); /* these predict as well as their columns do */
+    int threads = pv__columns_team(ctx, features, 64 * glance);          /* sorting takes longer than a pass */
     scored *row = NULL;
     telling *largest = NULL;
-    double *seen = NULL;                                     /* [1 + glance][features], rows that are made of columns */
-    if (data->rows < ENOUGH || !data->label || data->weight) /* counts: few rows stand for many */
+    double *seen = NULL;                                     /* [1 + glance][features], rows assembled from columns */
+    if (data->rows < ENOUGH || !data->label || data->weight) /* a row of counts stands for many people */
         return PV_OK;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, features, sizeof *largest, &largest));
@@ -172,10 +176,10 @@ pv_status pv__suspect_leaks(pv_ctx *ctx, const pv_dataset *data, pv_schema *sche
                features * sizeof *seen);
     PV_GOTO(done, pv__resize(ctx, (size_t)threads * glance, sizeof *row, &row));
 #pragma omp parallel for num_threads(pv_threads_ready(threads))
-    for (size_t f = 0; f < features; f++)
+    for (size_t f = 0; f < features - last; f++)
         largest[f] = largest_area(data, f, glance, seen ? seen + features : NULL, NULL,
                                   row + (size_t)omp_get_thread_num() * glance);
-    for (size_t s = 0; s < schema->sources; s++) {
+    for (size_t s = 0; s < schema->sources - last; s++) {
         pv_source_column *source = &schema->source[s];
         for (size_t f = feature; f < feature + pv_source_width(source); f++) {
             if (largest[f].area > MAYBE && glance < data->rows) {
@@ -199,14 +203,15 @@ done:
 enum { SETS_LEAST = 10, SET_ROWS_MOST = 20, STRATA_LEAST = 3, STRATA_MOST = 200, STRATUM_ROWS_LEAST = 10 };
 static const double TOO_EVEN = 1e-3;
 
-/* What a column looks like. */
+/* The result of looking at a column. */
 typedef struct look {
-    uint64_t sets, cases; /* matched sets, each with so many cases; none: 0 */
-    uint64_t strata;      /* groups of about one share of cases */
+    uint64_t sets, cases; /* number of matched sets, and of cases in each; 0: not matched sets */
+    uint64_t strata;      /* number of groups with similar proportions of cases */
     double share;
 } look;
 
-/* Whether rows of equal x are sets, each but a few with the same number of cases and some controls. Rows are sorted. */
+/* Whether rows of equal x form matched sets: all but a few with the same number of cases, and with some controls. Rows
+ * must be sorted. */
 static bool are_sets(size_t n, const scored *row, uint64_t *sets, uint64_t *cases) {
     size_t others = 0;
     *sets = *cases = 0;
@@ -225,8 +230,8 @@ static bool are_sets(size_t n, const scored *row, uint64_t *sets, uint64_t *case
     return *cases > 0 && *sets >= SETS_LEAST && 20 * others <= *sets;
 }
 
-/* Whether most values are of one row alone, which sets are not, of many rows: seen from all rows of a part of the
- * values, without sorting the others. some [PICKED_MOST] is room. */
+/* For many rows: whether most values occur in a single row, which rules out matched sets. Examines all rows of a subset
+ * of the values without sorting the rest. some [PICKED_MOST] is work space. */
 enum { MANY = 20000, PICKED = 2000, PICKED_MOST = 4 * PICKED, GROUPS_LEAST = 100 };
 static bool mostly_single(pv__numbers numbers, const pv_dataset *data, bool all_rows, double *some) {
     enum { BLOCK = 1024 };
@@ -245,7 +250,7 @@ static bool mostly_single(pv__numbers numbers, const pv_dataset *data, bool all_
         if (taken + picked > PICKED_MOST)
             return false;
         for (size_t i = 0; i < picked; i++)
-            some[taken++] = isnan(x[at[i]]) ? -HUGE_VAL : x[at[i]]; /* missing cells are one group */
+            some[taken++] = isnan(x[at[i]]) ? -HUGE_VAL : x[at[i]]; /* missing cells form one group */
     }
     qsort(some, taken, sizeof *some, compare);
     for (size_t i = 0; i < taken; groups++) {
@@ -260,15 +265,17 @@ static bool mostly_single(pv__numbers numbers, const pv_dataset *data, bool all_
 
 static void warn_of_sets(pv_ctx *ctx, const look *seen, const char *name, bool group) {
     pv__log(ctx, PV_LOG_WARNING,
-            "column '%s' looks like matched sets (%llu groups, each with %llu case%s), %s: odds ratios are then wrong; "
-            "use `matched=%s`",
+            "column '%s' looks like matched sets (%llu groups, each with %llu case%s), %s: the odds ratios are then "
+            "wrong; use `matched=%s`",
             pv__show(name).text, (unsigned long long)seen->sets, (unsigned long long)seen->cases,
-            seen->cases == 1 ? "" : "s", group ? "and `group` takes no account of them" : "and is taken as a feature",
+            seen->cases == 1 ? "" : "s",
+            group ? "and `group` does not take account of them" : "and is taken as a feature",
             pv__show_item(name).text);
 }
 
-/* Whether the label shares of large groups are closer together than chance would have them: so many cases were taken of
- * each. Half a row is added to each difference, since numbers of rows are whole. Rows are sorted. */
+/* Whether the label proportions of large groups are closer together than chance would make them, which happens if a
+ * fixed number of cases was taken from each. Half a row is added to each difference as a continuity correction. Rows
+ * must be sorted. */
 static bool are_strata(size_t n, const scored *row, uint64_t *groups, double *share) {
     double cases = 0, sum = 0;
     *groups = 0;
@@ -291,8 +298,8 @@ static bool are_strata(size_t n, const scored *row, uint64_t *groups, double *sh
 
 static void warn_of_strata(pv_ctx *ctx, const look *seen, const char *name) {
     pv__log(ctx, PV_LOG_WARNING,
-            "column '%s' looks like strata (%llu groups, each with a share of about %.2g cases): if rows were sampled "
-            "by it, use `strata=%s` with `prevalence-by`, otherwise the risks in each of them are wrong",
+            "column '%s' looks like strata (%llu groups, each with a proportion of about %.2g cases): if rows were "
+            "sampled by it, use `strata=%s` with `prevalence-by`; otherwise the risks in each of them are wrong",
             pv__show(name).text, (unsigned long long)seen->strata, seen->share, pv__show_item(name).text);
 }
 
@@ -303,14 +310,15 @@ static bool is_stratum(const pv_schema *schema, const char *name) {
     return false;
 }
 
-/* The column of the table to look for sets in; table->columns where there is none. */
+/* The column of the table to examine; table->columns if there is none. */
 static size_t column_of(const pv_table *table, const pv_schema *schema, const pv_source_column *source) {
     size_t c = pv__table_lookup(table, source->name);
     bool other = c < table->columns && source->type == PV_COLUMN_NUMBER && table->column[c].type != PV_COLUMN_NUMBER;
     return other || is_stratum(schema, source->name) ? table->columns : c;
 }
 
-/* single [sources]: columns of numbers that are cleared at a glance, each by one thread, of this rank's. */
+/* Marks in single [sources] the number columns that a quick check rules out. Each is checked by one thread of one
+ * rank. */
 static pv_status clear_single(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema,
                               bool *single) {
     size_t sources = schema->sources;
@@ -331,13 +339,13 @@ static pv_status clear_single(pv_ctx *ctx, const pv_table *table, const pv_datas
     return PV_OK;
 }
 
-/* Rows by their levels, those of a level in any order: counted, which is sooner done than to sort them. */
+/* Groups rows by level, in any order within a level, by a counting sort. */
 static pv_status sort_levels(pv_ctx *ctx, const pv_column *column, const pv_dataset *data, scored *row) {
     enum { CONTROL, CASE };
     size_t(*count)[2], at = 0;
     PV_TRY(pv__alloc(ctx, (size_t)column->levels + 1, sizeof *count, &count));
     for (size_t i = 0; i < data->rows; i++)
-        count[column->code[data->table_row[i]] + 1][data->label[i] == 1]++; /* missing cells are one group */
+        count[column->code[data->table_row[i]] + 1][data->label[i] == 1]++; /* missing cells form one group */
     for (int32_t l = -1; l < column->levels; l++)
         for (int label = CONTROL; label <= CASE; label++)
             for (size_t i = 0; i < count[l + 1][label]; i++)
@@ -346,7 +354,7 @@ static pv_status sort_levels(pv_ctx *ctx, const pv_column *column, const pv_data
     return PV_OK;
 }
 
-/* Whether more rows than a set has have the first one's number: of most columns that are no sets a glance says so. */
+/* Whether more rows share the first row's level than a matched set has: a quick check that rules out most columns. */
 static bool crowded(const pv_column *column, const pv_dataset *data) {
     double first = pv__cell_number(column, data->table_row[0]);
     size_t alike = 0;
@@ -386,7 +394,7 @@ static void look_at_groups(const pv_dataset *data, scored *row, look *seen) {
         seen->sets = 0;
 }
 
-/* seen [sources + 1], the group last: by the rank whose column it is, then all of them. */
+/* Fills seen [sources + 1], the group last. Each rank examines its own columns; then all are exchanged. */
 static pv_status look_at_all(pv_ctx *ctx, const pv_table *table, const pv_dataset *data, const pv_schema *schema,
                              look *seen) {
     scored *row = NULL;

@@ -1,52 +1,53 @@
-/* The matrix of a dataset: in memory, or made of the mapped columns of a packed table as its rows are asked for.
+/* The matrix of a data set: in memory, or assembled block by block from the mapped columns of a packed table.
  *
- * A cell is the same number either way: the same function makes it. A matrix that would not fit the context's memory is
- * not made where all its columns of numbers lie in a mapped file: the dataset then keeps the columns and what was
- * learned of them (struct pv_columns), and pv_dataset_rows fills a block of rows at a time. Nothing is written. Ranks
- * that share the rows do the same, but make those that are their own once, where they fit.
+ * The same function computes a cell in both cases, so the numbers are identical. If the matrix would not fit the
+ * context's memory, and all its number columns are in a mapped file, it is not built: the data set keeps the columns
+ * and what was learned about them (struct pv_columns), and pv_dataset_rows fills a block of rows at a time. Nothing is
+ * written to disk. Ranks that share the rows do the same, but store their own rows once if these fit.
  */
 #include <math.h>
-#include <omp.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/openmp.h"
 #include "data/columns.h"
 #include "data/schema_learn.h"
 
-static const double RARE_ROWS = 10, RARE_SHARE = 0.01; /* a level with fewer rows than either is rare */
+static const double RARE_ROWS = 10, RARE_SHARE = 0.01; /* a level with fewer rows than either of these is rare */
 
-/* What the features of one source are made of. */
+/* How the features of one source are computed. */
 typedef struct feature {
     const pv_source_column *source;
     pv__numbers numbers;
-    const int32_t *code; /* [data->rows], of a text column */
+    const int32_t *code; /* [data->rows], codes of a text column */
 } feature;
 
-/* Rows of all columns as they lie in the file, which a thread goes through next: a file is read in long pieces. */
+/* Raw rows of all columns that a thread will use next, because a file is best read in long pieces. */
 typedef struct window {
     atomic_flag busy;
-    size_t first, rows; /* rows 0: nothing is in it */
-    size_t ahead;       /* to which row the system was asked to read */
-    double *cells;      /* [sources][room rows] */
+    size_t first, rows; /* rows 0: empty */
+    size_t ahead;       /* read-ahead has been requested up to this row */
+    double *cells;      /* [sources][capacity in rows] */
 } window;
 
 struct pv_columns {
     feature *feature; /* [sources] */
     size_t sources;
     int unseen;
-    bool all_rows;             /* the data's rows are the table's, in order */
-    pv_source_column *learned; /* [sources], where this is a dataset's own: what feature points at */
+    bool all_rows;             /* the data's rows are all rows of the table, in order */
+    pv_source_column *learned; /* [sources], the data set's own copy, to which feature points */
     int32_t **code;            /* [sources] */
     struct pv_packed *packed;  /* the mapped file */
-    window *window;            /* [windows]; none where rows are left out */
+    window *window;            /* [windows]; none if the data are a subset of the rows */
     size_t windows, room;
-    double *own; /* [own_rows][features], from row own_first on: a rank's own; NULL: none are held */
+    double *own; /* [own_rows][features], this rank's rows from own_first on; NULL: not stored */
     size_t own_first, own_rows;
 };
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
-/* The mean of the rare levels, each by its rows; false where there are none. Where all are rare, none is. */
+/* Writes the mean of the rare levels, weighted by their rows; false if there are none. If all levels are rare, none
+ * counts as rare. */
 static bool put_rare(const pv_source_column *source, double *x) {
     size_t indicators = (size_t)source->levels - 1;
     double all = 0, rare = 0;
@@ -64,8 +65,8 @@ static bool put_rare(const pv_source_column *source, double *x) {
     return true;
 }
 
-/* The row's features of a text column whose cell has no level that the model knows. */
-static void put_unknown(const pv_source_column *source, int32_t code, int rule, double *x) {
+/* Fills the features of a text column for a cell without a known level. */
+void pv__source_unknown(const pv_source_column *source, int32_t code, int rule, double *x) {
     size_t indicators = (size_t)source->levels - 1, usual = 0;
     memset(x, 0, pv_source_width(source) * sizeof *x);
     if (code == PV__UNSEEN && (rule == PV_UNSEEN_REFERENCE || (rule == PV_UNSEEN_OTHER && put_rare(source, x))))
@@ -85,12 +86,13 @@ void pv__source_relearn(const pv_source_column *learned, double *x) {
     for (size_t k = 1; k <= indicators; k++)
         level = x[k - 1] == 1 ? k : level;
     if (!(learned->rows[level] > 0))
-        put_unknown(learned, PV__UNSEEN, PV_UNSEEN_OTHER, x);
+        pv__source_unknown(learned, PV__UNSEEN, PV_UNSEEN_OTHER, x);
 }
 
 enum { BLOCK = PV__BLOCK };
 
-/* One column's numbers of at most PV__TILE rows, standardised, into value; false where not all are there, and near. */
+/* Standardises one column's numbers of at most PV__TILE rows into value. False if a cell is missing or too far from the
+ * mean. */
 static bool standardise(const feature *f, pv__numbers numbers, size_t at, size_t rows, double *value) {
     const pv__column_kernels *kernels = pv__column_kernels_get();
     if (numbers.wide)
@@ -98,7 +100,7 @@ static bool standardise(const feature *f, pv__numbers numbers, size_t at, size_t
     return kernels->standardise_single(rows, numbers.narrow + at, f->source->mean, f->source->sd, value);
 }
 
-/* Cells that are missing become the mean. False where a number is too far from it. */
+/* Replaces missing cells by the mean. False if a number is too far from the mean. */
 static bool fill_gaps(size_t rows, double *value) {
     bool near = true;
     for (size_t i = 0; i < rows; i++) {
@@ -108,7 +110,7 @@ static bool fill_gaps(size_t rows, double *value) {
     return near;
 }
 
-/* What the column has in a window from row begin on. */
+/* The column's numbers in the window from row begin on. */
 static pv__numbers seen_in(const struct pv_columns *columns, const window *seen, const feature *f, size_t begin) {
     const double *cells = seen->cells + (size_t)(f - columns->feature) * columns->room;
     size_t at = begin - seen->first;
@@ -116,10 +118,10 @@ static pv__numbers seen_in(const struct pv_columns *columns, const window *seen,
                          .narrow = f->numbers.wide ? NULL : (const float *)(const void *)cells + at};
 }
 
-enum { PART = 256 }; /* rows whose numbers are brought together at a time: stacks may be small */
+enum { PART = 256 }; /* rows gathered at a time, because stacks may be small */
 
-/* Rows begin .. end-1, at most PART, of a few columns of numbers side by side; x: their first feature. False where a
- * number is too far from the mean. */
+/* Fills rows begin .. end-1, at most PART, of adjacent number columns; x: their first feature. False if a number is too
+ * far from the mean. */
 static bool fill_part(const struct pv_columns *of, const window *seen, size_t s, size_t columns, const pv_dataset *data,
                       size_t begin, size_t end, double *x) {
     const feature *f = &of->feature[s];
@@ -165,7 +167,7 @@ static void fill_levels(const feature *f, int unseen, const pv_dataset *data, si
     size_t features = (size_t)data->features, indicators = (size_t)source->levels - 1;
     for (size_t i = begin; i < end; i++, x += features) {
         if (f->code[i] < 0) {
-            put_unknown(source, f->code[i], unseen, x);
+            pv__source_unknown(source, f->code[i], unseen, x);
             continue;
         }
         for (size_t k = 0; k < indicators; k++)
@@ -175,7 +177,7 @@ static void fill_levels(const feature *f, int unseen, const pv_dataset *data, si
     }
 }
 
-/* Columns of numbers from s on that are next to each other in a row, as many as make a tile. */
+/* The number of adjacent number columns from s on, up to the width of a tile. */
 static size_t side_by_side(const struct pv_columns *columns, size_t s) {
     size_t n = 0;
     while (n < PV__TILE_COLUMNS && s + n < columns->sources &&
@@ -184,8 +186,8 @@ static size_t side_by_side(const struct pv_columns *columns, size_t s) {
     return n > 0 ? n : 1;
 }
 
-/* Rows begin .. end-1, at most BLOCK, which stay in cache while the columns are gone through; seen: a window that has
- * them, or NULL. */
+/* Fills rows begin .. end-1, at most BLOCK, which stay in cache while the columns are processed. seen: a window that
+ * contains them, or NULL. */
 static bool fill_block(const struct pv_columns *columns, const window *seen, const pv_dataset *data, size_t begin,
                        size_t end, double *x) {
     bool near = true;
@@ -208,7 +210,7 @@ const double *pv__columns_own(const pv_dataset *data, size_t begin, size_t n) {
     return here ? c->own + (begin - c->own_first) * (size_t)data->features : NULL;
 }
 
-/* Asks for rows of all columns that may be gone through next: enough for a disk while as many are worked on. */
+/* Requests read-ahead of the rows that will probably be used next: enough to keep a disk busy meanwhile. */
 static void look_ahead(const struct pv_columns *columns, const pv_dataset *data, bool on, window *seen) {
     enum { BYTES = 1 << 23, FEWEST = 1 << 14 };
     size_t some = BYTES / sizeof(float) / (columns->sources + 1), end = seen->first + seen->rows;
@@ -222,10 +224,10 @@ static void look_ahead(const struct pv_columns *columns, const pv_dataset *data,
     }
 }
 
-/* Reads as many pieces of n rows as there is room for. */
+/* Reads as many pieces of n rows as fit the window. */
 static void look_out(const struct pv_columns *columns, const pv_dataset *data, size_t begin, size_t n, window *seen) {
     size_t rows = columns->room / n * n;
-    bool on = begin == seen->first + seen->rows; /* from where it was */
+    bool on = begin == seen->first + seen->rows; /* continues where the window ended */
     seen->first = begin;
     seen->rows = rows < data->rows - begin ? rows : data->rows - begin;
     look_ahead(columns, data, on, seen);
@@ -238,8 +240,8 @@ static bool has(const window *seen, size_t begin, size_t n) {
     return begin >= seen->first && begin + n <= seen->first + seen->rows;
 }
 
-/* A window with rows begin .. begin+n-1, for the caller alone: one that has them; else one that ends where they begin,
- * as the caller's own does where it goes through the rows; else any. NULL: there is none to be had. */
+/* Reserves a window with rows begin .. begin+n-1 for the caller: preferably one that contains them, else one that ends
+ * where they begin, as the caller's own does in a sequential pass, else any. NULL if none is available. */
 static window *take_window(const struct pv_columns *columns, const pv_dataset *data, size_t begin, size_t n) {
     enum { HAS, ENDS, ANY, CHOICES };
     for (int choice = HAS; choice < CHOICES && n <= columns->room; choice++)
@@ -259,9 +261,10 @@ static window *take_window(const struct pv_columns *columns, const pv_dataset *d
 }
 
 void pv__columns_rows(const pv_dataset *data, size_t begin, size_t n, double *x) {
-    enum { LEAP = 64 }; /* who asks for fewer rows does not go through all of them */
+    enum { LEAP = 64 }; /* a caller that asks for fewer rows is not making a sequential pass */
     window *seen = n >= LEAP ? take_window(data->columns, data, begin, n) : NULL;
-    size_t blocks = (n + BLOCK - 1) / BLOCK, rows = blocks > 0 ? (n + blocks - 1) / blocks : 0; /* of about a size */
+    size_t blocks = (n + BLOCK - 1) / BLOCK,
+           rows = blocks > 0 ? (n + blocks - 1) / blocks : 0; /* of about equal size */
     for (size_t at = 0; at < n; at += rows) {
         size_t end = at + rows < n ? at + rows : n;
         (void)fill_block(data->columns, seen, data, begin + at, begin + end, x + at * (size_t)data->features);
@@ -270,7 +273,7 @@ void pv__columns_rows(const pv_dataset *data, size_t begin, size_t n, double *x)
         atomic_flag_clear_explicit(&seen->busy, memory_order_release);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------------
+/* ---- the whole matrix ----------------------------------------------------------------------------------------------
  */
 
 static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan,
@@ -282,13 +285,13 @@ static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__encodi
             if (source->type != PV_COLUMN_NUMBER)
                 continue;
             double number = pv__number_at(columns->feature[s].numbers, row);
-            if (isnan(number)) /* filled */
+            if (isnan(number)) /* filled cell */
                 continue;
             bool near = fabs((number - source->mean) / source->sd) <= PV__FARTHEST;
             if (!near && plan->offset == plan->feature[s] && plan->offset < table->columns)
                 return PV__FAIL_CELL(ctx, table, row, plan->feature[s],
-                                     "an offset of %g in column '%s' is too large to compute with;\ncorrect the cell",
-                                     number, pv__show(source->name).text);
+                                     "an offset of %g in column '%s' is too large;\ncorrect the cell", number,
+                                     pv__show(source->name).text);
             if (!near)
                 return PV__FAIL_CELL(ctx, table, row, plan->feature[s],
                                      "%g in column '%s' is too far from the mean %g of the rows that were learned from "
@@ -298,14 +301,14 @@ static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__encodi
     return pv__fail(ctx, PV_ERR_INTERNAL, "a cell is too far from the mean, and none is");
 }
 
-/* Rows that are made together: few of a wide table, so that they stay in cache. */
+/* Rows assembled together: few for a wide table, so that they stay in cache. */
 static size_t block_rows(const pv_dataset *data) {
     enum { CELLS = 1 << 15, FEWEST = 64 };
     size_t rows = CELLS / ((size_t)data->features + 1);
     return rows < FEWEST ? FEWEST : rows > BLOCK ? BLOCK : rows;
 }
 
-/* Rows first .. last-1 into x, or, where they are only to be looked at, a block for each thread. */
+/* Fills rows first .. last-1 into x or, if they are only examined, into a block per thread. */
 static bool fill_rows(pv_ctx *ctx, const struct pv_columns *columns, const pv_dataset *data, size_t first, size_t last,
                       bool looked_at, double *x) {
     enum { ROWS_EACH = 1 << 14 };
@@ -372,15 +375,15 @@ static pv_status columns_new(pv_ctx *ctx, const pv_table *table, const pv__encod
     (*made)->all_rows = pv__all_rows(table, data);
     PV_TRY(pv__alloc(ctx, schema->sources, sizeof *(*made)->feature, &(*made)->feature));
     for (size_t s = 0; s < schema->sources; s++)
-        (*made)->feature[s] = (feature){
-            .source = &schema->source[s],
-            .numbers =
-                schema->source[s].type == PV_COLUMN_NUMBER ? pv__encoding_numbers(plan, table, s) : (pv__numbers){0},
-            .code = schema->source[s].type == PV_COLUMN_TEXT ? code[s] : NULL}; /* terms have none, nor room for it */
+        (*made)->feature[s] =
+            (feature){.source = &schema->source[s],
+                      .numbers = schema->source[s].type == PV_COLUMN_NUMBER ? pv__encoding_numbers(plan, table, s)
+                                                                            : (pv__numbers){0},
+                      .code = schema->source[s].type == PV_COLUMN_TEXT ? code[s] : NULL}; /* terms have no codes */
     return PV_OK;
 }
 
-/* A window for each thread, that stays in its cache as far as that is possible. */
+/* Allocates one window per thread, small enough to stay in its cache if possible. */
 static pv_status open_windows(pv_ctx *ctx, struct pv_columns *columns) {
     enum { BYTES = 1 << 20, FEWEST = 256, MOST = 8192 };
     size_t rows = BYTES / sizeof(double) / (columns->sources + 1), threads = (size_t)pv_ctx_threads(ctx);
@@ -396,7 +399,7 @@ static pv_status open_windows(pv_ctx *ctx, struct pv_columns *columns) {
     return PV_OK;
 }
 
-/* What it borrows becomes its own: the mapped file, what was learned, and the codes. */
+/* Replaces what the columns borrow by copies or shares of their own: the mapped file, the learned values, the codes. */
 static pv_status keep(pv_ctx *ctx, const pv_table *table, int32_t **code, struct pv_columns *columns) {
     PV_TRY(pv__alloc(ctx, columns->sources, sizeof *columns->learned, &columns->learned));
     PV_TRY(pv__alloc(ctx, columns->sources, sizeof *columns->code, &columns->code));
@@ -412,8 +415,8 @@ static pv_status keep(pv_ctx *ctx, const pv_table *table, int32_t **code, struct
     return open_windows(ctx, columns);
 }
 
-/* The rows that the rank goes over again and again. Those at the edges, where the share is a little larger, are made
- * when they are asked for. */
+/* Stores the rows that this rank reads repeatedly. Rows at the edges, where some passes have slightly larger shares,
+ * are assembled on demand. */
 static pv_status hold_own(pv_ctx *ctx, const pv_dataset *data, struct pv_columns *columns) {
     int rank, size = pv_ctx_ranks(ctx, &rank);
     size_t d = (size_t)data->features;
@@ -428,14 +431,14 @@ static pv_status hold_own(pv_ctx *ctx, const pv_dataset *data, struct pv_columns
     return PV_OK;
 }
 
-/* Several ranks read but their own rows: a matrix of all would take longer to make than to do without. A small one is
- * soon made. */
+/* With several ranks each reads only its own rows, and building the matrix of all would take longer than working
+ * without it. A small one is quickly built. */
 static bool shared(const pv_ctx *ctx, size_t bytes) {
     enum { SMALL = 1 << 20 };
     return pv_ctx_ranks(ctx, NULL) > 1 && bytes > SMALL;
 }
 
-/* Whether all its numbers lie in a mapped file, and the matrix would not fit, or be read in part only. */
+/* Whether all numbers are in a mapped file, and the matrix would either not fit or be used only in part. */
 static bool stays(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, const pv_schema *schema,
                   const pv_dataset *data) {
     size_t bytes;
@@ -463,7 +466,7 @@ pv_status pv__sources_fill(pv_ctx *ctx, const pv_table *table, const pv__encodin
     data->features = schema->features;
     PV_GOTO(done, columns_new(ctx, table, plan, schema, code, unseen, data, &columns));
     if (stays(ctx, table, plan, schema, data)) {
-        /* n rows are within sqrt(n) of their own standard deviations; an offset has none */
+        /* n values are within sqrt(n) of their own standard deviations from the mean; an offset has no such scale */
         if (!learned || data->weight || schema->offset)
             PV_GOTO(done, look_at_all(ctx, columns, data, &near));
         if (near)

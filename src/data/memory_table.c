@@ -1,19 +1,17 @@
-/* Tables of what a program holds in memory: numbers of any type, texts, codes with levels. The result is what the CSV
- * reader would have made of the same content: levels in order of first appearance, those that nobody has left out.
+/* Tables built from arrays in memory: numbers of any type, texts, codes with levels. The result is what the CSV reader
+ * would make of the same content: levels in order of first appearance, without unused ones.
  */
 #include <math.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "base/hash.h"
 #include "data/archive.h"
 #include "data/data.h"
 
 pv_status pv_table_new(pv_ctx *ctx, const char *source, size_t rows, pv_table **table) {
     *table = NULL;
     if (rows == 0)
-        return pv__fail_at(ctx, PV_ERR_INPUT, source, 0, 0, "a table in memory needs rows");
+        return pv__fail_at(ctx, PV_ERR_INPUT, source, 0, 0, "a table in memory needs at least one row");
     return pv__table_new(ctx, source, NULL, 0, rows, table);
 }
 
@@ -53,10 +51,10 @@ static uint64_t hash_of(const pv_table *table, pv_column *column) {
     return pv__table_hash(&one);
 }
 
-/* The hash of the columns so far, and of the next: none is read twice, however many follow. */
+/* The hash of the columns so far combined with the next, so that none is read twice. */
 static uint64_t hash_with(const pv_table *table, uint64_t next) {
     const uint64_t both[2] = {table->hash, next};
-    return XXH3_64bits(both, sizeof both);
+    return pv__hash(both, sizeof both);
 }
 
 void pv__table_rehash(pv_table *table) {
@@ -78,7 +76,7 @@ pv_status pv__table_append(pv_ctx *ctx, pv_table *table, pv_column *column) {
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* One pass over cells that lie stride bytes apart, anywhere in memory. */
+/* One pass over possibly unaligned cells that are `stride` bytes apart. */
 #define CONVERT(type)                                                                                                  \
     do {                                                                                                               \
         for (size_t i = 0; i < n; i++) {                                                                               \
@@ -126,7 +124,7 @@ void pv__numbers_convert(pv_array_type type, const unsigned char *from, ptrdiff_
         return;
     case PV_ARRAY_UNICODE:
     case PV_ARRAY_BYTES:
-        return; /* refused by check_type */
+        return; /* check_type has rejected other types */
     }
 }
 
@@ -142,17 +140,17 @@ static ptrdiff_t or_packed(pv_array_type type, ptrdiff_t stride) {
     return stride == PV_PACKED ? (ptrdiff_t)pv__array_element(type) : stride;
 }
 
-/* Doubles side by side, aligned, none of them masked. */
+/* Contiguous, aligned doubles without a mask. */
 static bool can_borrow(pv_array_type type, const void *cells, ptrdiff_t stride, const uint8_t *missing) {
     return type == PV_ARRAY_F64 && stride == (ptrdiff_t)sizeof(double) && !missing &&
            (uintptr_t)cells % _Alignof(double) == 0;
 }
 
-/* The numbers of a column that is begun: borrowed, or room for a copy. */
+/* Sets the numbers of a column under construction: borrowed, or newly allocated for a copy. */
 static pv_status place_numbers(pv_ctx *ctx, size_t rows, const void *borrowed, pv_column *column) {
     if (!borrowed)
         return pv__resize(ctx, rows, sizeof *column->number, &column->number);
-    memcpy(&column->number, &borrowed, sizeof column->number); /* not written to: it is marked as another's */
+    memcpy(&column->number, &borrowed, sizeof column->number); /* never written to: the column is marked as borrowed */
     column->borrowed = true;
     return PV_OK;
 }
@@ -163,7 +161,7 @@ static void mask(const uint8_t *missing, size_t n, double *number) {
             number[i] = (double)NAN;
 }
 
-/* The digits of integers that are no doubles: identifiers need them all. */
+/* Stores the digits of integers that are not exact as doubles: identifiers need them all. */
 static pv_status keep_digits(pv_ctx *ctx, pv_array_type type, const unsigned char *cells, ptrdiff_t stride, size_t rows,
                              pv_column *column) {
     pv__dictionary dictionary = {0};
@@ -205,7 +203,7 @@ pv_status pv_table_add_numbers(pv_ctx *ctx, pv_table *table, const char *name, p
     return status;
 }
 
-/* A matrix whose rows lie together goes into its columns by blocks of rows, so that each cache line is read once. */
+/* Copies a row-major matrix into its columns by blocks of rows, so that each cache line is read once. */
 static void copy_block(pv_ctx *ctx, const pv_table *table, size_t first, size_t columns, pv_array_type type,
                        const unsigned char *cells, ptrdiff_t row_stride, ptrdiff_t column_stride) {
     enum { BLOCK = 256, BLOCKS_EACH = 64 };
@@ -219,7 +217,7 @@ static void copy_block(pv_ctx *ctx, const pv_table *table, size_t first, size_t 
     }
 }
 
-/* Those from first on, each by one thread, then in order. */
+/* Hashes the columns from `first` on, one thread per column, then combines the hashes in order. */
 static pv_status hash_columns(pv_ctx *ctx, pv_table *table, size_t first) {
     size_t columns = table->columns - first;
     uint64_t *hash;
@@ -233,7 +231,7 @@ static pv_status hash_columns(pv_ctx *ctx, pv_table *table, size_t first) {
     return PV_OK;
 }
 
-/* Takes away the columns from first on. */
+/* Removes the columns from `first` on. */
 static void cut_back(pv_ctx *ctx, pv_table *table, size_t first) {
     while (table->columns > first)
         pv__column_drop(ctx, &table->column[--table->columns]);
@@ -310,7 +308,7 @@ done:
     return status;
 }
 
-/* The code of row i, from 0; -1: missing. false: there is no such level. */
+/* The code of row i, from 0; -1: missing. False if there is no such level. */
 static bool read_code(pv_array_type type, const unsigned char *codes, ptrdiff_t stride, int64_t first, size_t levels,
                       size_t i, int64_t *code) {
     double value;
@@ -329,7 +327,7 @@ pv_status pv_table_add_codes(pv_ctx *ctx, pv_table *table, const char *name, pv_
                              const uint8_t *missing) {
     pv_column column;
     pv__dictionary dictionary = {0};
-    int32_t *known = NULL; /* of each level given: its code here + 2; 0: not yet seen */
+    int32_t *known = NULL; /* for each given level: its code here + 2; 0: not yet seen */
     PV_TRY(check_type(ctx, table, type));
     PV_TRY(pv__table_begin(ctx, table, name, PV_COLUMN_TEXT, &column));
     stride = or_packed(type, stride);
@@ -340,7 +338,7 @@ pv_status pv_table_add_codes(pv_ctx *ctx, pv_table *table, const char *name, pv_
         int64_t code = -1;
         if (!(missing && missing[i]) && !read_code(type, codes, stride, first, n_levels, i, &code)) {
             status =
-                PV__FAIL_CELL(ctx, table, i, table->columns, "column '%s' has a code that is none of its %zu levels",
+                PV__FAIL_CELL(ctx, table, i, table->columns, "column '%s' has a code that is not one of its %zu levels",
                               pv__show(column.name).text, n_levels);
             goto done;
         }
@@ -356,7 +354,7 @@ pv_status pv_table_add_codes(pv_ctx *ctx, pv_table *table, const char *name, pv_
         column.code[i] = known[code] - 2;
     }
     PV_GOTO(done, pv__alloc(ctx, (size_t)column.levels, sizeof *column.rank, &column.rank));
-    for (size_t l = n_levels; l-- > 0;) /* of equal levels the first counts */
+    for (size_t l = n_levels; l-- > 0;) /* among equal levels the first one counts */
         if (known[l] > 1)
             column.rank[known[l] - 2] = (int32_t)l;
 done:

@@ -1,6 +1,6 @@
-/* Columns of numbers that would become categories: numbers with a unit (5 %), a decimal comma (5,8), or separators of
- * thousands (1,148,000; 1 148). A text such as 1,148 may be either; a column has one reading as soon as one of its
- * texts has. */
+/* Detects number columns that would be read as categories: numbers with a unit (5 %), a decimal comma (5,8), or
+ * thousands separators (1,148,000; 1 148). A text such as 1,148 is ambiguous; the column is decided as soon as one of
+ * its texts is not. */
 #include <string.h>
 
 #include "base/number.h"
@@ -13,7 +13,7 @@ static size_t digits(const char *text) {
     return strspn(text, "0123456789");
 }
 
-/* Groups of three digits behind the first, with one mark between them: how many, and where they end. */
+/* Groups of three digits after the first group, with the same mark between them: their number, and where they end. */
 static size_t groups(const char *text, char mark, const char **end) {
     size_t count = 0;
     *end = text + digits(text);
@@ -26,7 +26,7 @@ static size_t groups(const char *text, char mark, const char **end) {
     return count;
 }
 
-/* A fraction behind the mark, and perhaps an exponent. */
+/* Whether text ends with a fraction after the mark, and perhaps an exponent. */
 static bool ends_with_fraction(const char *text, char mark) {
     double value;
     char number[64] = "0.";
@@ -65,7 +65,7 @@ const char *pv__misread_hint(const char *text) {
     }
 }
 
-/* Texts that are all numbers, of a source that says that they are texts: categories if they are few, or codes such as
+/* Texts that are all numbers in a source that declares them as text: categories if they are few, or codes such as
  * 00012. */
 static void check_plain(pv_ctx *ctx, const pv_table *table, size_t column, char *const *level, int32_t levels) {
     enum { FEW = 10 };
@@ -81,7 +81,7 @@ static void check_plain(pv_ctx *ctx, const pv_table *table, size_t column, char 
                 pv__show_item(table->column[column].name).text);
 }
 
-/* What stands behind a number, such as %; or NULL where text is no number with something behind it. */
+/* The text after a number, such as %; NULL if text is not a number followed by something. */
 static const char *unit(const char *text) {
     double value;
     char number[64];
@@ -92,7 +92,7 @@ static const char *unit(const char *text) {
     return pv__number_parse(number, length, &value) ? text + length : NULL;
 }
 
-/* Many numbers with the same text behind each. */
+/* Warns if many numbers are followed by the same text. */
 static void check_unit(pv_ctx *ctx, const pv_table *table, size_t column, char *const *level, int32_t levels) {
     enum { FEW = 10 };
     const char *first = levels > FEW ? unit(level[0]) : NULL;

@@ -1,4 +1,4 @@
-/* NPY 1.0 to 3.0 (numpy.lib.format) and IDX headers: what an array's bytes mean.
+/* Headers of NPY 1.0 to 3.0 (numpy.lib.format) and IDX files.
  *
  *   NPY   \x93NUMPY, version, length, then a Python dict: {'descr': '<i2', 'fortran_order': False, 'shape': (3, 4), }
  *   IDX   0 0 TYPE DIMS, then each dimension as four bytes, all big-endian
@@ -60,7 +60,7 @@ bool pv__is_npy(const pv__bytes *bytes) {
     return bytes->size >= 10 && memcmp(bytes->data, magic, sizeof magic) == 0;
 }
 
-/* The value of a key of the dict, after its colon and spaces; NULL where it is missing. */
+/* The value of a key of the dict, after its colon and spaces; NULL if the key is absent. */
 static const char *value_of(const char *dict, const char *key) {
     const char *at = strstr(dict, key);
     if (!at)
@@ -94,19 +94,19 @@ static bool parse_type(const char *text, pv_array *array) {
     return false;
 }
 
-/* NumPy's other types, by kind and size: what they are, and what makes numbers or text of them. */
+/* NumPy's unsupported types by kind and size: what they are, and which expression converts them. */
 static const struct {
     const char *descr, *what, *remedy;
 } other_types[] = {
-    {"O", "holds Python objects", "a.astype('float32') for numbers, a.astype(str) for texts"},
+    {"O", "contains Python objects", "a.astype('float32') for numbers, a.astype(str) for texts"},
     {"f2", "is of float16", "a.astype('float32')"},
-    {"f1", "is of longdouble", "a.astype('float64')"}, /* f12 and f16 */
-    {"M8", "holds dates or times (datetime64)", "a.astype('int64') for numbers, a.astype(str) for texts"},
-    {"m8", "holds spans of time (timedelta64)", "a.astype('int64')"},
-    {"c", "holds complex numbers", "abs(a), a.real or a.imag"},
-    {"U0", "holds empty texts alone", "other texts, or leave it out"},
-    {"S0", "holds empty texts alone", "other texts, or leave it out"},
-    {"V", "holds raw bytes (void)", "a.view('uint8')"},
+    {"f1", "is of longdouble", "a.astype('float64')"}, /* also f12 and f16 */
+    {"M8", "contains dates or times (datetime64)", "a.astype('int64') for numbers, a.astype(str) for texts"},
+    {"m8", "contains durations (timedelta64)", "a.astype('int64')"},
+    {"c", "contains complex numbers", "abs(a), a.real or a.imag"},
+    {"U0", "has empty texts only", "other texts, or leave it out"},
+    {"S0", "has empty texts only", "other texts, or leave it out"},
+    {"V", "contains raw bytes (void)", "a.view('uint8')"},
 };
 
 static pv_status unknown_type(pv_ctx *ctx, const char *path, const char *name, const char *descr) {
@@ -119,7 +119,7 @@ static pv_status unknown_type(pv_ctx *ctx, const char *path, const char *name, c
             return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' %s;\nsave %s", pv__show(name).text,
                                other_types[i].what, other_types[i].remedy);
     return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
-                       "array '%s' has a type that is not known here;\nsave it as integers, float32, float64 or text",
+                       "array '%s' has an unknown type;\nsave it as integers, float32, float64 or text",
                        pv__show(name).text);
 }
 
@@ -147,10 +147,9 @@ pv_status pv__array_fit(pv_ctx *ctx, const char *path, pv_array *array, size_t a
     for (int i = 0; i < array->dims; i++)
         fits = fits && !__builtin_mul_overflow(count, array->shape[i], &count);
     if (!fits || __builtin_mul_overflow(count, array->element, &bytes) || bytes > available)
-        return pv__fail_at(
-            ctx, PV_ERR_FORMAT, path, 0, 0,
-            "array '%s' is cut short: its shape asks for more bytes than the %zu there are;\ncopy it again",
-            pv__show(array->name).text, available);
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0,
+                           "array '%s' is truncated: its shape needs more than its %zu bytes;\ncopy it again",
+                           pv__show(array->name).text, available);
     array->count = count;
     return PV_OK;
 }
@@ -177,7 +176,7 @@ pv_status pv__npy_header(pv_ctx *ctx, const char *path, const char *name, const 
         length |= (size_t)bytes->data[8 + i] << 8 * i;
     *begin = 8 + wide + length;
     if (length > bytes->size - 8 - wide || length > HEADER_MAX)
-        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' is cut short in its header;\ncopy it again",
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "array '%s' is truncated in its header;\ncopy it again",
                            pv__show(name).text);
     char *dict;
     PV_TRY(pv__alloc(ctx, length + 1, 1, &dict));
@@ -228,7 +227,7 @@ pv_status pv__idx_header(pv_ctx *ctx, const char *path, const char *name, const 
     idx_type(bytes->data[2], array);
     *begin = 4 + 4 * (size_t)array->dims;
     if (*begin > bytes->size)
-        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is cut short in its header;\ncopy it again");
+        return pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is truncated in its header;\ncopy it again");
     for (int i = 0; i < array->dims; i++) {
         const unsigned char *p = bytes->data + 4 + 4 * i;
         array->shape[i] = (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];

@@ -1,16 +1,15 @@
-/* NPZ files: a ZIP archive (PKWARE's APPNOTE 6.3.9) whose members are NPY arrays, stored as they are.
+/* Writes NPZ files: a ZIP archive (PKWARE's APPNOTE 6.3.9) whose members are uncompressed NPY arrays.
  *
- * Stored, not deflated, so that a reader can map the file and use the arrays where they lie. The same arrays give the
- * same bytes: every member has the date of 1 January 1980, the first that ZIP knows. ZIP64 fields are written where a
- * member, an offset or the directory needs them. An array is written in pieces; its checksum, which stands before it,
- * is filled in afterwards, so the output must be a file.
+ * Members are stored rather than deflated, so that a reader can map the file and use the arrays in place. The same
+ * arrays give a bit-identical file: every member is dated 1 January 1980, the first date that ZIP can represent. ZIP64
+ * fields are written if a member, an offset or the directory needs them. An array is written in pieces; its checksum,
+ * which precedes it, is filled in afterwards, so the output must be a seekable file.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include <zlib.h>
-
 #include "data/archive.h"
+#include "data/inflate.h"
 
 enum { LOCAL_SIZE = 30, CRC_AT = 14, EXTRA64_LOCAL = 20, NPY_EXTENSION = 4, PLAIN_VERSION = 20, ZIP64_VERSION = 45 };
 
@@ -59,7 +58,7 @@ pv_status pv__npz_open(pv_ctx *ctx, const char *path, pv__npz *npz) {
     return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is not a regular file; an NPZ archive must be on a disk");
 }
 
-/* Version, flags, method, time and date, which local header and directory have in common. */
+/* Version, flags, method, time and date, which are the same in the local header and the directory. */
 static void put_common(fields *f, bool wide) {
     put(f, wide ? ZIP64_VERSION : PLAIN_VERSION, 2);
     put(f, 0, 2); /* flags */
@@ -79,7 +78,7 @@ pv_status pv__npz_begin(pv__npz *npz, const pv_array *array) {
     fields f = {.size = 0};
     put(&f, 0x04034b50, 4);
     put_common(&f, wide);
-    put(&f, 0, 4); /* the checksum, once it is known */
+    put(&f, 0, 4); /* the checksum is filled in later */
     put(&f, narrow(e->size), 4);
     put(&f, narrow(e->size), 4);
     put(&f, name, 2);
@@ -99,7 +98,7 @@ pv_status pv__npz_begin(pv__npz *npz, const pv_array *array) {
 
 pv_status pv__npz_put(pv__npz *npz, const void *bytes, size_t n) {
     pv__npz_entry *e = &npz->entry[npz->count - 1];
-    e->crc = (uint32_t)crc32_z(e->crc, bytes, n);
+    e->crc = pv__crc32(e->crc, bytes, n);
     return write_bytes(npz, bytes, n);
 }
 
@@ -127,7 +126,7 @@ static pv_status write_entry(pv__npz *npz, const pv__npz_entry *e) {
             put(&extra, e->offset, 8);
     }
     put(&f, 0x02014b50, 4);
-    put(&f, wide || far ? ZIP64_VERSION : PLAIN_VERSION, 2); /* made by */
+    put(&f, wide || far ? ZIP64_VERSION : PLAIN_VERSION, 2); /* version made by */
     put_common(&f, wide || far);
     put(&f, e->crc, 4);
     put(&f, narrow(e->size), 4);
@@ -149,7 +148,7 @@ static pv_status write_end(pv__npz *npz, uint64_t begin) {
     fields f = {.size = 0};
     if (is_wide(begin)) {
         put(&f, 0x06064b50, 4);
-        put(&f, 44, 8); /* bytes that follow in this record */
+        put(&f, 44, 8); /* remaining bytes of this record */
         put(&f, ZIP64_VERSION, 2);
         put(&f, ZIP64_VERSION, 2);
         put(&f, 0, 4);
@@ -158,7 +157,7 @@ static pv_status write_end(pv__npz *npz, uint64_t begin) {
         put(&f, npz->count, 8);
         put(&f, size, 8);
         put(&f, begin, 8);
-        put(&f, 0x07064b50, 4); /* where that record is */
+        put(&f, 0x07064b50, 4); /* position of that record */
         put(&f, 0, 4);
         put(&f, end, 8);
         put(&f, 1, 4);

@@ -1,6 +1,6 @@
-/* Parquet files of tables that come in pieces. DuckDB writes them: COPY asks a function of ours for rows, some thousand
- * at a time, which asks for the next piece where one is at its end. One thread does all of that, the caller's: so what
- * makes the pieces may use the context, and rows keep their order. */
+/* Writes Parquet files from tables that come in pieces. DuckDB's COPY calls a table function of ours for some thousand
+ * rows at a time, which requests the next piece when one is used up. All of this happens on the caller's thread, so the
+ * producer of pieces may use the context, and rows keep their order. */
 #include <math.h>
 #include <string.h>
 
@@ -13,13 +13,13 @@ typedef struct writing {
     const char *path;
     pv_pieces_source next;
     void *state;
-    const pv_table *piece; /* NULL behind the last */
-    size_t row;            /* its first that was not written */
-    pv_status status;      /* why that failed, if not PV_OK */
+    const pv_table *piece; /* NULL after the last */
+    size_t row;            /* first row that is not yet written */
+    pv_status status;      /* why writing failed, if not PV_OK */
     pv_error error;
 } writing;
 
-/* ---- what the format asks for ------------------------------------------------------------------------------------ */
+/* ---- requirements of the format ---------------------------------------------------------------------------------- */
 
 static bool is_utf8(const char *text) {
     for (size_t length; *text; text += length)
@@ -28,20 +28,20 @@ static bool is_utf8(const char *text) {
     return true;
 }
 
-/* Names that differ in the case of letters are one to DuckDB. */
+/* Rejects names that differ only in case, which DuckDB considers equal. */
 static pv_status check_names(pv_ctx *ctx, const char *path, const pv_table *piece) {
     for (size_t c = 0; c < piece->columns; c++) {
         const char *name = piece->column[c].name;
         if (!is_utf8(name))
             return pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0,
-                               "the name of column %zu is not UTF-8, as Parquet needs it;\nsave the data as UTF-8, or "
+                               "the name of column %zu is not UTF-8, as Parquet requires;\nsave the data as UTF-8, or "
                                "write a CSV file",
                                c + 1);
         for (size_t d = 0; d < c; d++)
             if (strlen(piece->column[d].name) == strlen(name) && pv__text_begins(name, piece->column[d].name))
                 return pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0,
-                                   "columns '%s' and '%s' differ in nothing but the case of letters, which Parquet "
-                                   "files do not tell apart here;\nrename one, or write a CSV file",
+                                   "columns '%s' and '%s' differ only in case, which Parquet does not distinguish "
+                                   "here;\nrename one, or write a CSV file",
                                    pv__show(piece->column[d].name).text, pv__show(name).text);
     }
     return PV_OK;
@@ -52,22 +52,22 @@ static pv_status check_texts(pv_ctx *ctx, const char *path, const pv_table *piec
         for (int32_t l = 0; l < piece->column[c].levels; l++)
             if (!is_utf8(piece->column[c].level[l]))
                 return pv__fail_at(ctx, PV_ERR_INPUT, path, 0, 0,
-                                   "'%s' in column '%s' is not UTF-8, as Parquet needs it;\nsave the data as UTF-8, or "
+                                   "'%s' in column '%s' is not UTF-8, as Parquet requires;\nsave the data as UTF-8, or "
                                    "write a CSV file",
                                    pv__show(piece->column[c].level[l]).text, pv__show(piece->column[c].name).text);
     return PV_OK;
 }
 
-/* The next piece; what its texts are is looked at once. */
+/* Gets the next piece; its texts are checked once. */
 static pv_status next_piece(writing *w) {
     w->row = 0;
     PV_TRY(w->next(w->state, &w->piece));
     return w->piece ? check_texts(w->ctx, w->path, w->piece) : PV_OK;
 }
 
-/* ---- what DuckDB calls ------------------------------------------------------------------------------------------- */
+/* ---- callbacks for DuckDB ---------------------------------------------------------------------------------------- */
 
-/* What its functions are told leads nowhere without functions of the library, which is loaded. */
+/* The state of the callbacks. DuckDB can pass it only through further library functions, so it is thread-local. */
 static _Thread_local writing *current;
 
 static void bind(pv__handle info) {
@@ -105,7 +105,7 @@ static void put_column(const pv__duckdb_functions *f, const pv_column *column, s
     }
 }
 
-/* The next rows. None: there are no more. */
+/* Fills the next rows; zero rows mean the end. */
 static void fill(pv__handle info, pv__handle chunk) {
     writing *w = current;
     const pv__duckdb_functions *f = &w->q->f;
@@ -163,7 +163,7 @@ static pv_status write_file(writing *w, const pv_output *output) {
     pv__query query = {.name = output->path};
     if (!output->temporary)
         return pv__fail_at(w->ctx, PV_ERR_PATH, output->path, 0, 0,
-                           "is no regular file, as Parquet needs it;\ngive another name");
+                           "is not a regular file, which Parquet needs;\ngive another name");
     PV_TRY(next_piece(w));
     if (!w->piece)
         return pv__fail_at(w->ctx, PV_ERR_INPUT, output->path, 0, 0, "there are no rows to write");
@@ -173,7 +173,7 @@ static pv_status write_file(writing *w, const pv_output *output) {
     if (status == PV_OK)
         status = copy(w, &query, output->temporary);
     pv__duckdb_end(w->q);
-    if (w->status != PV_OK) { /* in its own words */
+    if (w->status != PV_OK) { /* report the original error instead */
         w->ctx->error = w->error;
         return w->status;
     }
@@ -184,7 +184,7 @@ static pv_status write_file(writing *w, const pv_output *output) {
         pv_error e = *pv_ctx_error(w->ctx);
         return pv__fail_at(w->ctx, PV_ERR_WRITE, output->path, 0, 0,
                            "could not be written completely: %s; what was there before is unchanged",
-                           status == PV_OK ? "DuckDB left rows out" : e.message);
+                           status == PV_OK ? "DuckDB did not return all rows" : e.message);
     }
     return status;
 }

@@ -1,4 +1,4 @@
-/* Tables in pieces: as an engine reads them, or as parts of one that was read whole or is mapped. */
+/* Tables in pieces: from an engine's stream, or as parts of a table that was read whole or is mapped. */
 #include <string.h>
 
 #include "data/query.h"
@@ -8,9 +8,9 @@ struct pv_pieces {
     pv__query query;
     pv__csv_form form;
     pv__arrow *arrow; /* NULL: there is a whole table */
-    pv_table *whole;  /* NULL: there is a stream, or it was handed out */
-    size_t next;      /* its first row that was not */
-    bool told;        /* as pv_table has it */
+    pv_table *whole;  /* NULL: there is a stream, or the table was already returned */
+    size_t next;      /* its first row that was not yet returned */
+    bool told;        /* as in pv_table */
 };
 
 void pv_pieces_free(pv_ctx *ctx, pv_pieces *pieces) {
@@ -40,7 +40,7 @@ pv_status pv_pieces_open(pv_ctx *ctx, const char *path, const pv_csv_options *op
         PV_GOTO(done, pv_table_read(ctx, path, options, &p->whole));
     } else {
         PV_GOTO(done, pv__reading_new(ctx, options, &p->reading));
-        p->reading.options.roles = NULL; /* lists are in their place */
+        p->reading.options.roles = NULL; /* replaced by lists */
         PV_GOTO(done, open_query(ctx, p));
     }
     *pieces = p;
@@ -50,7 +50,7 @@ done:
     return status;
 }
 
-/* A table whose cells are the whole one's. */
+/* A table that shares the cells of the whole one. */
 static pv_status take_part(pv_ctx *ctx, const pv_table *whole, size_t first, size_t rows, pv_table **part) {
     pv_table *made;
     PV_TRY(pv__table_new(ctx, whole->source, NULL, whole->columns, rows, &made));
@@ -71,7 +71,7 @@ static pv_status take_part(pv_ctx *ctx, const pv_table *whole, size_t first, siz
 }
 
 static pv_status next_part(pv_ctx *ctx, pv_pieces *p, size_t rows, pv_table **table) {
-    if (p->whole && p->whole->arrays) { /* images are of the whole */
+    if (p->whole && p->whole->arrays) { /* images belong to the whole table */
         *table = p->whole;
         p->whole = NULL;
     }

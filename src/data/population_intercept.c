@@ -1,15 +1,15 @@
-/* Populations whose prevalence is exact: quadrature over what is drawn, and the intercept that gives it.
+/* Simulated populations with an exact prevalence: quadrature over the features, and the intercept that gives it.
  *
  *   sum_k mass_k sigmoid(b + score_k) = prevalence
  *
  * is solved for b by Newton's method on the logarithm of both sides, which is nearly linear in b for rare outcomes,
- * kept inside a bracket; for common outcomes the same with the other label.
+ * kept inside a bracket. For common outcomes the same is done with the other label.
  */
 #include <math.h>
 
 #include "data/data.h"
 
-/* Newton's method on the Legendre polynomial. */
+/* Finds the nodes by Newton's method on the Legendre polynomial. */
 void pv__gauss_legendre(int nodes, double low, double high, double *node, double *weight) {
     for (int i = 0; i < nodes; i++) {
         double x = cos(3.14159265358979323846 * (i + 0.75) / (nodes + 0.5)), slope = 1;
@@ -46,7 +46,7 @@ double pv__solve_intercept(size_t points, const double *score, const double *mas
             sum += mass[k] * p;
             slope += mass[k] * p * (1 - p);
         }
-        double excess = log(sum) - log_wanted; /* rises with sign * b */
+        double excess = log(sum) - log_wanted; /* increases with sign * b */
         if (sign * excess > 0)
             right = b;
         else

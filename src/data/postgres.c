@@ -1,5 +1,5 @@
-/* Queries of PostgreSQL servers, through libpq in single-row mode: the result is never in memory as a whole. Who and
- * where, and any password, are libpq's business: its variables (PGUSER, PGPASSFILE, ...) hold. */
+/* Queries of PostgreSQL servers, through libpq in single-row mode, so that the result is never in memory as a whole.
+ * User, host and password are left to libpq and its variables (PGUSER, PGPASSFILE, ...). */
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ typedef struct option {
     int size;
 } option;
 
-/* One row a function: what it returns, its name without PQ, its arguments. */
+/* One row per function: its return type, its name without PQ, its arguments. */
 #define FUNCTIONS(F)                                                                                                   \
     F(void *, connectStart, (const char *about))                                                                       \
     F(int, connectPoll, (void *connection))                                                                            \
@@ -60,8 +60,8 @@ typedef struct server {
     pv_ctx *ctx;
     functions f;
     void *connection;
-    void *row;   /* the one that is read, or the first that was looked at for its columns */
-    bool looked; /* at that first one */
+    void *row;   /* the current row, or the first one, fetched to learn the columns */
+    bool looked; /* the first row has been fetched for that */
 } server;
 
 static pv_status load(pv_ctx *ctx, const char *source, functions *f) {
@@ -73,9 +73,9 @@ static pv_status load(pv_ctx *ctx, const char *source, functions *f) {
                            symbols);
 }
 
-/* By the numbers of types in the server's catalogue, pg_type. */
+/* By the type numbers of the server's catalogue, pg_type. */
 static pv__cell_kind kind_of(unsigned type) {
-    enum { FIRST_OF_USERS = 16384 }; /* enumerations, domains: written as texts */
+    enum { FIRST_OF_USERS = 16384 }; /* enumerations and domains, written as texts */
     static const unsigned numbers[] = {20, 21, 23, 26, 700, 701, 1700},
                           texts[] = {16, 18, 19, 25, 705, 1042, 1043, 2950};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -99,7 +99,7 @@ static pv__cell_kind declared(void *state, size_t c) {
     return kind_of(s->f.ftype(s->row, (int)c));
 }
 
-/* ---- waiting: a server may be silent for ever -------------------------------------------------------------------- */
+/* ---- waiting; a server may never answer -------------------------------------------------------------------------- */
 
 enum { MILLISECONDS = 100 };
 
@@ -125,7 +125,7 @@ static void drop_cancel(void *state) {
     free(c);
 }
 
-/* Asks the server to end the query, who may be as silent about that. */
+/* Asks the server to cancel the query, and does not wait for an answer for ever. */
 static void cancel_query(server *s) {
     cancelling *c = calloc(1, sizeof *c);
     if (!c)
@@ -135,7 +135,7 @@ static void cancel_query(server *s) {
         drop_cancel(c);
 }
 
-/* The next result, unless it is interrupted: NULL, as at the end. */
+/* The next result; NULL if interrupted, or at the end. */
 static void *wait_for_result(server *s) {
     while (s->f.isBusy(s->connection)) {
         if (pv__interrupted(s->ctx)) {
@@ -143,12 +143,12 @@ static void *wait_for_result(server *s) {
             return NULL;
         }
         if (wait_for_socket(s, POLLIN) && !s->f.consumeInput(s->connection))
-            break; /* what is gone shows in the result */
+            break; /* a lost connection shows in the result */
     }
     return s->f.getResult(s->connection);
 }
 
-/* `connect_timeout`, which libpq heeds only where it waits itself: in seconds; 0: none. */
+/* `connect_timeout` in seconds, which libpq itself applies only to blocking connections; 0: none. */
 static double timeout_of(const server *s) {
     option *all = s->f.conninfo(s->connection);
     double seconds = 0;
@@ -156,10 +156,10 @@ static double timeout_of(const server *s) {
         if (strcmp(o->keyword, "connect_timeout") == 0 && o->value)
             pv__number_parse(o->value, strlen(o->value), &seconds);
     s->f.conninfoFree(all);
-    return seconds > 0 && seconds < 2 ? 2 : seconds; /* as libpq has it */
+    return seconds > 0 && seconds < 2 ? 2 : seconds; /* libpq's minimum */
 }
 
-/* Why there is no connection shows in its status, or *late. */
+/* If there is no connection, its status tells why, or *late is set. */
 static void connect_server(server *s, bool *late) {
     double until = timeout_of(s);
     until = until > 0 ? pv__seconds() + until : 0;
@@ -172,7 +172,7 @@ static void connect_server(server *s, bool *late) {
     }
 }
 
-/* The next result: one row, or the end, which has the columns and no row. */
+/* Fetches the next result: one row, or the end, which has the columns but no row. */
 static int next(void *state) {
     server *s = state;
     if (s->looked) {
@@ -204,7 +204,7 @@ static pv__cell cell(void *state, size_t column) {
     }
     if (made.kind == PV__CELL_NUMBER && !pv__number_parse(made.text, made.length, &made.number))
         made.kind = PV__CELL_MISSING;     /* NaN */
-    if (type == SINGLE || type == DOUBLE) /* in the shortest form */
+    if (type == SINGLE || type == DOUBLE) /* as its shortest form */
         made.text = NULL;
     return made;
 }
@@ -227,7 +227,7 @@ static void take_notice(void *state, const char *text) {
     pv__log(s->ctx, PV_LOG_INFO, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* Nothing is written: the transaction is one to read only, and the query one statement, as parameters demand. */
+/* Begins a read-only transaction. Queries with parameters can only be single statements. */
 static bool begin(server *s, const char *text) {
     bool set = false;
     if (!s->f.sendQuery(s->connection, "SET default_transaction_read_only = on"))

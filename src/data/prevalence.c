@@ -1,25 +1,25 @@
-/* A prevalence as a user writes it. */
+/* Parses a prevalence as a user writes it. */
 #include <math.h>
 #include <string.h>
 
 #include "data/data.h"
 #include "base/number.h"
 
-/* What is being parsed, for messages. */
+/* The text being parsed and its context, for messages. */
 typedef struct request {
     pv_ctx *ctx;
     const char *option;
     const char *text;
     char *const *labels;
     int classes;
-    char joined[200]; /* the labels */
+    char joined[200]; /* the labels, joined */
 } request;
 
 static const char *skip_blanks(const char *text) {
     return text + strspn(text, " \t");
 }
 
-/* A probability at *at; moves behind it. */
+/* Parses a probability at *at and moves past it. */
 static pv_status parse_probability(const request *r, const char **at, double *p) {
     const char *begin = skip_blanks(*at);
     size_t length = pv__number_prefix(begin, p);
@@ -44,7 +44,7 @@ static pv_status parse_probability(const request *r, const char **at, double *p)
     if (!(*p > 0 && *p < 1))
         return pv__fail(r->ctx, PV_ERR_USAGE, "%s: %s is outside (0,1)%s", r->option, pv__show_n(begin, length).text,
                         *p == 0 && **at == ',' ? "; the decimal sign is a point, as in 0.005"
-                                               : ";\ngive a share above 0 and below 1, such as 0.01");
+                                               : ";\ngive a number above 0 and below 1, such as 0.01");
     return PV_OK;
 }
 
@@ -61,7 +61,7 @@ static pv_status wrong_count(const request *r, int given) {
                     given, given == 1 ? "" : "s", r->classes, r->joined);
 }
 
-/* The label that text begins with, followed by '='; the longest, since labels may hold '=' and commas. */
+/* The label at the start of text that is followed by '='; the longest, because labels may contain '=' and commas. */
 static int longest_label(const request *r, const char *text, size_t *length) {
     int best = -1;
     *length = 0;
@@ -72,7 +72,7 @@ static int longest_label(const request *r, const char *text, size_t *length) {
             *length = n;
         }
     }
-    if (best < 0) { /* 1 for 1.0 */
+    if (best < 0) { /* accepts 1 for 1.0 */
         *length = strcspn(text, "= \t");
         best = pv__label_find(r->labels, r->classes, text, *length);
     }
@@ -88,7 +88,7 @@ static pv_status unknown_label(const request *r, const char *text) {
                     near ? "'?" : "");
 }
 
-/* label=p,label=p; of two classes one may be left out. */
+/* label=p,label=p; one of two classes may be omitted. */
 static pv_status parse_labelled(const request *r, double *prevalence) {
     int given = 0, last = 0;
     for (int y = 0; y < r->classes; y++)
@@ -186,7 +186,7 @@ pv_status pv_prevalence_parse(pv_ctx *ctx, const char *option, const char *text,
                         pv__show(text).text, sum);
     for (int y = 0; y < classes; y++) {
         prevalence[y] /= sum;
-        if (!(prevalence[y] > 0 && prevalence[y] < 1)) /* what is left for the others is lost in rounding */
+        if (!(prevalence[y] > 0 && prevalence[y] < 1)) /* rounding leaves nothing for the other labels */
             return pv__fail(ctx, PV_ERR_USAGE,
                             "%s: '%s' leaves label '%s' a share of %g;\ngive one that is not so small", option,
                             pv__show(text).text, pv__show(labels[y]).text, prevalence[y]);

@@ -1,5 +1,5 @@
-/* Another model's probabilities from a table. They are read as the features of a model whose schema changes nothing,
- * so that labels, weights and missing cells are treated as in any other table.
+/* Reads another model's probabilities from a table. They are treated as the features of a model whose schema changes
+ * nothing, so that labels, weights and missing cells are handled as in any other table.
  */
 #include "prevail/probs.h"
 
@@ -13,7 +13,7 @@
 static const double SUM_TOLERANCE = 1e-3;
 static const char PREFIX[] = "p__";
 
-/* Labels and the columns that belong to them. */
+/* Labels and their columns. */
 typedef struct pairs {
     size_t n;
     char **label;  /* [n] */
@@ -26,7 +26,7 @@ static void pairs_clear(pv_ctx *ctx, pairs *made) {
     *made = (pairs){0};
 }
 
-/* Refuses what no one can mean; labels are compared with each other, column by column. */
+/* Counts the pairs. Rejects duplicate columns and duplicate labels. */
 static pv_status pairs_count(pv_ctx *ctx, const pairs *made) {
     if (made->n < PV__LABELS_MAX)
         return PV_OK;
@@ -41,7 +41,8 @@ static pv_status pairs_room(pv_ctx *ctx, size_t most, pairs *made) {
     return pv__alloc(ctx, most, sizeof *made->column, &made->column);
 }
 
-/* Both lists have room; the pair counts as soon as its first text is there, and NULL may be freed. */
+/* Both lists must have capacity. The pair is counted as soon as its first text is stored; the second may then be
+ * NULL. */
 static pv_status pairs_add(pv_ctx *ctx, const char *label, size_t length, const char *column, pairs *made) {
     PV_TRY(pairs_count(ctx, made));
     size_t at = made->n++;
@@ -88,7 +89,7 @@ static pv_status pairs_by_prefix(pv_ctx *ctx, const pv_table *table, pairs *made
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* How a file is read; where every column is kept, as what. The caller frees *number. */
+/* Sets the CSV options such that every probability column is kept, as numbers. The caller frees *number. */
 static pv_status reading_of(pv_ctx *ctx, const pv_probs_options *options, pairs *named, const char ***number,
                             pv_csv_options *csv) {
     *csv = options->csv ? *options->csv : (pv_csv_options){0};
@@ -108,7 +109,7 @@ static pv_status reading_of(pv_ctx *ctx, const pv_probs_options *options, pairs 
     return PV_OK;
 }
 
-/* Only the columns that are used are read; the names must be known for that, so a file is looked at twice. */
+/* Reads only the columns that are used. Their names must be known for that, so a file is opened twice. */
 static pv_status read_table(pv_ctx *ctx, const char *path, const pv_probs_options *options, pairs *found,
                             pv_table **table) {
     const char *nothing[] = {NULL}, **keep = NULL, **number = NULL;
@@ -155,7 +156,7 @@ done:
     return status;
 }
 
-/* The label goes first; it is the list's from here on. */
+/* Inserts the label at the front and takes ownership of it. */
 static pv_status put_first(pv_ctx *ctx, char *label, pairs *found) {
     pv_status status = pv__resize(ctx, 2, sizeof *found->label, &found->label);
     if (status != PV_OK) {
@@ -167,27 +168,27 @@ static pv_status put_first(pv_ctx *ctx, char *label, pairs *found) {
     return PV_OK;
 }
 
-/* The usual name of the other of two labels; NULL: there is none. */
+/* The usual name of the opposite of a label; NULL if there is none. */
 static const char *opposite(const char *label) {
     static char *const usual[][2] = {{"0", "1"},         {"no", "yes"},     {"No", "Yes"},     {"NO", "YES"},
                                      {"false", "true"},  {"False", "True"}, {"FALSE", "TRUE"}, {"negative", "positive"},
                                      {"control", "case"}};
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         for (int side = 0; side < 2; side++)
-            if (pv__label_find(&usual[i][side], 1, label, strlen(label)) == 0) /* 1.0 is 1 */
+            if (pv__label_find(&usual[i][side], 1, label, strlen(label)) == 0) /* 1.0 equals 1 */
                 return usual[i][1 - side];
     return NULL;
 }
 
-/* Without a target nothing names the other label: the usual one, or "not LABEL". A column of its own might just be
- * missing, so the one must have been named. */
+/* Without an outcome the other label has no name: uses the usual one, or "not LABEL". Only if the one label was named
+ * explicitly, because otherwise the other's column might just be missing. */
 static pv_status name_other_label(pv_ctx *ctx, bool named, pairs *found) {
     const char *label = found->label[0];
     if (!named)
-        return pv__fail(
-            ctx, PV_ERR_INPUT,
-            "'%s' is the only column of probabilities; if it is that of one of two labels, say so with `columns=%s=%s`",
-            pv__show(found->column[0]).text, pv__show(label).text, pv__show(found->column[0]).text);
+        return pv__fail(ctx, PV_ERR_INPUT,
+                        "'%s' is the only column of probabilities; if it belongs to one of two labels, name the label "
+                        "with `columns=%s=%s`",
+                        pv__show(found->column[0]).text, pv__show(label).text, pv__show(found->column[0]).text);
     const char *usual = opposite(label);
     size_t room = (usual ? strlen(usual) : strlen(label) + 4) + 1;
     char *other;
@@ -196,7 +197,7 @@ static pv_status name_other_label(pv_ctx *ctx, bool named, pairs *found) {
     return put_first(ctx, other, found);
 }
 
-/* One column for two classes: the other label is the target's other one, and comes first. */
+/* One column for two classes: the other label is that of the outcome, and comes first. */
 static pv_status find_other_label(pv_ctx *ctx, const pv_table *table, const char *target, pairs *found) {
     size_t c;
     PV_TRY(pv_table_find(ctx, table, "`outcome`", target, &c));
@@ -213,12 +214,11 @@ static pv_status find_other_label(pv_ctx *ctx, const pv_table *table, const char
         if (!other) {
             PV_GOTO(done, pv__strdup(ctx, text, &other));
         } else if (strcmp(text, other) != 0) {
-            PV_GOTO(done,
-                    pv__fail(ctx, PV_ERR_USAGE,
-                             "the outcome '%s' has labels '%s' and '%s' beside '%s'; each label needs a column of "
-                             "probabilities (`columns`)",
-                             pv__show(target).text, pv__show(other).text, pv__show(text).text,
-                             pv__show(found->label[0]).text));
+            PV_GOTO(done, pv__fail(ctx, PV_ERR_USAGE,
+                                   "the outcome '%s' has labels '%s' and '%s' in addition to '%s'; each label needs a "
+                                   "column of probabilities (`columns`)",
+                                   pv__show(target).text, pv__show(other).text, pv__show(text).text,
+                                   pv__show(found->label[0]).text));
         }
     }
     if (!other)
@@ -235,7 +235,7 @@ done:
     return status;
 }
 
-/* "not LABEL" of two is whatever else the outcome has, where that is one label: what adjust calls it without a target.
+/* Replaces "not LABEL", the name given without an outcome, by the outcome's only other label.
  */
 static pv_status name_by_target(pv_ctx *ctx, const pv_table *table, const char *target, pairs *found) {
     int unnamed = 0;
@@ -271,7 +271,7 @@ done:
     return status;
 }
 
-/* Observed labels that no probability is for. */
+/* Rejects observed labels for which there is no probability. */
 static pv_status check_target(pv_ctx *ctx, const char *target, const pv_probs *made) {
     const pv_table *table = made->table;
     size_t c, i = 0;
@@ -286,14 +286,14 @@ static pv_status check_target(pv_ctx *ctx, const char *target, const pv_probs *m
         pv__join(made->labels, (size_t)made->classes, 8, joined, sizeof joined);
         status = PV__FAIL_CELL(
             ctx, table, i, c,
-            "'%s' in column '%s' is none of the labels of the probabilities: %s;\nname them with `columns=LABEL=COL`",
+            "'%s' in column '%s' is not a label of the probabilities: %s;\nname them with `columns=LABEL=COL`",
             pv__show(pv__cell_text(&table->column[c], i, number)).text, pv__show(target).text, joined);
     }
     pv__free(ctx, label);
     return status;
 }
 
-/* Labels, weights and rows, with the columns of probabilities as features of a schema that changes nothing. */
+/* Builds labels, weights and rows, with the probabilities as features of a schema that changes nothing. */
 static pv_status make_dataset(pv_ctx *ctx, const pv_probs_options *options, const pairs *found, pv_probs *made) {
     pv_source_column *source;
     PV_TRY(pv__alloc(ctx, found->n, sizeof *source, &source));
@@ -313,7 +313,7 @@ static pv_status make_dataset(pv_ctx *ctx, const pv_probs_options *options, cons
     return status;
 }
 
-/* What is no probability, and what may have been meant; NULL: it is one. */
+/* Explains why p is not a probability, and what may have been meant; NULL if it is one. */
 static const char *wrong_probability(double p) {
     return p >= 0 && p <= 1    ? NULL
            : p > 1 && p <= 100 ? "; divide percentages by 100"
@@ -321,10 +321,10 @@ static const char *wrong_probability(double p) {
                                : "";
 }
 
-/* p [rows][classes] from the dataset's matrix [rows][width], where width may be one less than classes. */
+/* p [rows][classes] from the data set's matrix [rows][width], where width may be classes - 1. */
 static pv_status take_probabilities(pv_ctx *ctx, const size_t *column, size_t width, pv_probs *made) {
     size_t classes = (size_t)made->classes;
-    double row_of[PV__LABELS_MAX]; /* where it is made of columns */
+    double row_of[PV__LABELS_MAX]; /* buffer for rows assembled from columns */
     PV_TRY(pv__alloc(ctx, made->data->rows * classes, sizeof *made->p, &made->p));
     for (size_t n = 0; n < made->data->rows; n++) {
         size_t row = made->data->table_row[n];
@@ -353,7 +353,7 @@ static pv_status take_probabilities(pv_ctx *ctx, const size_t *column, size_t wi
     return PV_OK;
 }
 
-/* Two classes: the named label last. */
+/* Two classes: moves the named label to the end. */
 static pv_status put_last(pv_ctx *ctx, const char *positive, pv_probs *made) {
     int32_t y = pv__label_find(made->labels, made->classes, positive, strlen(positive));
     if (y < 0)
@@ -389,11 +389,11 @@ static pv_status learn_strata(pv_ctx *ctx, const char *columns, pv_probs *made) 
     const pv_roles roles = {.strata = columns};
     pv_schema schema = {.classes = made->classes};
     pv_status status = pv__strata_learn(ctx, made->table, &roles, &schema, made->data);
-    made->strata = schema.strata; /* freed with the probabilities, whole or not */
+    made->strata = schema.strata; /* freed with the probabilities, also on failure */
     return status;
 }
 
-/* Probabilities of a table, which is theirs from here on, also where this fails. */
+/* Probabilities of a table, of which they take ownership, also on failure. */
 static pv_status probs_of(pv_ctx *ctx, const pv_probs_options *options, pairs *found, pv_table *table,
                           pv_probs **probs) {
     pv_probs *made = NULL;
@@ -453,7 +453,7 @@ pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *o
 struct pv_probs_pieces {
     pv_probs_options options;
     pv_pieces *pieces;
-    pairs named; /* what columns says */
+    pairs named; /* the parsed `columns` option */
     const char **number;
 };
 

@@ -1,11 +1,11 @@
-/* What a source's name means, and the table that comes of it.
+/* Parses the name of a source, and reads its table.
  *
- *   file.parquet                          a file that DuckDB reads; with stars in the name, many, also of CSV
+ *   file.parquet                          a file that DuckDB reads; with stars in the name, several, also of CSV
  *   SELECT ..., FROM ..., WITH ...        a query of DuckDB over files
  *   duckdb:FILE?TABLE, sqlite:FILE?TABLE  a table of a database in a file, or ?SELECT ...
  *   postgresql://...#TABLE                a table of a server, or #SELECT ...
  *
- * Any other name is that of a file which is read by ourselves. */
+ * Any other name is a file that the library reads itself. */
 #include "data/query.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* A word of SQL that a query begins with, and something behind it. */
+/* Whether text begins with a keyword of SQL queries followed by something else. */
 static bool is_query(const char *text) {
     static const char *const words[] = {"select", "from", "with"};
     text += strspn(text, " \t\r\n(");
@@ -34,7 +34,7 @@ static bool is_query(const char *text) {
 static bool has_magic(const char *path) {
     char first[4] = {0};
     struct stat about;
-    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) /* what is read from a pipe is gone */
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) /* bytes read from a pipe cannot be read again */
         return false;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
@@ -44,7 +44,7 @@ static bool has_magic(const char *path) {
     return found;
 }
 
-/* The function of DuckDB that reads the files; NULL: they are ours. */
+/* DuckDB's function that reads these files; NULL: the library reads them itself. */
 static const char *reader_of(const char *path) {
     static const char *const tables[] = {".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst"};
     bool file = access(path, F_OK) == 0, many = !file && strchr(path, '*');
@@ -68,7 +68,7 @@ char *pv__sql_quote(char *to, const char *text, size_t length, char quote) {
     return to;
 }
 
-/* A query as it is, without a semicolon behind it, or that of a whole table: NAME or SCHEMA.NAME. */
+/* A query without a trailing semicolon, or the query for a whole table: NAME or SCHEMA.NAME. */
 static pv_status query_of(pv_ctx *ctx, const char *what, char **text) {
     static const char all[] = "SELECT * FROM ";
     size_t length = strlen(what);
@@ -91,12 +91,12 @@ static pv_status query_of(pv_ctx *ctx, const char *what, char **text) {
     return PV_OK;
 }
 
-/* FILE?WHAT, or URL#WHAT. */
+/* Splits FILE?WHAT or URL#WHAT at the mark. */
 static pv_status split(pv_ctx *ctx, const char *rest, char mark, pv__query *query) {
     const char *at = strchr(rest, mark);
     if (!at || at == rest || !at[1])
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "'%s' names no table:\nput %c and its name behind the database, or %cSELECT ...",
+                        "'%s' does not name a table:\nwrite %c and its name after the database, or %cSELECT ...",
                         pv__show(query->name).text, mark, mark);
     size_t length = (size_t)(at - rest);
     PV_TRY(pv__alloc(ctx, length + 1, 1, &query->database));
@@ -110,7 +110,7 @@ static int hexadecimal(char c) {
     return found ? (int)(found - digits) : -1;
 }
 
-/* The character at *at, %70 being p, and *at behind it. */
+/* The character at *at, with %70 decoded to p, and moves *at past it. */
 static char decoded(const char **at) {
     const char *from = (*at)++;
     int high = *from == '%' ? hexadecimal(from[1]) : -1, low = high < 0 ? -1 : hexadecimal(from[2]);
@@ -120,7 +120,7 @@ static char decoded(const char **at) {
     return (char)(16 * high + low);
 }
 
-/* Whether the word is somewhere in text .. end, whatever is percent-encoded there, as libpq decodes it. */
+/* Whether word occurs in text .. end after percent-decoding, as libpq does it. */
 static bool has_word(const char *text, const char *end, const char *word) {
     for (; text < end; text++) {
         const char *at = text, *w = word;
@@ -132,8 +132,8 @@ static bool has_word(const char *text, const char *end, const char *word) {
     return false;
 }
 
-/* user:password@host, or one that is cut off by a character of its own: a port has digits alone. Names of sources are
- * kept in models, shown in reports and seen by whoever lists processes. */
+/* Detects user:password@host, also if the password contains characters that end the user part: a port has digits only.
+ * Names of sources are stored in models, shown in reports, and visible in process lists, so passwords are rejected. */
 static bool has_password(const char *name) {
     const char *host = strstr(name, "://");
     if (!host)
@@ -149,7 +149,7 @@ static pv_status parse(pv_ctx *ctx, const char *source, pv__query *query) {
     static const struct {
         const char *prefix;
         pv__engine engine;
-        size_t kept; /* of the prefix, in the name of the database */
+        size_t kept; /* length of the prefix kept in the database's name */
         char mark;
     } databases[] = {{"sqlite:", PV__ENGINE_SQLITE, 0, '?'},
                      {"duckdb:", PV__ENGINE_DUCKDB, 0, '?'},
@@ -161,8 +161,8 @@ static pv_status parse(pv_ctx *ctx, const char *source, pv__query *query) {
             query->engine = databases[i].engine;
             if (has_password(source))
                 return pv__fail(ctx, PV_ERR_USAGE,
-                                "a source's name must have no password: models and reports keep it.\nLeave it out, and "
-                                "give it in PGPASSWORD or the file ~/.pgpass");
+                                "a source must not contain a password, because models and reports record its "
+                                "name.\nPut the password in PGPASSWORD or the file ~/.pgpass");
             return split(ctx, source + strlen(databases[i].prefix) - databases[i].kept, databases[i].mark, query);
         }
     const char *reader = reader_of(source);
@@ -199,9 +199,9 @@ void pv__query_free(pv_ctx *ctx, pv__query *query) {
     *query = (pv__query){0};
 }
 
-/* ---- which files it reads ---------------------------------------------------------------------------------------- */
+/* ---- files that a source reads ----------------------------------------------------------------------------------- */
 
-/* One name, or all that its stars stand for. */
+/* Registers one file, or all that match the stars. */
 static pv_status name_files(pv_ctx *ctx, const char *path) {
     glob_t found;
     if (!strchr(path, '*'))
@@ -215,16 +215,16 @@ static pv_status name_files(pv_ctx *ctx, const char *path) {
     return status;
 }
 
-/* What the source names itself. What a query reads shows when it runs (watched_stream). */
+/* Registers the files that the source names. Those that a query reads are detected when it runs (watched_stream). */
 static pv_status name_sources(pv_ctx *ctx, const pv__query *query) {
     if (query->files)
         PV_TRY(name_files(ctx, query->files));
     return query->database && query->engine != PV__ENGINE_POSTGRES ? name_files(ctx, query->database) : PV_OK;
 }
 
-/* ---- outputs that a query opens ---------------------------------------------------------------------------------- */
+/* ---- queries that open outputs ----------------------------------------------------------------------------------- */
 
-/* A stream that fails at its end where an output was opened meanwhile: nothing was replaced yet. */
+/* A stream that fails at its end if an output was opened meanwhile, before any output is replaced. */
 typedef struct watched_stream {
     pv_ctx *ctx;
     struct ArrowArrayStream inner;
@@ -267,11 +267,12 @@ static pv_status check_options(pv_ctx *ctx, const pv_csv_options *options, const
                         : form->delimiter                          ? "separator"
                         : form->decimal != '.' && options->decimal ? "decimal"
                                                                    : NULL;
-    return !given ? PV_OK
-                  : pv__fail(ctx, PV_ERR_USAGE, "`%s` is for CSV files, and this source is none:\nleave it out", given);
+    return !given
+               ? PV_OK
+               : pv__fail(ctx, PV_ERR_USAGE, "`%s` is for CSV files, which this source is not:\nleave it out", given);
 }
 
-/* Cells that `na` names, of numbers and of texts. The usual ones are missing already. */
+/* Sets cells that `na` lists to missing, for numbers and texts. The default ones are already missing. */
 static void drop_cells(const pv__csv_form *form, pv_table *table) {
     for (size_t c = 0; c < table->columns; c++) {
         pv_column *column = &table->column[c];
@@ -324,7 +325,7 @@ static pv_status open_watched(pv_ctx *ctx, const pv__query *query, const pv_csv_
     *w = (watched_stream){.ctx = ctx, .watch = watch};
     status = open_stream(ctx, query, options, &w->inner);
     if (status == PV_OK)
-        status = pv__files_watched(ctx, watch); /* before any work */
+        status = pv__files_watched(ctx, watch); /* before any work is done */
     *stream = (struct ArrowArrayStream){watched_schema, watched_next, watched_error, watched_release, w};
     if (status == PV_OK)
         return PV_OK;

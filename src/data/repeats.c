@@ -1,17 +1,17 @@
-/* Rows of one label that are there several times, where those of the other labels are not: copies, by which somebody
- * has balanced the labels. A fit takes each for a person of its own.
+/* Warns of copied rows: many identical rows of one label, but not of the others, suggest that the labels were balanced
+ * by duplication. A fit would count each copy as a person of its own.
  *
- * Of at most MOST rows, evenly spread over the table, the share of each label's that are alike to an earlier one is
- * computed. Rows that another label has as well, of categories alone, are no copies.
+ * Among at most MOST rows, spread evenly over the table, the check computes for each label the fraction of rows equal
+ * to an earlier one. Rows of categories alone that also occur with another label do not count as copies.
  */
 #include <string.h>
 
 #include "data/schema_learn.h"
 
 enum { MOST = 20000, LEAST = 10 };
-static const double OFTEN = 0.5, HARDLY = 0.1; /* of a label's rows; of that share, in another label */
+static const double OFTEN = 0.5, HARDLY = 0.1; /* limits: of a label's rows; for other labels, relative to that */
 
-/* Keys of n rows of the data by their features. */
+/* Keys of n rows of the data, computed from their features. */
 static pv_status key_rows(pv_ctx *ctx, const pv_dataset *data, size_t n, pv__keyed *made) {
     size_t features = (size_t)data->features;
     double *x = NULL;
@@ -50,9 +50,9 @@ static void warn_of_copies(pv_ctx *ctx, const pv_schema *schema, int classes, co
     if (most < OFTEN || least > HARDLY * most)
         return;
     pv__log(ctx, PV_LOG_WARNING,
-            "Rows of label '%s' are repeated: %zu different ones among %zu, while those of other labels hardly repeat. "
-            "If they were copied to balance the labels, intervals are too short: leave the copies out (the prevalence "
-            "corrects for few rows of a label), or name the column that identifies the original rows in `cluster`.",
+            "Rows with label '%s' are repeated (%zu distinct of %zu); rows with other labels hardly are. If they were "
+            "copied to balance the labels, intervals are too short: leave the copies out (the prevalence corrects the "
+            "imbalance), or name the column that identifies the original rows with `cluster`.",
             pv__show(schema->labels[label]).text, rows[label] - copies[label], rows[label]);
 }
 
@@ -62,7 +62,7 @@ pv_status pv__suspect_repeats(pv_ctx *ctx, const pv_dataset *data, const pv_sche
         return PV_OK;
     size_t n = data->rows < MOST ? data->rows : MOST, classes = (size_t)data->classes;
     pv__keyed *row = NULL;
-    size_t *count = NULL; /* [2][classes]: rows, and copies */
+    size_t *count = NULL; /* [2][classes]: rows, and copies among them */
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *row, &row));
     PV_GOTO(done, pv__alloc(ctx, 2 * classes, sizeof *count, &count));

@@ -1,4 +1,4 @@
-/* Which columns of a table play which part. */
+/* Assigns roles to the columns of a table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,63 +11,63 @@
 
 const pv_option pv_role_option_table[] = {
     ROLE("outcome", target, "COL",
-         "The column to predict. Required; images: labels, or `votes`. CASES/CONTROLS: two columns of counts, each "
-         "row being so many people with the outcome and so many without."),
+         "The column to predict. Required; images: labels, or `votes`. CASES/CONTROLS: two columns of counts, the "
+         "people with and without the outcome in each row."),
     ROLE("positive", positive, "LABEL",
          "Two classes: the label that `prevalence`, odds ratios and rates refer to. Default: 1 of 0 and 1, or the one "
-         "that "
-         "says so (case, yes, true, malignant, ...). Of other labels, as 1 and 2, a prevalence has to name one."),
+         "whose name is case, yes, true, malignant or similar. For other labels, such as 1 and 2, `prevalence` must "
+         "name it."),
     ROLE("order", order, "LABELS",
-         "All labels in their order, comma-separated, as in low,medium,high: what `model=ordinal` goes by. Default: "
-         "numbers by size, texts by spelling."),
+         "All labels in order, comma-separated, as in low,medium,high, for `model=ordinal`. Default: numbers by size, "
+         "texts alphabetically."),
     ROLE("weights", weights, "COL", "A column of counts or weights, one non-negative number per row."),
     {"weights-are", PV_OPTION_CHOICE, offsetof(pv_roles, weights_are), "auto", 0, 0, "auto|counts|sampling", NULL,
-     "counts: so many rows are alike. sampling: a row stands for so many of the population (inverse probabilities); "
-     "its intervals come from `infer=robust`. auto: counts where all are whole numbers."},
+     "counts: a row represents that many identical rows. sampling: a row represents that many people of the population "
+     "(inverse sampling probabilities); use `infer=robust` for intervals. auto: counts if all are whole numbers."},
     ROLE("offset", offset, "COL",
-         "A column of numbers that are added to the log odds as they stand, with a coefficient of 1 (a known effect, "
-         "the logarithm of a time under observation). Two labels, or `model=ordinal`; predict needs the column as "
-         "well. Never a feature."),
+         "A column of numbers added to the log odds with a coefficient of 1 (a known effect, the logarithm of a time "
+         "under observation). Two labels, or `model=ordinal`; predict needs the column as well. Never a feature."),
     ROLE("cluster", cluster, "COL",
          "Rows with the same value in this column were sampled together (a household, a practice): `infer=robust` "
-         "counts them as one, and folds do not split them. Never a feature."),
+         "treats them as one unit, and folds do not split them. Never a feature."),
     ROLE("id", id, "COL", "A column that names rows; never a feature."),
     ROLE("group", group, "COL",
          "Rows with the same value in this column (a patient, a centre) stay in one fold, or on one side of "
          "`validation`. Never a feature."),
     ROLE("matched", matched, "COL",
-         "A column of matched sets (each case with its controls): odds ratios by the conditional likelihood, as R's "
-         "clogit has them. Absolute risks need `prevalence` and `population-sample` as well. Never a feature."),
+         "A column that identifies matched sets (each case with its controls): odds ratios by conditional likelihood, "
+         "as in R's clogit. Absolute risks need `prevalence` and `population-sample` as well. Never a feature."),
     ROLE("strata", strata, "COLS",
-         "Columns that rows were sampled by beside their labels (a site, an age group), comma-separated: each "
-         "combination of their levels is a stratum with a prevalence of its own, which `prevalence-by`, `phase-one` or "
-         "`subcohort` has. With sampling weights or clusters and none of these they are the strata of a survey, in "
-         "which clusters or rows were drawn, for the variances of `infer=robust`. They are categories, and features "
-         "unless `features` lists others or `exclude` names them."),
+         "Columns that define the sampling strata (a site, an age group), comma-separated. Each combination of their "
+         "levels is a stratum with its own prevalence, given by `prevalence-by`, `phase-one` or `subcohort`. With "
+         "sampling weights or clusters and none of these options, they are the strata of a survey, used in the "
+         "variances of `infer=robust`. They are categories, and features unless `features` or `exclude` leaves them "
+         "out."),
     ROLE("features", features, "COLS", "Only these columns are features, comma-separated. Default: all others."),
     ROLE("exclude", exclude, "COLS", "Columns that are not features, comma-separated."),
     ROLE("reference", reference, "COL=LEVEL",
          "Reference levels of text columns, comma-separated. Default: the first in natural order, 5-9 before 10-14."),
-    ROLE("categorical", categorical, "COLS", "Columns of numbers to be taken as categories, comma-separated."),
+    ROLE("categorical", categorical, "COLS", "Numeric columns to treat as categories, comma-separated."),
     ROLE(
         "terms", terms, "TERMS",
-        "Features made of columns, comma-separated: log(COL), sqrt(COL), ns(COL,DF) (a natural spline), "
-        "poly(COL,DEGREE) (orthogonal polynomials), A:B (an interaction). A column within a function is no feature by "
-        "itself, unless it is listed as well, as in age,log(age). Interactions leave their columns features. The model "
-        "keeps knots and the like for predict."),
+        "Features computed from columns, comma-separated: log(COL), sqrt(COL), ns(COL,DF) (a natural spline), "
+        "poly(COL,DEGREE) (orthogonal polynomials), A:B (an interaction). A column inside a function is not a feature "
+        "by itself unless listed too, as in age,log(age); columns of interactions remain features. The model keeps "
+        "knots and other learned numbers for predict. score(COL), for `model=auto`: cross-fitted log-likelihood ratios "
+        "of another model, as a further candidate."),
     {"missing", PV_OPTION_CHOICE, offsetof(pv_roles, missing), "refuse", 0, 0, "refuse|drop|indicator|impute", "WHAT",
-     "Missing cells: refuse the file and say where; drop such rows and say how many; impute the mean, or the most "
-     "frequent level, which the model keeps for predict; or do that with an indicator column, COLUMN (missing)."},
+     "Missing cells. refuse: stop and show where. drop: leave such rows out and report how many. impute: the mean or "
+     "the most frequent level, which the model keeps for predict. indicator: impute, and add an indicator column, "
+     "COLUMN (missing)."},
     {"collinear", PV_OPTION_CHOICE, offsetof(pv_roles, collinear), "warn", 0, 0, "warn|refuse|keep", NULL,
-     "Columns that are exact linear combinations of others: name them and go on, refuse them, or keep them without a "
-     "word. Without a prior they are refused, unless kept."},
+     "Columns that are exact linear combinations of others. warn: continue with a warning. refuse: stop. keep: "
+     "continue without a warning. Without a prior, warn stops too."},
     {"constant", PV_OPTION_CHOICE, offsetof(pv_roles, constant), "refuse", 0, 0, "refuse|drop", NULL,
-     "Columns with the same value in every row: refuse them, or leave them out and say so. If none is left, the model "
-     "is "
-     "an intercept."},
+     "Columns with the same value in every row. refuse: stop. drop: leave them out with a note. If none is left, the "
+     "model is an intercept."},
     {0}};
 
-/* ---- plans ------------------------------------------------------------------------------------------------------- */
+/* ---- encodings --------------------------------------------------------------------------------------------------- */
 
 void pv__encoding_free(pv_ctx *ctx, pv__encoding *plan) {
     pv__free(ctx, plan->vote);
@@ -99,7 +99,7 @@ static bool is_target(const pv__encoding *plan, size_t column) {
     return column == plan->target || column == plan->count[0] || column == plan->count[1];
 }
 
-/* Marks the listed columns. Those with a part of their own are refused where refuse is set. */
+/* Marks the listed columns. If `refuse` is given, rejects those that have a role in it. */
 static pv_status mark(pv_ctx *ctx, const pv_table *table, const char *option, const char *text,
                       const pv__encoding *refuse, bool *marked) {
     char **names;
@@ -119,7 +119,7 @@ static pv_status mark(pv_ctx *ctx, const pv_table *table, const char *option, co
     return status;
 }
 
-/* The parts that are not features. */
+/* The roles other than features. */
 pv_status pv__encoding_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__encoding *plan) {
     plan->target = plan->weights = plan->group = plan->offset = table->columns;
     if (roles->target && roles->weights && strcmp(roles->target, roles->weights) == 0)
@@ -133,7 +133,7 @@ pv_status pv__encoding_parts(pv_ctx *ctx, const pv_table *table, const pv_roles 
     return roles->votes ? pv__encoding_votes(ctx, table, roles->votes, plan) : PV_OK;
 }
 
-/* The offset's column is a number, and nothing else. */
+/* The offset's column must be a number and have no other role. */
 static pv_status check_offset(pv_ctx *ctx, const pv_roles *roles) {
     const struct {
         const char *option, *list;
@@ -149,7 +149,7 @@ static pv_status check_offset(pv_ctx *ctx, const pv_roles *roles) {
         bool found = pv__listed((const char *const *)names, n, roles->offset);
         pv_string_list_free(ctx, names, n);
         if (found)
-            return pv__fail(ctx, PV_ERR_USAGE, "`offset`: '%s' is named in `%s` as well; a column has one part",
+            return pv__fail(ctx, PV_ERR_USAGE, "`offset`: '%s' is also named in `%s`; a column can have only one role",
                             pv__show(roles->offset).text, lists[i].option);
     }
     return PV_OK;
@@ -161,13 +161,15 @@ pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
         return pv__fail(ctx, PV_ERR_USAGE, "give `outcome` or `votes`, not both");
     if (roles->votes && roles->positive)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`positive` does not go with `votes`: labels are in the order of their columns;\nname the one "
-                        "of interest last");
+                        "`positive` cannot be used with `votes`: labels are in the order of their columns;\nname the "
+                        "label of interest last");
     if (roles->votes && (roles->matched || roles->strata))
-        return pv__fail(ctx, PV_ERR_USAGE, "`%s` does not go with `votes`: its rows have one label each;\nleave it out",
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`%s` cannot be used with `votes`: it needs rows with one label each;\nleave it out",
                         roles->matched ? "matched" : "strata");
     if (roles->order && (roles->votes || roles->positive || pv__counts_slash(roles->target)))
-        return pv__fail(ctx, PV_ERR_USAGE, "`order` does not go with %s, which says it already:\nleave one out",
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`order` cannot be used with %s, which already gives the order:\nleave one out",
                         roles->votes      ? "`votes`"
                         : roles->positive ? "`positive`"
                                           : "`outcome` of counts");
@@ -183,11 +185,11 @@ pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
         return pv__fail(ctx, PV_ERR_USAGE, "%s stay together already:\nleave `group` out, or %s",
                         roles->matched ? "matched sets" : "clusters", option);
     if (roles->matched && roles->cluster)
-        return pv__fail(ctx, PV_ERR_USAGE, "a fit has either `matched` sets or a `cluster`:\nleave one out");
+        return pv__fail(ctx, PV_ERR_USAGE, "a fit has either `matched` sets or a `cluster` column:\nleave one out");
     if (roles->matched && roles->weights)
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "`weights` do not go with `matched`:\nwrite a row for each person of a set, and leave them out");
+            "`weights` cannot be used with `matched`:\nwrite one row for each person of a set, and leave them out");
     if (roles->target && strcmp(group, roles->target) == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is the outcome;\nname the column of what stays together", option,
                         pv__show(group).text);
@@ -204,7 +206,7 @@ pv_status pv__encoding_training(pv_ctx *ctx, const pv_table *table, const pv_rol
     return group ? pv_table_find(ctx, table, pv__roles_grouping(roles), group, &plan->group) : PV_OK;
 }
 
-/* The offset's column becomes the first feature. It has no other part. */
+/* Makes the offset's column the first feature. It must have no other role. */
 static pv_status plan_offset(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, size_t id, const bool *wanted,
                              bool *excluded, pv__encoding *plan) {
     size_t c;
@@ -218,21 +220,21 @@ static pv_status plan_offset(pv_ctx *ctx, const pv_table *table, const pv_roles 
                        : wanted[c]          ? "named in `features` as well"
                                             : NULL;
     if (part)
-        return pv__fail(ctx, PV_ERR_USAGE, "`offset`: '%s' is %s; a column has one part", pv__show(roles->offset).text,
-                        part);
+        return pv__fail(ctx, PV_ERR_USAGE, "`offset`: '%s' is %s; a column can have only one role",
+                        pv__show(roles->offset).text, part);
     PV_TRY(pv__number_column(ctx, table, "`offset`", roles->offset, &c));
     excluded[c] = true;
     plan->offset = plan->feature[plan->features++] = c;
     return PV_OK;
 }
 
-/* What terms do with a column. */
+/* How terms use a column. */
 typedef struct term_use {
     bool named;    /* listed by itself */
-    bool replaced; /* by a function of it */
+    bool replaced; /* replaced by a function of it */
 } term_use;
 
-/* The terms' columns, into the plan; what is done with each, into use [columns]. */
+/* Adds the terms' columns to the plan; use [columns]: how each column is used. */
 static pv_status plan_terms(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, const bool *excluded,
                             const bool *category, size_t id, pv__encoding *plan, term_use *use) {
     PV_TRY(pv__alloc(ctx, 2 * schema->terms, sizeof *plan->term_column, &plan->term_column));
@@ -270,7 +272,7 @@ static pv_status plan_terms(pv_ctx *ctx, const pv_table *table, const pv_schema 
     return PV_OK;
 }
 
-/* An interaction with categories has the levels of their column, which must be a feature. */
+/* In a product, a category uses the levels of its column, which must be a feature. */
 static pv_status check_products(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, const bool *category,
                                 const pv__encoding *plan) {
     for (size_t i = 0; i < plan->term_columns; i++) {
@@ -329,7 +331,7 @@ pv_status pv__encoding_learn(pv_ctx *ctx, const pv_table *table, const pv_roles 
     PV_GOTO(done, check_products(ctx, table, schema, category, plan));
     if (plan->features == (plan->offset < n) && schema->terms == 0 && roles->constant != PV_CONSTANT_DROP)
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                             "no column is left as a feature beside the outcome;\ncheck `features` and `exclude`");
+                             "no column is left as a feature;\ncheck `features` and `exclude`");
 done:
     pv__free(ctx, wanted);
     pv__free(ctx, excluded);
@@ -340,7 +342,7 @@ done:
     return status;
 }
 
-/* A column of numbers in training must be one here; the other way round numbers can be read as texts. */
+/* A number column of training must be a number column here; numbers can be read as texts if training had texts. */
 static pv_status find_source(pv_ctx *ctx, const pv_table *table, const pv_schema *schema,
                              const pv_source_column *source, size_t *column) {
     *column = pv__table_lookup(table, source->name);
@@ -361,13 +363,13 @@ static pv_status find_source(pv_ctx *ctx, const pv_table *table, const pv_schema
     double value;
     if (pv__number_parse(text, strlen(text), &value))
         why = decimal && strcmp(decimal, ",") == 0
-                  ? "; training was told of decimal commas: if there are points here, add `decimal=.`"
+                  ? "; the training table had decimal commas: if this one has points, add `decimal=.`"
                   : ", a text: its numbers are texts, as in quotes; write them as numbers";
     return PV__FAIL_CELL(ctx, table, row, *column, "column '%s' held numbers in training, here it holds '%s'%s",
                          pv__show(source->name).text, pv__show(text).text, why);
 }
 
-/* The columns of the terms, and the first one's as the place of what they make. */
+/* Finds the columns of the terms; the first stands for the features that the term makes. */
 static pv_status apply_terms(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, pv__encoding *plan) {
     size_t s = pv__schema_plain(schema);
     PV_TRY(pv__alloc(ctx, 2 * schema->terms, sizeof *plan->term_column, &plan->term_column));

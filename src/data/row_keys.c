@@ -1,11 +1,11 @@
-/* Keys of rows, by which they are put in a random order that is a property of the rows: not of their order in the
- * table, nor of the order of columns or their units.
+/* Keys of rows, which define a random order that depends on the rows alone: not on their order in the table, nor on the
+ * order of columns or their units.
  *
  *   key_i = sum_j mix(q(2^20 x_ij) ^ s_j),   s_j = sum_i mix(q(2^10 x_ij)),   mod 2^64
  *
- * q rounds to a whole number, mix is the finaliser of SplitMix64; s_j tells columns apart. x is standardised, so that
- * rounding errors of mean and scale, which depend on the order of rows, are far below a step of q. Rows that differ by
- * less than a step are alike, and stay in the order of the table: which of them comes first makes no difference.
+ * q rounds to a whole number, mix is the finaliser of SplitMix64, and s_j distinguishes columns. x is standardised, so
+ * that rounding errors of mean and scale, which depend on the order of rows, are far below a step of q. Rows that
+ * differ by less than a step count as equal and keep their order in the table, which makes no difference to results.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static uint64_t mix(uint64_t v) {
     return v ^ v >> 31;
 }
 
-/* Adding and subtracting 1.5 * 2^52 rounds to a whole number; beyond 2^51 to a coarser one, which serves as well. */
+/* Adding and subtracting 1.5 * 2^52 rounds to a whole number; beyond 2^51 to a coarser grid, which is good enough. */
 static uint64_t rounded(double x) {
     const double large = 6755399441055744.0;
     double whole = (x + large) - large + 0.0; /* -0 becomes 0 */
@@ -30,7 +30,7 @@ static uint64_t rounded(double x) {
     return bits;
 }
 
-/* Adds to each row's key; where that is NULL, to each column's sum. */
+/* Adds to each row's key or, if key is NULL, to each column's sum. */
 static void add_rows(const pv__key_rows *rows, double *buffer, uint64_t *column, uint64_t *key) {
     size_t d = rows->features;
     for (size_t begin = 0; begin < rows->n; begin += ROWS) {
@@ -51,7 +51,7 @@ pv_status pv__row_keys(pv_ctx *ctx, const pv__key_rows *rows, uint64_t seed, uin
     uint64_t *column = NULL;
     pv_status status;
     memset(key, 0, rows->n * sizeof *key);
-    if (!rows->x && rows->data->images) { /* the order of the file's rows */
+    if (!rows->x && rows->data->images) { /* rows of images are keyed by their order in the file */
         for (size_t i = 0; i < rows->n; i++)
             key[i] = mix(seed ^ mix(rows->data->table_row ? rows->data->table_row[i] : i));
         return PV_OK;

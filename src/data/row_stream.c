@@ -1,5 +1,6 @@
-/* Rows to batches. What a column is, numbers or texts, the first batch decides: a column with a text is one of texts,
- * and numbers in it are written as in CSV files. A text that comes later, among numbers, is refused. */
+/* Converts rows to batches. The first batch decides whether a column holds numbers or texts: a column with any text
+ * becomes text, and its numbers are written as in CSV files. A text that first appears later in a number column is an
+ * error. */
 #include "data/row_stream.h"
 #include "data/query.h"
 
@@ -12,21 +13,21 @@
 enum { BATCH = 1024, BYTES = (BATCH + 7) / 8 };
 
 typedef struct column {
-    pv__cell_kind kind; /* NUMBER or TEXT, once it is decided */
-    bool over;          /* nobody asked for it */
-    bool wanted;        /* as text */
-    bool spelled;       /* numbers go out as they are written */
-    bool text, number;  /* one was seen */
-    bool words;         /* a text that is no number was seen */
+    pv__cell_kind kind; /* NUMBER or TEXT once decided */
+    bool over;          /* not requested */
+    bool wanted;        /* requested as text */
+    bool spelled;       /* numbers are output as they are written in the source */
+    bool text, number;  /* such a cell was seen */
+    bool words;         /* a text that is not a number was seen */
     pv__cell_kind cell[BATCH];
     double value[BATCH];
-    size_t from[BATCH], length[BATCH]; /* of texts, in bytes */
+    size_t from[BATCH], length[BATCH]; /* position and length of texts, in bytes */
     char *bytes;
     size_t used, room;
-    /* as Arrow has them */
+    /* in Arrow's format */
     unsigned char valid[BYTES];
     int64_t offset[BATCH + 1];
-    char *joined; /* texts, and numbers among them, one behind the other */
+    char *joined; /* texts, and numbers as text, concatenated */
     size_t joined_room;
     const void *buffers[3];
     struct ArrowArray array;
@@ -37,9 +38,9 @@ typedef struct row_stream {
     pv_ctx *ctx;
     pv__rows rows;
     column *column; /* [rows.columns] */
-    size_t n;       /* rows of the batch that was read */
-    bool read;      /* and was not handed out yet */
-    bool ended;     /* there is no row behind it: some databases would begin anew */
+    size_t n;       /* rows in the current batch */
+    bool read;      /* the batch has been read but not returned */
+    bool ended;     /* the last row was read: some databases would start again from the beginning */
     struct ArrowSchema **schemas;
     struct ArrowArray **arrays;
     char error[512];
@@ -86,19 +87,19 @@ static pv_status put_cell(row_stream *s, size_t c, pv__cell cell) {
     to->from[s->n] = to->used;
     to->length[s->n] = 0;
     if (cell.kind == PV__CELL_OTHER)
-        return pv__fail(
-            s->ctx, PV_ERR_INPUT,
-            "column '%s' is neither numbers nor texts;\nmake one of these of it in a query, or leave it out",
-            pv__show(s->rows.name(s->rows.state, c)).text);
+        return pv__fail(s->ctx, PV_ERR_INPUT,
+                        "column '%s' is neither numeric nor text;\nconvert it in a query, or leave it out",
+                        pv__show(s->rows.name(s->rows.state, c)).text);
     if (cell.kind == PV__CELL_MISSING || (cell.kind == PV__CELL_NUMBER && !cell.text))
         return PV_OK;
     if (cell.kind == PV__CELL_NUMBER)
         return to->kind == PV__CELL_NUMBER && !to->spelled ? PV_OK : keep_text(s, to, cell);
     if (to->kind == PV__CELL_NUMBER)
-        return pv__fail(s->ctx, PV_ERR_INPUT,
-                        "column '%s': '%s' is not a number, but %s;\nmake texts of all (CAST) or leave those rows out",
-                        pv__show(s->rows.name(s->rows.state, c)).text, pv__show_n(cell.text, cell.length).text,
-                        to->number ? "the cells above are" : "nothing above it has a value, and numbers were expected");
+        return pv__fail(
+            s->ctx, PV_ERR_INPUT,
+            "column '%s': '%s' is not a number, but %s;\nconvert all to text (CAST) or leave those rows out",
+            pv__show(s->rows.name(s->rows.state, c)).text, pv__show_n(cell.text, cell.length).text,
+            to->number ? "the cells above are" : "nothing above it has a value, and numbers were expected");
     PV_TRY(keep_text(s, to, cell));
     to->text = true;
     to->words = to->words || !pv__number_parse(cell.text, cell.length, &number);
@@ -124,7 +125,7 @@ static pv_status read_batch(row_stream *s) {
     return PV_OK;
 }
 
-/* The first batch is in. */
+/* Decides the column's type after the first batch. */
 static void decide(row_stream *s, size_t c) {
     column *of = &s->column[c];
     bool text = of->text || of->wanted || (!of->number && s->rows.declared(s->rows.state, c) == PV__CELL_TEXT);
@@ -132,7 +133,7 @@ static void decide(row_stream *s, size_t c) {
     of->spelled = of->spelled && of->kind == PV__CELL_NUMBER && !of->over;
 }
 
-/* As SQLite's .import makes them of a CSV file. */
+/* Warns of numbers stored as texts, as SQLite's .import does for CSV files. */
 static void tell_of_texts(const row_stream *s, const char *source) {
     size_t count = 0, first = 0;
     for (size_t c = s->rows.columns; c-- > 0;)
@@ -272,7 +273,7 @@ pv_status pv__rows_stream(pv_ctx *ctx, const char *source, const pv__rows *rows,
         s->column[c].spelled = options->spelling;
     }
     status = read_batch(s);
-    if (status == PV_ERR_INPUT) { /* where it is */
+    if (status == PV_ERR_INPUT) { /* adds where the error is */
         char text[PV_MESSAGE_SIZE];
         pv__format(text, sizeof text, "%s", ctx->error.message);
         pv__error_break(&ctx->error, text);

@@ -1,4 +1,4 @@
-/* Which rows of a table are used. */
+/* Selects the rows of a table to use. */
 #include <math.h>
 #include <string.h>
 
@@ -6,12 +6,12 @@
 
 enum { USED, NO_WEIGHT, MISSING };
 
-/* The state of every row of the table while the columns are gone through. */
+/* The state of every row of the table while its columns are checked. */
 typedef struct row_states {
     unsigned char *state; /* [rows] */
     size_t missing;       /* rows with a missing cell */
     size_t no_weight;
-    size_t first_row; /* the first missing cell, by row */
+    size_t first_row; /* the first missing cell, in row order */
     size_t first_column;
 } row_states;
 
@@ -20,7 +20,7 @@ static pv_status check_weights(pv_ctx *ctx, const pv_table *table, size_t column
     double total = 0;
     for (size_t row = 0; row < table->rows; row++) {
         double weight = pv__cell_number(weights, row);
-        if (!isnan(weight) && !pv_weight_sound(weight)) /* a missing one is seen to with the other cells */
+        if (!isnan(weight) && !pv_weight_sound(weight)) /* a missing weight is handled like other missing cells */
             return PV__FAIL_CELL(ctx, table, row, column,
                                  "weight %g in column '%s': weights are 0, or from 1e-100 to 1e100;\ncorrect the cell, "
                                  "or leave the row out",
@@ -51,7 +51,7 @@ static pv_status check_counts(pv_ctx *ctx, const pv_table *table, size_t column)
     return PV_OK;
 }
 
-/* filled: its missing cells cost no row. */
+/* filled: missing cells of the column are filled in and drop no row. */
 static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool feature, bool filled,
                               row_states *states) {
     const pv_column *column = &table->column[c];
@@ -78,7 +78,7 @@ static pv_status check_column(pv_ctx *ctx, const pv_table *table, size_t c, bool
     return PV_OK;
 }
 
-/* Most columns have every cell, which is soon seen; the others are gone through. */
+/* Most columns have no missing cell, which a quick pass shows; only the others are checked cell by cell. */
 static pv_status check_features(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, int missing,
                                 row_states *states) {
     bool *whole;
@@ -92,7 +92,7 @@ static pv_status check_features(pv_ctx *ctx, const pv_table *table, const pv__en
     return status;
 }
 
-/* Whether it can be filled in where a cell is missing. */
+/* Whether the column is a feature, whose missing cells can be filled in. */
 static bool is_feature(const pv__encoding *plan, size_t column) {
     bool vote = false;
     for (size_t i = 0; i < plan->votes; i++)
@@ -133,8 +133,8 @@ static pv_status check_columns(pv_ctx *ctx, const pv_table *table, const pv__enc
                              is_feature(plan, at) ? advice : "");
     if (states->missing + states->no_weight == table->rows && !table->piece)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                           "no row is left: %zu have missing cells, %zu have weight 0;\nfill them in, or leave columns "
-                           "that lack many out with `exclude`",
+                           "no row is left: %zu have missing cells, %zu have weight 0;\nfill the cells in, or leave "
+                           "out columns with many missing cells (`exclude`)",
                            states->missing, states->no_weight);
     return PV_OK;
 }

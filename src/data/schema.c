@@ -1,4 +1,5 @@
-/* Schemas: made by hand, copied, freed; and what a reader must keep for one, or for roles that it is learned by. */
+/* Schemas: construction by hand, copies, and the columns that a reader must keep for a schema or for the roles to learn
+ * one. */
 #include <string.h>
 
 #include "base/number.h"
@@ -28,7 +29,7 @@ void pv_schema_free(pv_ctx *ctx, pv_schema *schema) {
     pv__free(ctx, schema);
 }
 
-/* ---- copies; a failed one is freed with the whole -----------------------------------------------------------------
+/* ---- copies; a failed copy is freed with the whole schema ----------------------------------------------------------
  */
 
 static pv_status copy_text(pv_ctx *ctx, const char *from, char **to) {
@@ -99,7 +100,7 @@ pv_status pv_schema_copy(pv_ctx *ctx, const pv_schema *schema, pv_schema **copy)
     return status;
 }
 
-/* ---- by hand ----------------------------------------------------------------------------------------------------- */
+/* ---- construction by hand ---------------------------------------------------------------------------------------- */
 
 static pv_status fill_by_hand(pv_ctx *ctx, const char *target, const char *const *labels, int classes,
                               const char *const *feature, int features, pv_schema *schema) {
@@ -145,10 +146,10 @@ pv_roles pv_schema_roles(const pv_schema *schema) {
                       .missing = PV_MISSING_MODEL};
 }
 
-/* ---- the columns of a table ----------------------------------------------------------------------------------------
+/* ---- columns of a table --------------------------------------------------------------------------------------------
  */
 
-/* The column of a term that no source, and no term before it, has; NULL: there is none such. */
+/* The column of a term that neither a source nor an earlier term uses; NULL if there is none. */
 static const char *own_column(const pv_schema *schema, size_t term, size_t part) {
     const char *name = schema->term[term].column[part];
     if (!name || pv__schema_find(schema, name) < pv__schema_plain(schema))
@@ -184,9 +185,9 @@ size_t pv_schema_columns(const pv_schema *schema) {
     return count;
 }
 
-/* ---- what a reader must keep ------------------------------------------------------------------------------------- */
+/* ---- columns that a reader must keep ----------------------------------------------------------------------------- */
 
-/* Whether the schema reads the column as numbers. It may name the rows all the same. */
+/* Whether the schema uses the column as numbers. It may also identify the rows. */
 static bool is_number(const pv_schema *schema, const char *name) {
     size_t s = pv__schema_find(schema, name);
     if (s < pv__schema_plain(schema))
@@ -199,7 +200,7 @@ static void add(const char **list, size_t *n, const char *name) {
         list[(*n)++] = name;
 }
 
-/* Text columns of a table to learn from. The target of votes is read with the images: no column. */
+/* Text columns of a training table. An outcome of votes is read with the images and is not a column. */
 static void keep_for_roles(const pv_roles *roles, const pv__reading *r, const char **text, size_t *n) {
     if (!roles->image || !roles->image->votes)
         add(text, n, roles->target);
@@ -213,7 +214,7 @@ static void keep_for_roles(const pv_roles *roles, const pv__reading *r, const ch
     add(text, n, pv__roles_group(roles));
 }
 
-/* Of a table to apply the schema to: columns that it does not use may hold anything. */
+/* Columns of a table to which the schema is applied: those that it does not use may contain anything. */
 static void keep_for_schema(const pv_schema *schema, const pv_roles *roles, const pv__reading *r, const char **text,
                             size_t *n_text, const char **keep, size_t *n_keep) {
     for (size_t t = 0; t < schema->terms; t++)
@@ -244,7 +245,7 @@ static void keep_for_schema(const pv_schema *schema, const pv_roles *roles, cons
     add(keep, n_keep, roles->weights);
 }
 
-/* Columns that are no features by themselves, but that terms are made of, are read as they are. */
+/* Columns that are used only in terms are read with their natural type. */
 static pv_status release_terms(pv_ctx *ctx, const char *terms, pv__reading *r) {
     pv_schema parsed = {0};
     pv_status status = pv__terms_parse(ctx, terms, &parsed);
@@ -262,7 +263,7 @@ static pv_status release_terms(pv_ctx *ctx, const char *terms, pv__reading *r) {
 }
 
 static pv_status make_lists(pv_ctx *ctx, const pv_csv_options *options, pv__reading *r) {
-    enum { PARTS = 6 }; /* target, the two columns of one of counts, id, group or weights, and a place to spare */
+    enum { PARTS = 6 }; /* outcome, the two columns of an outcome of counts, id, group or weights, and one spare */
     const pv_roles *roles = options->roles;
     const pv_schema *schema = options->schema;
     if (roles && !schema) {
@@ -343,7 +344,8 @@ pv_status pv_sample_apply(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     pv_roles own = {.missing = roles->missing, .weights_are = roles->weights_are};
     if (roles->weights && pv__table_lookup(table, roles->weights) < table->columns)
         own.weights = roles->weights;
-    if (own.weights_are == PV_WEIGHTS_AUTO && training->sampling) /* one column has one meaning */
+    if (own.weights_are == PV_WEIGHTS_AUTO &&
+        training->sampling) /* a column keeps the meaning that it had in training */
         own.weights_are = PV_WEIGHTS_SAMPLING;
     PV_TRY(pv_schema_apply(ctx, schema, table, &own, sample));
     pv_status status = own.weights ? pv__weights_learn(ctx, table, &own, schema, *sample) : PV_OK;

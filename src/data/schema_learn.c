@@ -1,4 +1,5 @@
-/* From a table to a matrix: learning a schema, with its labels, and applying it. sources.c has the features. */
+/* Learns a schema from a table, including its labels, and applies it to other tables. sources.c handles the
+ * features. */
 #include <string.h>
 
 #include "data/columns.h"
@@ -44,31 +45,31 @@ static pv_status check_labels(pv_ctx *ctx, const pv_table *table, const pv__enco
     const char *name = table->column[plan->target].name;
     if (labels->levels == 1)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
-                           "the outcome '%s' is '%s' in every row that is used; there is nothing to learn:\ncheck the "
-                           "column and which rows were kept",
+                           "the outcome '%s' is '%s' in every row used; two labels are needed:\ncheck the column and "
+                           "which rows were kept",
                            pv__show(name).text, pv__show(labels->level[0]).text);
     if (labels->levels > PV__CLASSES_MAX)
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
-                           "the outcome '%s' has more than %d different values; it looks like a number or an id, not "
-                           "like classes:\nname another with `outcome`",
+                           "the outcome '%s' has more than %d different values; it looks like a measurement or an id, "
+                           "not a class:\nname another with `outcome`",
                            pv__show(name).text, PV__CLASSES_MAX);
     return PV_OK;
 }
 
-/* Labels are sorted, so that equal numbers written differently are neighbours. */
+/* Rejects different spellings of the same number. Labels are sorted, so these are neighbours. */
 static pv_status refuse_twins(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, const pv_column *labels) {
     for (int32_t i = 1; i < labels->levels; i++) {
         double left, right;
         const char *a = labels->level[i - 1], *b = labels->level[i];
         if (pv__number_parse(a, strlen(a), &left) && pv__number_parse(b, strlen(b), &right) && left == right)
             return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
-                               "the outcome has the labels '%s' and '%s', one number in two spellings;\nuse one",
+                               "the outcome has the labels '%s' and '%s', one number written in two ways;\nuse one",
                                pv__show(a).text, pv__show(b).text);
     }
     return PV_OK;
 }
 
-/* Equal but for case and for spaces around them. */
+/* Equal except for case and surrounding spaces. */
 static bool reads_alike(const char *a, const char *b) {
     static const char spaces[] = " \t\r\n";
     a += strspn(a, spaces);
@@ -81,8 +82,8 @@ static bool reads_alike(const char *a, const char *b) {
     return n == m && pv__same_letters(a, b, n);
 }
 
-/* Labels that read alike are one label in two spellings, most often. Where two are left they are rejected: nobody means
- * three labels by Yes, yes and no. */
+/* Rejects labels that read alike if two would be left, since they are most likely one label in two spellings: nobody
+ * means three labels by Yes, yes and no. */
 static pv_status check_spellings(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan,
                                  const pv_column *labels) {
     enum { MOST = 20 };
@@ -102,10 +103,10 @@ static pv_status check_spellings(pv_ctx *ctx, const pv_table *table, const pv__e
         return PV_OK;
     pv__shown one = pv__show(first), other = pv__show(second), name = pv__show(table->column[plan->target].name);
     if (labels->levels > 2 && distinct <= 2)
-        return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
-                           "the outcome '%s' has the labels '%s' and '%s', which differ in case or spaces only:\nwrite "
-                           "them alike",
-                           name.text, one.text, other.text);
+        return pv__fail_at(
+            ctx, PV_ERR_INPUT, table->source, 0, plan->target + 1,
+            "the outcome '%s' has the labels '%s' and '%s', which differ only in case or spaces:\nwrite them alike",
+            name.text, one.text, other.text);
     pv__log(ctx, PV_LOG_WARNING,
             "%s: the outcome '%s' has the labels '%s' and '%s', which differ in case or spaces only", table->source,
             name.text, one.text, other.text);
@@ -136,10 +137,10 @@ static pv_status move_positive(pv_ctx *ctx, const pv_dataset *data, const char *
     return PV_OK;
 }
 
-/* The labels as `order` lists them: each once. */
+/* Orders the labels as `order` lists them, each once. */
 static pv_status put_in_order(pv_ctx *ctx, const pv_dataset *data, const char *order, pv_column *labels) {
     char **names = NULL, **sorted = NULL, joined[200];
-    int32_t *place = NULL; /* [levels], of each label in the list; -1: it is not there */
+    int32_t *place = NULL; /* [levels], position of each label in the list; -1: not listed */
     size_t count = 0, found = 0, n = (size_t)labels->levels;
     pv_status status;
     PV_GOTO(done, pv__names_split(ctx, "`order`", order, &names, &count));
@@ -168,7 +169,7 @@ done:
     return status;
 }
 
-/* Labels that say themselves which of two is the one of interest. */
+/* Whether of two labels this one is evidently the positive one. */
 static bool says_positive(const char *label, const char *other) {
     static const char *const pairs[][2] = {{"case", "control"},
                                            {"cases", "controls"},
@@ -199,18 +200,18 @@ static bool says_positive(const char *label, const char *other) {
 int pv_labels_positive(const char *const *labels) {
     double a, b;
     if (pv__number_parse(labels[0], strlen(labels[0]), &a) && pv__number_parse(labels[1], strlen(labels[1]), &b))
-        return a > 0 && b > 0 ? -1 : a > b ? 0 : 1; /* 0 and 1, -1 and 1; of 1 and 2 either is in use */
+        return a > 0 && b > 0 ? -1 : a > b ? 0 : 1; /* 0 and 1, -1 and 1; for 1 and 2 both conventions are in use */
     return says_positive(labels[0], labels[1]) ? 0 : says_positive(labels[1], labels[0]) ? 1 : -1;
 }
 
-/* Which of two labels is the positive one, where nobody said: NULL where spelling alone would decide. */
+/* Guesses the positive one of two labels; NULL if only spelling order would decide. */
 static const char *guess_positive(const pv_column *labels) {
     char *const *words = labels->level;
     int positive = pv_labels_positive((const char *const *)words);
     return positive < 0 ? NULL : labels->level[positive];
 }
 
-/* The label of interest where it was named: by itself, or with its prevalence, LABEL=P. The caller frees *positive. */
+/* The positive label, if it was named by itself or with its prevalence, LABEL=P. The caller frees *positive. */
 static pv_status named_positive(pv_ctx *ctx, const pv_roles *roles, char **positive) {
     const char *text = roles->positive ? roles->positive : roles->prevalence;
     const char *end = roles->positive ? text + strlen(text) : text && !strchr(text, ',') ? strrchr(text, '=') : NULL;
@@ -276,7 +277,7 @@ pv_status pv__groups_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
         if (pv__cell_missing(column, data->table_row[i]))
             return PV__FAIL_CELL(ctx, table, data->table_row[i], c, "no %s in column '%s'; every row needs one",
                                  data->matched ? "set" : "group", pv__show(column->name).text);
-    if (column->type == PV_COLUMN_NUMBER) { /* a table made in memory: in order of first appearance, as texts are */
+    if (column->type == PV_COLUMN_NUMBER) { /* table made in memory: order of first appearance, as for texts */
         pv_column found;
         PV_TRY(pv__categories_make(ctx, table, c, data, INT32_MAX - 1, &found));
         data->group = found.code;
@@ -302,7 +303,7 @@ static pv_status learn_columns(pv_ctx *ctx, const pv_table *table, const pv_role
     pv__terms_drop_plain(ctx, schema);
     plan.shared = pv__shares(ctx);
     int32_t **code = NULL;
-    size_t coded = plan.features; /* terms add to them */
+    size_t coded = plan.features; /* terms will add features */
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, coded, sizeof *code, &code));
     PV_GOTO(done, pv__alloc(ctx, coded, sizeof *plan.glance, &plan.glance));
@@ -321,19 +322,19 @@ done:
     return status;
 }
 
-/* Where the table's file could not be read, what was made of it is nothing, and what was found wrong with it is not. */
+/* If reading the table's file failed, reports that instead of any error that follows from it. */
 static pv_status read_whole(pv_ctx *ctx, const pv_table *table, pv_status status) {
     pv_status read = status == PV_ERR_INTERRUPTED ? PV_OK : pv__packed_unchanged(ctx, table);
     return read == PV_OK ? status : read;
 }
 
-/* A dataset without rows that says what it is made of. */
+/* A data set without rows that records its source. */
 static pv_status dataset_of(pv_ctx *ctx, const pv_table *table, pv_dataset **dataset) {
     PV_TRY(pv__alloc(ctx, 1, sizeof **dataset, dataset));
     return pv__strdup(ctx, table->source, &(*dataset)->source);
 }
 
-/* Ranks that learn together must be about to learn the same of the same table. */
+/* Ranks that learn together must learn the same from the same table. */
 static pv_status compare_ranks(pv_ctx *ctx, const pv_table *table, const pv_roles *roles) {
     char data[80];
     pv__format(data, sizeof data, "the data=%zu rows, %016llx\n", table->rows, (unsigned long long)table->hash);
@@ -372,7 +373,7 @@ done:
         *schema = made;
         *dataset = data;
     }
-    ctx->ranks.begun = begun; /* until the fit each may be stopped by itself */
+    ctx->ranks.begun = begun; /* until the fit each rank may be interrupted alone */
     if (status != PV_OK) {
         pv_schema_free(ctx, made);
         pv_dataset_free(ctx, data);
@@ -409,11 +410,11 @@ pv_status pv__labels_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table 
     return match_column(ctx, table, plan.target, data, schema->labels, schema->classes, "label", true, &data->label);
 }
 
-/* Rows with levels that training did not have are counted, and told of with the first. */
+/* Counts rows with levels that training did not have, and reports the first. */
 static void count_unseen(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, const pv__encoding *plan,
                          int32_t *const *code, int rule, pv_dataset *data) {
     static const char *const rules[] = {[PV_UNSEEN_OTHER] =
-                                            "the rare levels of training are on average, else as missing cells",
+                                            "rare levels of training on average, or missing cells if there were none",
                                         [PV_UNSEEN_MISSING] = "missing cells are",
                                         [PV_UNSEEN_REFERENCE] = "the reference level is",
                                         [PV_UNSEEN_REFUSE] = ""};
@@ -430,20 +431,22 @@ static void count_unseen(pv_ctx *ctx, const pv_schema *schema, const pv_table *t
         return;
     const pv_column *first = &table->column[column];
     char number[PV__NUMBER_TEXT], count[80];
-    if (table->told) /* how many there are in all, nobody knows yet */
+    if (table->told) /* more pieces may follow, so the total is not known yet */
         pv__format(count, sizeof count, "rows have");
     else
         pv__format(count, sizeof count, "%zu row%s", data->unseen, data->unseen == 1 ? " has" : "s have");
     if (table->told)
         *table->told = true;
-    pv__log(ctx, rule == PV_UNSEEN_OTHER ? PV_LOG_WARNING : PV_LOG_INFO, /* a rule that was chosen is known */
+    pv__log(ctx,
+            rule == PV_UNSEEN_OTHER ? PV_LOG_WARNING
+                                    : PV_LOG_INFO, /* if the user chose the rule, information is enough */
             "%s: %s a level that training did not have, the first in row %zu: '%s' in column '%s'; taken as %s "
             "(`unseen`)",
             table->source, count, table->before + row + 1, pv__show(pv__cell_text(first, row, number)).text,
             pv__show(first->name).text, rules[rule]);
 }
 
-/* What is done about missing cells: what the schema learned, where nobody says. */
+/* How to handle missing cells: as in training unless the caller chooses. */
 static int missing_rule(const pv_schema *schema, const pv_roles *roles) {
     if (roles->missing != PV_MISSING_MODEL)
         return roles->missing;

@@ -1,10 +1,10 @@
-/* Populations with a known truth, and samples from them by design.
+/* Simulated populations with known truth, and samples drawn from them by design.
  *
- * Row i draws from the stream (seed, kind, i) and from nothing else, so no draw depends on the number of rows, their
- * order or threads. A row of given label is drawn by rejection: candidates x from the population are accepted with
- * probability p(y|x) / max_x p(y|x), which needs about as many candidates at prevalence 1e-6 as at 0.1.
+ * Row i draws from the stream (seed, kind, i) alone, so draws do not depend on the number of rows, their order, or
+ * threads. A row of given label is drawn by rejection: candidates x from the population are accepted with probability
+ * p(y|x) / max_x p(y|x), which needs about as many candidates at prevalence 1e-6 as at 0.1.
  *
- * Selection (first figure and Appendix G of the paper), s = 1 where a row can be observed at all:
+ * Selection (first figure and Appendix G of the paper), where s = 1 if a row can be observed at all:
  *   by label    p(x,y|s=1) = p(x|y) p~(y)                              cases and controls
  *   by feature  p(x,y|s=1) ~ p(x,y) [low <= x_j <= high]               within
  *   by both     p(x,y|s=1) ~ p(x|y) p~(y) [low <= x_j <= high or y is another label]
@@ -17,7 +17,7 @@
 /* ---- nodules -------------------------------------------------------------------------------------------------------
  * Log odds ratios of published size. age, female, emphysema, upper_lobe and part_solid: the Brock model (McWilliams et
  * al. 2013, N Engl J Med 369:910). smoker and diameter: the Mayo model (Swensen et al. 1997, Arch Intern Med 157:849).
- * The distribution of the covariates is made up, within what screening studies report.
+ * The distribution of the covariates is invented, within what screening studies report.
  */
 enum { AGE, FEMALE, SMOKER, EMPHYSEMA, UPPER_LOBE, DIAMETER, PART_SOLID, NODULE_FEATURES };
 
@@ -28,7 +28,7 @@ static const double nodule_slope[NODULE_FEATURES] = {0.0287, 0.6011, 0.7917, 0.2
 static const double age_mean = 62, age_sd = 10, age_low = 18, age_high = 90;
 static const double diameter_median = 7, diameter_sigma = 0.5, diameter_low = 3, diameter_high = 30; /* mm */
 static const double share_female = 0.45, share_smoker = 0.5, share_upper_lobe = 0.55, share_part_solid = 0.15;
-static const double share_emphysema[2] = {0.10, 0.45}; /* of others, of smokers */
+static const double share_emphysema[2] = {0.10, 0.45}; /* of non-smokers, of smokers */
 
 /* truth: the intercept, then the slopes. */
 static double nodule_score(const double *truth, const double *x) {
@@ -52,10 +52,11 @@ static void draw_covariates(pv_rng *rng, double *x) {
     x[PART_SOLID] = pv_rng_uniform(rng) < share_part_solid;
 }
 
-/* label -1: drawn with the covariates. Returns the label. */
+/* label -1: drawn together with the covariates. Returns the label. */
 static int draw_nodule(const double *truth, pv_rng *rng, int label, double *x) {
     const double lowest[NODULE_FEATURES] = {[AGE] = age_low, [DIAMETER] = diameter_low};
-    const double highest[NODULE_FEATURES] = {age_high, 1, 1, 1, 1, diameter_high, 1}; /* every slope is positive */
+    const double highest[NODULE_FEATURES] = {
+        age_high, 1, 1, 1, 1, diameter_high, 1}; /* covariates of highest risk, because every slope is positive */
     double sign = label == 0 ? -1 : 1, top = 1;
     if (label >= 0)
         top = pv_sigmoid(sign * nodule_score(truth, label == 0 ? lowest : highest));
@@ -71,8 +72,8 @@ static int draw_nodule(const double *truth, pv_rng *rng, int label, double *x) {
 
 enum { NODES = 64, COMBINATIONS = 32, POINTS = COMBINATIONS * NODES * NODES };
 
-/* The score without intercept and the probability mass of every point of the quadrature: all combinations of the binary
- * covariates by nodes in age and log diameter. */
+/* Score without intercept and probability mass of every quadrature point: all combinations of the binary covariates
+ * times nodes in age and log diameter. */
 static void nodule_quadrature(const double *truth, double *score, double *mass) {
     double age[NODES], age_weight[NODES], log_d[NODES], d_weight[NODES];
     pv__gauss_legendre(NODES, age_low, age_high, age, age_weight);
@@ -182,7 +183,7 @@ static pv_status make_table(pv_ctx *ctx, bool gaussian, const pv_simulation *s, 
     return PV_OK;
 }
 
-/* The feature of within, or the number of features where there is none. */
+/* The feature that `within` restricts, or the number of features if there is none. */
 static pv_status find_within(pv_ctx *ctx, const pv_simulation *s, const pv_table *table, size_t *feature) {
     *feature = table->columns - 1;
     if (!s->within)
@@ -203,7 +204,7 @@ static pv_status find_within(pv_ctx *ctx, const pv_simulation *s, const pv_table
 
 enum { CANDIDATES_MAX = 1000000 };
 
-/* One row that can be observed; x [features]. Returns its label, or -1 where none was found. */
+/* Draws one observable row, x [features]. Returns its label, or -1 if none was found. */
 static int draw_row(bool gaussian, const pv_simulation *s, const double *truth, pv_rng *rng, int label, size_t within,
                     size_t features, double *x) {
     for (int candidate = 0; candidate < CANDIDATES_MAX; candidate++) {
@@ -227,7 +228,7 @@ static pv_status fill_table(pv_ctx *ctx, bool gaussian, const pv_simulation *s, 
         int label = by_design(s) ? row < (size_t)s->cases : -1;
         label = draw_row(gaussian, s, truth, &rng, label, within, features, x);
         if (label < 0)
-            return pv__fail(ctx, PV_ERR_USAGE, "`within=%s`: none of %d rows lies between %g and %g;\nwiden the range",
+            return pv__fail(ctx, PV_ERR_USAGE, "`within=%s`: none of %d rows is between %g and %g;\nwiden the range",
                             pv__show(s->within).text, (int)CANDIDATES_MAX, s->low, s->high);
         for (size_t j = 0; j < features; j++)
             table->column[j].number[row] = x[j];
@@ -242,8 +243,8 @@ pv_status pv_simulate(pv_ctx *ctx, const char *kind, const pv_simulation *simula
     bool gaussian = strcmp(kind, kinds[1]) == 0;
     if (!gaussian && strcmp(kind, kinds[0]) != 0) {
         const char *near = pv_nearest(kind, kinds, 2);
-        return pv__fail(ctx, PV_ERR_USAGE, "nothing is known of how to simulate '%s'; %s%s", pv__show(kind).text,
-                        near ? "did you mean " : "the kinds are nodules and gaussian", near ? near : "");
+        return pv__fail(ctx, PV_ERR_USAGE, "cannot simulate '%s'; %s%s", pv__show(kind).text,
+                        near ? "did you mean " : "choose nodules or gaussian", near ? near : "");
     }
     PV_TRY(check_simulation(ctx, gaussian, simulation));
     size_t features = gaussian ? (size_t)simulation->dimensions : NODULE_FEATURES;

@@ -1,17 +1,17 @@
-/* Samples by other designs than one pot of cases and controls, from a population with a known truth.
+/* Samples by designs other than unstratified case-control sampling, from a population with known truth.
  *
- * The population is a mixture of strata s with shares p(s) ~ 1, 2, 3, 1, ...; in each x1 ~ N(m_s, 1), m_s 0 or 0.6 in
- * turn, x2 ~ N(0, 1), and the log odds are a_s + 0.8 x1 - 0.5 x2. Intercepts a_s rise by 2 from the first stratum to
- * the last, about the one that makes the prevalence of all exact.
+ * The population is a mixture of strata s with proportions p(s) ~ 1, 2, 3, 1, ...; in each x1 ~ N(m_s, 1), with m_s
+ * alternating between 0 and 0.6, x2 ~ N(0, 1), and the log odds are a_s + 0.8 x1 - 0.5 x2. The intercepts a_s rise by 2
+ * from the first stratum to the last, around a value that makes the overall prevalence exact.
  *
- *   sites     so many rows of every stratum, half of them cases, or a quarter, half and three quarters in turn
- *   cohort    people of the population; the sample has as many of each stratum and label as sites would have and there
- *             are, or all cases and a share of the others (case-cohort)
- *   matched   sets of a case and so many controls, with an intercept and a mean of x1 of their own
- *   survey    clusters of ten, drawn at a stratum's rate (1, 2, 3 in a hundred); of those in them all cases and every
+ *   sites     a fixed number of rows per stratum, half of them cases, or a quarter, half and three quarters in turn
+ *   cohort    people of the population; the sample has the same numbers of each stratum and label as sites, as far as
+ *             available, or all cases and a fraction of the others (case-cohort)
+ *   matched   sets of one case and several controls, each with its own intercept and mean of x1
+ *   survey    clusters of ten, drawn at a stratum's rate (1, 2, 3 in a hundred); within them all cases and every
  *             other control. A cluster has an effect B on the log odds with the bridge distribution (Wang and Louis
- *             2003), under which the log odds without it are linear with slopes smaller by 0.8: conditional ones are
- *             larger by as much
+ *             2003), which makes the marginal log odds linear with slopes smaller by a factor of 0.8: conditional
+ * slopes are larger by the same factor
  *
  * Row i draws from a stream of its own (sites: row, cohort: person, matched: set, survey: cluster).
  */
@@ -75,7 +75,7 @@ static pv_status world_new(pv_ctx *ctx, const pv_design_simulation *d, world *w)
 
 typedef struct sample {
     size_t rows, room;
-    double *x1, *x2, *y, *weight, *group; /* [room]; weight and group where the kind has them */
+    double *x1, *x2, *y, *weight, *group; /* [room]; weight and group if the design has them */
     int32_t *stratum;                     /* [room] */
 } sample;
 
@@ -114,7 +114,7 @@ static int draw_person(double intercept, double mean, pv_rng *rng, double *x) {
     return pv_rng_uniform(rng) < pv_sigmoid(intercept + SLOPE[0] * x[0] + SLOPE[1] * x[1]);
 }
 
-/* By rejection. */
+/* Draws by rejection. */
 static pv_status draw_labelled(pv_ctx *ctx, double intercept, double mean, int label, pv_rng *rng, double *x) {
     for (int candidate = 0; candidate < CANDIDATES_MAX; candidate++)
         if (draw_person(intercept, mean, rng, x) == label)
@@ -140,7 +140,7 @@ static pv_status make_sites(pv_ctx *ctx, const pv_design_simulation *d, const wo
     return PV_OK;
 }
 
-/* count [strata][2]: the cohort. People come in random order, so the first of each kind are a sample of it. */
+/* count [strata][2]: the cohort. People come in random order, so the first of each kind are a random sample of it. */
 static pv_status make_cohort(pv_ctx *ctx, const pv_design_simulation *d, const world *w, double *count, sample *to) {
     size_t each = (size_t)d->rows / w->strata;
     double *taken = count + 2 * w->strata;
@@ -200,7 +200,7 @@ static pv_status make_survey(pv_ctx *ctx, const pv_design_simulation *d, const w
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* A column of the strata's names. code [rows]; NULL: each stratum so many times in turn. */
+/* A column with the names of strata. code [rows]; NULL: each stratum `times` times in turn. */
 static pv_status add_sites(pv_ctx *ctx, size_t strata, const int32_t *code, size_t times, pv_table *table) {
     char(*text)[24];
     const char **cell;
@@ -238,7 +238,8 @@ static pv_status make_table(pv_ctx *ctx, design kind, const world *w, const samp
     return add_numbers(ctx, *table, "y", from->y);
 }
 
-/* What the design's analysis needs beside the rows: prevalences and shares, or the cohort's counts. */
+/* What the analysis of the design needs in addition to the rows: prevalences and proportions, or the cohort's
+ * counts. */
 static pv_status make_known(pv_ctx *ctx, design kind, const world *w, const double *count, pv_table **known) {
     size_t cells = 2 * w->strata;
     if (kind == SITES) {
@@ -265,7 +266,7 @@ static pv_status check(pv_ctx *ctx, design kind, const pv_design_simulation *d, 
     if (kind != MATCHED && (d->strata < 1 || d->strata > 1000))
         return pv__fail(ctx, PV_ERR_USAGE, "`strata=%lld` is outside 1 to 1000", (long long)d->strata);
     if (kind != MATCHED && (d->rows < 4 * d->strata || d->rows > 100000000))
-        return pv__fail(ctx, PV_ERR_USAGE, "`rows=%lld`:\ngive four for each of %lld strata at least",
+        return pv__fail(ctx, PV_ERR_USAGE, "`rows=%lld`:\nat least four are needed for each of %lld strata",
                         (long long)d->rows, (long long)d->strata);
     if (kind == COHORT && (d->cohort < 1 || d->cohort > 1000000000))
         return pv__fail(ctx, PV_ERR_USAGE, "`cohort=%lld` is outside 1 to 1e9", (long long)d->cohort);
@@ -273,11 +274,10 @@ static pv_status check(pv_ctx *ctx, design kind, const pv_design_simulation *d, 
         return pv__fail(ctx, PV_ERR_USAGE, "`subcohort=%g` is outside 0 to 1", d->subcohort);
     if (kind == MATCHED && (d->sets < 1 || d->per_case < 1 || d->sets > 10000000 || d->per_case > 1000))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`sets=%lld` with `per-case=%lld`:\ngive one at least, and 1000 controls at most",
+                        "`sets=%lld` with `per-case=%lld`:\ngive at least one set, and at most 1000 controls",
                         (long long)d->sets, (long long)d->per_case);
     if (known && kind != SITES && kind != COHORT)
-        return pv__fail(ctx, PV_ERR_USAGE, "`known` is of sites and cohort: %s needs nothing beside its rows",
-                        KIND[kind]);
+        return pv__fail(ctx, PV_ERR_USAGE, "`known` is for sites and cohort: %s has no such file", KIND[kind]);
     return PV_OK;
 }
 
@@ -294,7 +294,7 @@ pv_status pv_simulate_design(pv_ctx *ctx, const char *name, const pv_design_simu
     for (kind = SITES; kind < KINDS && strcmp(name, KIND[kind]) != 0;)
         kind++;
     if (kind == KINDS)
-        return pv__fail(ctx, PV_ERR_USAGE, "'%s' is no design;\nchoose sites, cohort, matched or survey",
+        return pv__fail(ctx, PV_ERR_USAGE, "'%s' is not a design;\nchoose sites, cohort, matched or survey",
                         pv__show(name).text);
     PV_TRY(check(ctx, kind, d, known != NULL));
     pv_status status;

@@ -1,11 +1,10 @@
-/* A file of arrays on the disk, which others may write to while it is read.
+/* A file of arrays on disk, to which others may write while it is read.
  *
- * Whatever decides about memory (directories, headers, sizes, texts, votes) is read once into memory of our own, and
- * checked there. The file is mapped for large arrays of plain numbers alone. Who has used the file asks in the end
+ * Everything that affects memory safety (directories, headers, sizes, texts, votes) is read once into our own memory
+ * and checked there. The file is mapped only for large arrays of plain numbers. After using the file, callers check
  * whether it is still the one that was opened.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,40 +13,37 @@
 
 pv_status pv__source_open(pv_ctx *ctx, const char *path, pv__source *source) {
     *source = (pv__source){.path = path, .descriptor = -1};
-    FILE *stream;
     struct stat *about = &source->about;
-    if (stat(path, about) == 0 && S_ISFIFO(about->st_mode)) /* opening one waits for whoever writes */
+    if (stat(path, about) == 0 && S_ISFIFO(about->st_mode)) /* opening a named pipe would wait for a writer */
         return pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is not a regular file; arrays must be on a disk");
-    PV_TRY(pv__file_open(ctx, path, &stream));
+    PV_TRY(pv__file_open(ctx, path, &source->stream));
+    source->descriptor = fileno(source->stream);
     pv_status status = PV_OK;
-    if (fstat(fileno(stream), about) != 0 || !S_ISREG(about->st_mode))
+    if (fstat(source->descriptor, about) != 0 || !S_ISREG(about->st_mode))
         status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is not a regular file; arrays must be on a disk");
     else if (about->st_size == 0)
         status = pv__fail_at(ctx, PV_ERR_FORMAT, path, 0, 0, "is empty;\ncopy it again");
     else if ((uintmax_t)about->st_size > PTRDIFF_MAX)
-        status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is too large for a machine of %zu bits;\ncut it into parts",
+        status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "is too large for a machine of %zu bits;\nsplit it",
                              8 * sizeof(size_t));
-    if (status == PV_OK) {
+    if (status == PV_OK)
         source->size = (size_t)about->st_size;
-        source->descriptor = fcntl(fileno(stream), F_DUPFD_CLOEXEC, 0);
-        if (source->descriptor < 0)
-            status = pv__fail_at(ctx, PV_ERR_PATH, path, 0, 0, "cannot be kept open: %s", strerror(errno));
-    }
-    fclose(stream);
+    else
+        pv__source_close(source);
     return status;
 }
 
 void pv__source_close(pv__source *source) {
     if (source->mapped)
         munmap(source->mapped, source->size);
-    if (source->descriptor >= 0)
-        close(source->descriptor);
+    if (source->stream)
+        fclose(source->stream);
     *source = (pv__source){.descriptor = -1};
 }
 
 pv_status pv__source_changed(pv_ctx *ctx, const pv__source *source) {
     return pv__fail_at(ctx, PV_ERR_INPUT, source->path, 0, 0,
-                       "was changed while it was in use;\nrun the command again when nothing writes to it");
+                       "changed while it was in use;\nrun the command again when nothing writes to it");
 }
 
 pv_status pv__source_read(pv_ctx *ctx, const pv__source *source, uint64_t offset, size_t n, void *to) {
@@ -57,7 +53,7 @@ pv_status pv__source_read(pv_ctx *ctx, const pv__source *source, uint64_t offset
             continue;
         if (got < 0)
             return pv__fail_at(ctx, PV_ERR_PATH, source->path, 0, 0, "cannot be read: %s", strerror(errno));
-        if (got == 0) /* the caller asks within the size that the file had */
+        if (got == 0) /* the caller stays within the size that the file had, so it has become shorter */
             return pv__source_changed(ctx, source);
         done += (size_t)got;
     }

@@ -1,20 +1,20 @@
-/* Columns of a table as features: what is learned of each, and the matrix made of them.
+/* Columns of a table as features: what is learned about each column.
  *
  * A number column becomes (x - mean) / scale with the weighted mean of the training rows and their population standard
- * deviation, or less where a few extreme values decide that (spread.c); a text column becomes one indicator for each
- * level but the first, the reference. Levels are in the order in which they were given (pandas categories), else in
- * natural order, 5-9 before 10-14, where one that says that it is missing is never the first.
+ * deviation, or less if a few extreme values dominate it (spread.c). A text column becomes one indicator for each level
+ * except the first, the reference. Levels are in the order the user gave (pandas categories), else in natural order,
+ * 5-9 before 10-14, except that a level whose name means missing is never the first.
  *
- * A missing cell is a number at the mean, or the most frequent level. Where the schema has an indicator of missing
- * cells, that is 1, and the levels' indicators are 0. A level that training did not have is the mean of the rare levels
- * there, each by its rows, so that a model predicts for it what it learned of rare levels; where there are none, or by
- * another rule, it is a missing cell or the reference.
+ * A missing cell becomes the mean of the numbers, or the most frequent level. If the schema has an indicator of missing
+ * cells, that is 1 and the levels' indicators are 0. A level that training did not have gets the mean of the rare
+ * levels there, weighted by their rows, so that a model predicts for it what it learned about rare levels. If there are
+ * none, or under another rule, it is treated as a missing cell or as the reference.
  */
 #include <limits.h>
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
+#include "base/openmp.h"
 #include "data/columns.h"
 #include "data/schema_learn.h"
 #include "base/number.h"
@@ -36,12 +36,12 @@ typedef struct scale {
     double mean, sd;
 } scale;
 
-/* The scales of the sources from first on that are numbers: each column by one thread, of one rank. */
+/* Learns the scales of the number sources from `first` on: each column by one thread of one rank. */
 static pv_status learn_scales(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, const pv_dataset *data,
                               size_t first, pv_schema *schema) {
     bool all_rows = pv__all_rows(table, data);
     size_t count = schema->sources - first;
-    int team = pv__columns_team(ctx, count, data->rows); /* at most: later there may be fewer */
+    int team = pv__columns_team(ctx, count, data->rows); /* an upper bound: later there may be fewer */
     scale *found = NULL;
     pv__spread_bins *bins = NULL; /* [team] */
     pv_status status;
@@ -76,7 +76,7 @@ static pv_status check_scale(pv_ctx *ctx, const pv_table *table, size_t column, 
     return PV_OK;
 }
 
-/* chosen: somebody said that they are categories. */
+/* chosen: the user declared that they are categories. */
 static pv_status learn_levels(pv_ctx *ctx, const pv_table *table, size_t column, const pv_dataset *data, bool chosen,
                               pv_source_column *source, int32_t **code) {
     pv_column categories;
@@ -113,7 +113,7 @@ static bool is_constant(const pv_source_column *source) {
     return source->type == PV_COLUMN_NUMBER ? !(source->sd > 0) : source->levels < 2;
 }
 
-/* Takes them out of schema, plan and codes. */
+/* Removes constant columns from schema, plan and codes. */
 static void drop_constant(pv_ctx *ctx, pv__encoding *plan, pv_schema *schema, int32_t **code) {
     size_t kept = 0;
     for (size_t s = 0; s < schema->sources; s++) {
@@ -202,7 +202,7 @@ static pv_status name_features(pv_ctx *ctx, const pv_table *table, pv_schema *sc
     return PV_OK;
 }
 
-/* Moves a level to the front, the others keeping their order. */
+/* Moves a level to the front; the others keep their order. */
 static void put_first(pv_source_column *source, int32_t level, int32_t *code, size_t rows) {
     char *first = source->level[level];
     double count = source->rows[level];
@@ -216,7 +216,7 @@ static void put_first(pv_source_column *source, int32_t level, int32_t *code, si
         code[i] = code[i] == level ? 0 : code[i] >= 0 && code[i] < level ? code[i] + 1 : code[i];
 }
 
-/* "Unknown" as the reference would make every coefficient a comparison with people of whom nothing is known. */
+/* "Unknown" as the reference would make every coefficient a comparison with people about whom nothing is known. */
 static bool says_missing(const char *level) {
     static const char *const words[] = {"missing",      "unknown",       "not known", "not reported", "not recorded",
                                         "undetermined", "not available", "n/k",       "dk",           "(missing)"};
@@ -234,7 +234,7 @@ static void choose_reference(pv_source_column *source, int32_t *code, size_t row
         put_first(source, level, code, rows);
 }
 
-/* `reference` column=level,... */
+/* Parses `reference`: column=level,... */
 static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_schema *schema, int32_t **code) {
     char **entries = NULL;
     size_t n = 0;
@@ -268,7 +268,7 @@ static pv_status set_references(pv_ctx *ctx, const char *text, size_t rows, pv_s
     return status;
 }
 
-/* The scales of what terms made. */
+/* Learns the scales of the columns that terms made. */
 static pv_status learn_made(pv_ctx *ctx, const pv_table *table, const pv__encoding *plan, const pv_dataset *data,
                             pv_schema *schema) {
     size_t first = pv__schema_plain(schema);
@@ -298,7 +298,7 @@ pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__encoding *pl
         size_t column = plan->feature[s];
         source->type = plan->category[s] ? PV_COLUMN_TEXT : PV_COLUMN_NUMBER;
         PV_TRY(pv__strdup(ctx, table->column[column].name, &source->name));
-        if (schema->offset && s == 0) { /* centred, so that the intercept speaks of an average row; never scaled */
+        if (schema->offset && s == 0) { /* centred, so that the intercept refers to an average row; never scaled */
             source->sd = 1;
             PV_TRY(check_scale(ctx, table, column, source));
             continue;
@@ -315,7 +315,8 @@ pv_status pv__sources_learn(pv_ctx *ctx, const pv_table *table, pv__encoding *pl
     }
     PV_TRY(treat_constant(ctx, table, roles, plan, schema, code));
     PV_TRY(set_references(ctx, roles->reference, data->rows, schema, code));
-    PV_TRY(pv__terms_learn(ctx, table, data, code, schema, plan));
+    bool smooth = roles->smooth > 0 && (double)data->rows * (double)schema->sources <= roles->smooth;
+    PV_TRY(pv__terms_learn(ctx, table, data, code, smooth, schema, plan));
     PV_TRY(learn_made(ctx, table, plan, data, schema));
     return name_features(ctx, table, schema);
 }

@@ -1,8 +1,8 @@
-/* Texts of columns of numbers.
+/* The original texts of number columns.
  *
- * A number stands for its text where that is the number's shortest form: 7, 0.25, -1e-30. Where a source writes it in
- * another way (00012, 1.50, 9007199254740993), a table that keeps spellings has the texts as well: code and level of
- * the column, as in a column of texts. Identifiers, labels and categories are then those of the source.
+ * No text is stored for a number whose shortest form is its text: 7, 0.25, -1e-30. If a source writes it differently
+ * (00012, 1.50, 9007199254740993), a table that keeps spellings also stores the texts, as code and level of the column,
+ * like a text column. Identifiers, labels and categories are then those of the source.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "data/data.h"
 
-enum { SPELLINGS_MAX = 1 << 16 }; /* of fractions: beyond, they are measurements */
+enum { SPELLINGS_MAX = 1 << 16 }; /* for fractions: with more, the column is a measurement */
 
 bool pv__wants_text(const pv_csv_options *options, const char *name) {
     if (!options)
@@ -37,7 +37,7 @@ static bool is_whole(const char *text, size_t length) {
     return strspn(text + (text[0] == '-'), "0123456789") + (text[0] == '-') >= length;
 }
 
-/* Up to 15 digits without a leading zero need not be formatted to be known. */
+/* Up to 15 digits without a leading zero need no formatting to check. */
 static bool is_shortest(const char *text, size_t length, double value) {
     char number[PV__NUMBER_TEXT];
     size_t sign = text[0] == '-';
@@ -56,7 +56,7 @@ static pv_status add_text(pv_ctx *ctx, pv__dictionary *dictionary, pv_column *co
     return pv__dictionary_add(ctx, dictionary, column, text, length, hash);
 }
 
-/* The texts of the rows above are the shortest. */
+/* Starts storing texts; those of the rows above are the shortest forms. */
 static pv_status begin(pv_ctx *ctx, pv__dictionary *dictionary, pv_column *column, size_t rows, size_t room) {
     PV_TRY(pv__resize(ctx, room, sizeof *column->code, &column->code));
     for (size_t i = 0; i < rows; i++) {

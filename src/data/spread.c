@@ -1,14 +1,14 @@
-/* The scale by which a column is divided, which is also what the prior of its slope speaks of:
+/* The scale by which a column is divided, and to which the prior of its slope refers:
  *
- *   scale = min(sd, 1.5 IQR / 1.349),    sd where the quartiles are equal
+ *   scale = min(sd, 1.5 IQR / 1.349),    sd if the quartiles are equal
  *
- * IQR/1.349 is the standard deviation of a normal column with those quartiles. The factor leaves columns with tails up
- * to those of an exponential their standard deviation. In a log-normal column (sigma = 2) that is 54 where half of the
- * values lie within 3.6: a prior of 2.5 on the slope per standard deviation would then deny the other half an effect.
- * Columns with equal quartiles are rare indicators or counts: they keep their standard deviation.
+ * IQR/1.349 is the standard deviation of a normal column with those quartiles. The factor leaves the standard deviation
+ * unchanged for tails up to those of an exponential distribution. For a log-normal column (sigma = 2) the standard
+ * deviation is 54 while half of the values lie within 3.6: a prior of 2.5 on the slope per standard deviation would
+ * rule out any effect among that half. Columns with equal quartiles are rare indicators or counts and keep their
+ * standard deviation.
  *
- * The quartiles come from bins, in which values are taken to be spread evenly: one pass, whatever the order of the
- * rows.
+ * The quartiles come from bins within which values are assumed to be spread evenly: one pass, in any order of the rows.
  */
 #include <math.h>
 

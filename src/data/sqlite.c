@@ -1,4 +1,4 @@
-/* Queries of SQLite databases, which are opened to be read only. */
+/* Queries of SQLite databases, which are never written to. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 enum { OK = 0, ROW = 100, DONE = 101, OPEN_READONLY = 1, OPEN_READWRITE = 2 };
 enum { INTEGER = 1, FLOAT = 2, TEXT = 3, BLOB = 4, NONE = 5 };
 
-/* One row a function: what it returns, its name without sqlite3_, its arguments. */
+/* One row per function: its return type, its name without sqlite3_, its arguments. */
 #define FUNCTIONS(F)                                                                                                   \
     F(int, open_v2, (const char *path, void **database, int flags, const char *vfs))                                   \
     F(int, exec,                                                                                                       \
@@ -57,7 +57,7 @@ static const char *name(void *state, size_t c) {
     return r->f.column_name(r->statement, (int)c);
 }
 
-/* By SQLite's own rule for the affinity of a declared type. */
+/* SQLite's rule for the affinity of a declared type. */
 static pv__cell_kind declared(void *state, size_t c) {
     result *r = state;
     const char *type = r->f.column_decltype(r->statement, (int)c);
@@ -117,13 +117,14 @@ static void close_all(void *state) {
     pv__free(r->ctx, r);
 }
 
-/* Asked every so many steps of SQLite's machine. */
+/* SQLite calls this regularly between steps of its virtual machine. */
 static int stop(void *state) {
     return pv__interrupted(((result *)state)->ctx);
 }
 
-/* A reader alone leaves the files of a write-ahead log behind that it made. So the database is opened like a writer's,
- * who takes them away in the end, but nothing may be written; where a log is there already, it is somebody else's. */
+/* A read-only connection would leave behind the files of a write-ahead log that it created. Therefore the database is
+ * opened for writing, so that closing it removes them, but with writes disabled. If a log already exists, it belongs to
+ * another process. */
 static int open_database(result *r, const char *path) {
     size_t size = strlen(path) + sizeof "-wal";
     char *log;
@@ -138,13 +139,13 @@ static int open_database(result *r, const char *path) {
     return code;
 }
 
-/* Views of views may take for ever to be planned. */
+/* State of preparing a query, which can take for ever for nested views. */
 typedef struct preparing {
     functions f;
     void *database, *statement;
     char *text;
     int code;
-    bool more; /* there is text behind the first statement */
+    bool more; /* there is text after the first statement */
 } preparing;
 
 static void prepare(void *state) {
@@ -167,7 +168,7 @@ static void drop_preparing(void *state) {
     free(p);
 }
 
-/* The statement, and whether there is more than one; OK, or SQLite's code. */
+/* Prepares the statement. *more: there is more than one; *code: SQLite's result code. */
 static pv_status prepare_apart(result *r, const pv__query *query, int *code, bool *more) {
     preparing *p = calloc(1, sizeof *p);
     char *text = strdup(query->text);
@@ -178,7 +179,7 @@ static pv_status prepare_apart(result *r, const pv__query *query, int *code, boo
     }
     *p = (preparing){.f = r->f, .database = r->database, .text = text};
     if (!pv__blocking_run(r->ctx, &(pv__blocking){prepare, stop_preparing, drop_preparing, p})) {
-        r->database = NULL; /* that thread's, as p */
+        r->database = NULL; /* now belongs to that thread, as does p */
         return pv__fail(r->ctx, PV_ERR_INTERRUPTED, "stopped while reading %s", query->name);
     }
     r->statement = p->statement;

@@ -1,5 +1,5 @@
-/* Strata: what rows were sampled by, beside their labels. A stratum is a combination of levels of the strata's columns;
- * the levels' numbers are the digits of its key, so that keys in order are strata in order.
+/* Strata by which rows were sampled, in addition to their labels. A stratum is a combination of levels of the strata's
+ * columns. The indices of the levels are the digits of its key, so sorted keys give the order of strata.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,11 +33,11 @@ pv_status pv__strata_copy(pv_ctx *ctx, const pv_strata *from, pv_strata **to) {
         PV_TRY(pv__source_copy(ctx, &from->column[c], &made->column[c]));
     PV_TRY(pv__alloc(ctx, (size_t)from->count, sizeof *made->key, &made->key));
     memcpy(made->key, from->key, (size_t)from->count * sizeof *made->key);
-    made->count = from->count; /* before the names: what there is of them is freed by it */
+    made->count = from->count; /* set before the names, so that a partial copy can be freed */
     return pv__names_copy(ctx, (const char *const *)from->name, (size_t)from->count, &made->name);
 }
 
-/* How many combinations the columns allow; 0: too many. */
+/* The number of combinations that the columns allow; 0: too many. */
 static int64_t combinations(const pv_strata *strata) {
     int64_t all = 1;
     for (size_t c = 0; c < strata->columns; c++) {
@@ -51,7 +51,7 @@ static int64_t combinations(const pv_strata *strata) {
 static pv_status name_one(pv_ctx *ctx, const pv_strata *strata, int64_t key, char **name) {
     size_t size = 1, at = 0;
     int64_t unit = combinations(strata);
-    for (int pass = 0; pass < 2; pass++) { /* how long it is, then the text */
+    for (int pass = 0; pass < 2; pass++) { /* first pass: the length, second pass: the text */
         int64_t rest = key, radix = unit;
         for (size_t c = 0; c < strata->columns; c++) {
             radix /= strata->column[c].levels;
@@ -95,7 +95,7 @@ static int32_t find_key(const pv_strata *strata, int64_t key) {
 
 /* ---- learning ---------------------------------------------------------------------------------------------------- */
 
-/* Levels of one column; its digit joins the rows' keys. */
+/* Learns the levels of one column and adds its digit to the rows' keys. */
 static pv_status learn_column(pv_ctx *ctx, const pv_table *table, const char *name, const pv_dataset *data,
                               pv_source_column *column, int64_t *key) {
     size_t c;
@@ -111,9 +111,10 @@ static pv_status learn_column(pv_ctx *ctx, const pv_table *table, const char *na
     column->type = PV_COLUMN_TEXT;
     PV_GOTO(done, pv__strdup(ctx, table->column[c].name, &column->name));
     if (found.levels > PV__LEVELS_MAX) {
-        status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, c + 1,
-                             "`strata`: column '%s' has more than %d different values;\nname what rows were sampled by",
-                             pv__show(name).text, PV__LEVELS_MAX);
+        status = pv__fail_at(
+            ctx, PV_ERR_INPUT, table->source, 0, c + 1,
+            "`strata`: column '%s' has more than %d different values;\nname the columns that rows were sampled by",
+            pv__show(name).text, PV__LEVELS_MAX);
         goto done;
     }
     PV_GOTO(done, pv__categories_sort(ctx, data, true, &found));
@@ -127,7 +128,7 @@ done:
     return status;
 }
 
-/* The keys that occur, and each row's place among them. */
+/* Collects the keys that occur, and each row's index among them. */
 static pv_status learn_keys(pv_ctx *ctx, const int64_t *key, pv_strata *strata, pv_dataset *data) {
     int64_t *sorted;
     size_t n = data->rows, count = 0;
@@ -139,8 +140,8 @@ static pv_status learn_keys(pv_ctx *ctx, const int64_t *key, pv_strata *strata, 
         if (i == 0 || sorted[i] != sorted[i - 1])
             sorted[count++] = sorted[i];
     if (count > STRATA_MAX) {
-        status =
-            pv__fail(ctx, PV_ERR_INPUT, "`strata`: the rows are of %zu strata, and %d are the most", count, STRATA_MAX);
+        status = pv__fail(ctx, PV_ERR_INPUT, "`strata`: the rows have %zu strata; at most %d are supported", count,
+                          STRATA_MAX);
         goto done;
     }
     PV_GOTO(done, pv__alloc(ctx, count, sizeof *strata->key, &strata->key));
@@ -190,14 +191,14 @@ done:
 
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
 
-/* The number of a cell's level; -1: the cell is empty, -2: no such level. Levels of a text column are looked up once,
- * known [levels] being what was found plus 3. */
+/* The index of a cell's level; -1: the cell is empty, -2: unknown level. Levels of a text column are looked up once;
+ * known [levels] stores the result plus 3. */
 static int32_t level_of(const pv_source_column *of, const pv_column *column, size_t row, int32_t *known) {
     char number[PV__NUMBER_TEXT];
     if (pv__cell_missing(column, row))
         return -1;
     int32_t code = column->code ? column->code[row] : -1;
-    if (code < 0) { /* a number, which has no text of its own */
+    if (code < 0) { /* a number, whose text is not stored */
         const char *text = pv__cell_text(column, row, number);
         int32_t found = pv__label_find(of->level, of->levels, text, strlen(text));
         return found < 0 ? -2 : found;
@@ -220,7 +221,8 @@ static pv_status unknown_level(pv_ctx *ctx, const pv_table *table, size_t row, s
                          pv__show(pv__cell_text(column, row, text)).text, pv__show(column->name).text, what, joined);
 }
 
-/* One column's digit joins keys [rows], of which -1 are those of rows that do not say. row NULL: all of the table. */
+/* Adds one column's digit to keys [rows]; -1 marks rows that do not state their stratum. row NULL: all rows of the
+ * table. */
 static pv_status apply_column(pv_ctx *ctx, const pv_table *table, const pv_source_column *of, size_t rows,
                               const size_t *row, const char *what, int64_t *key) {
     size_t c = pv__table_lookup(table, of->name);

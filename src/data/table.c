@@ -1,10 +1,8 @@
-/* Tables: making, finding columns, lines, hashes. */
+/* Tables: construction, lookup of columns, line numbers, hashes. */
 #include <math.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "base/hash.h"
 #include "data/data.h"
 
 void pv_table_free(pv_ctx *ctx, pv_table *table) {
@@ -66,7 +64,7 @@ static pv_status take_column(pv_ctx *ctx, const pv_column *from, size_t n, const
     PV_TRY(pv__alloc(ctx, n, sizeof *to->code, &to->code));
     for (size_t i = 0; i < n; i++)
         to->code[i] = from->code[row[i]];
-    to->levels = from->levels; /* a failed copy is freed with the whole */
+    to->levels = from->levels; /* set first, so that a failed copy can be freed */
     if (from->rank) {
         PV_TRY(pv__alloc(ctx, (size_t)from->levels, sizeof *to->rank, &to->rank));
         memcpy(to->rank, from->rank, (size_t)from->levels * sizeof *to->rank);
@@ -108,21 +106,21 @@ bool pv__cell_missing(const pv_column *column, size_t row) {
 }
 
 uint64_t pv__table_hash(const pv_table *table) {
-    XXH3_state_t state;
-    XXH3_64bits_reset(&state);
+    pv__hasher state;
+    pv__hasher_begin(&state);
     for (size_t c = 0; c < table->columns; c++) {
         const pv_column *column = &table->column[c];
-        XXH3_64bits_update(&state, column->name, strlen(column->name) + 1);
+        pv__hasher_add(&state, column->name, strlen(column->name) + 1);
         if (column->type == PV_COLUMN_NUMBER) {
-            XXH3_64bits_update(&state, column->number, table->rows * sizeof *column->number);
+            pv__hasher_add(&state, column->number, table->rows * sizeof *column->number);
             if (!column->code)
                 continue;
         }
-        XXH3_64bits_update(&state, column->code, table->rows * sizeof *column->code);
+        pv__hasher_add(&state, column->code, table->rows * sizeof *column->code);
         for (int32_t i = 0; i < column->levels; i++)
-            XXH3_64bits_update(&state, column->level[i], strlen(column->level[i]) + 1);
+            pv__hasher_add(&state, column->level[i], strlen(column->level[i]) + 1);
     }
-    return XXH3_64bits_digest(&state);
+    return pv__hasher_end(&state);
 }
 
 size_t pv__table_lookup(const pv_table *table, const char *name) {
@@ -138,7 +136,7 @@ void pv__table_suggest(pv_ctx *ctx, const pv_table *table, const char *given, ch
         pv__format(text, size, "; there are none");
     char **names;
     if (table->columns == 0 || pv__alloc(ctx, table->columns, sizeof *names, &names) != PV_OK)
-        return; /* the caller is about to report the error that matters */
+        return; /* the caller is about to report a more important error */
     for (size_t c = 0; c < table->columns; c++)
         names[c] = table->column[c].name;
     const char *near = pv_nearest(given, (const char *const *)names, table->columns);
@@ -147,7 +145,7 @@ void pv__table_suggest(pv_ctx *ctx, const pv_table *table, const char *given, ch
     } else {
         char joined[300];
         size_t most = 12;
-        do /* long names: fewer of them, and how many more there are */
+        do /* if names are long, shows fewer of them and how many more there are */
             pv__join(names, table->columns, most, joined, sizeof joined);
         while (strlen(joined) + 1 == sizeof joined && --most > 0);
         pv__format(text, size, "; the columns are %s", joined);
@@ -163,8 +161,8 @@ pv_status pv_table_find(pv_ctx *ctx, const pv_table *table, const char *option, 
     pv__format(first, sizeof first, "%.70s.1", name);
     if (table->arrays && pv__table_lookup(table, first) < table->columns)
         return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0,
-                           "%s: the array '%s' has several numbers a row; %s, or name one of them, as '%s'", option,
-                           pv__show(name).text, "readers' votes are an outcome by `votes`", pv__show(first).text);
+                           "%s: the array '%s' has several numbers per row; %s, or name one of them, as in '%s'",
+                           option, pv__show(name).text, "name readers' votes with `votes`", pv__show(first).text);
     pv__table_suggest(ctx, table, name, suggestion, sizeof suggestion);
     return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0, "%s: there is no column '%s'%s", option,
                        pv__show(name).text, suggestion);

@@ -1,9 +1,9 @@
-/* Terms: features made of columns, as text and as part of a schema. term_columns.c makes their numbers.
+/* Terms: features computed from columns, as text and as part of a schema. term_columns.c computes their numbers.
  *
  *   terms = term (("," | "+") term)*
  *   term  = NAME | FUNCTION "(" NAME ["," DEGREE] ")" | NAME ":" NAME
  *
- * A name that has a comma, a colon, a parenthesis, a plus or a quote stands in double quotes, as in CSV files.
+ * A name that contains a comma, a colon, a parenthesis, a plus or a quote must be in double quotes, as in CSV files.
  */
 #include <math.h>
 #include <string.h>
@@ -64,6 +64,55 @@ void pv__terms_drop_plain(pv_ctx *ctx, pv_schema *schema) {
     schema->terms = kept;
 }
 
+size_t pv__schema_smooth(const pv_schema *schema) {
+    size_t made = 0;
+    for (size_t t = 0; t < schema->terms; t++)
+        made += pv__term_is_smooth(&schema->term[t]) ? schema->term[t].features : 0;
+    return made;
+}
+
+size_t pv__schema_scores(const pv_schema *schema) {
+    size_t made = 0;
+    for (size_t t = 0; t < schema->terms; t++)
+        made += schema->term[t].kind == PV_TERM_SCORE;
+    return made;
+}
+
+/* Without the terms of some kinds, which make the last features. */
+static void drop_last(pv_ctx *ctx, pv_schema *schema, size_t last, bool (*drops)(const pv_term *term)) {
+    size_t kept = 0;
+    for (size_t i = 0; i < last; i++) {
+        pv__source_clear(ctx, &schema->source[--schema->sources]);
+        pv__free(ctx, schema->feature[--schema->features]);
+    }
+    for (size_t t = 0; t < schema->terms; t++) {
+        if (drops(&schema->term[t]))
+            pv__term_clear(ctx, &schema->term[t]);
+        else
+            schema->term[kept++] = schema->term[t];
+    }
+    schema->terms = kept;
+}
+
+static bool is_score(const pv_term *term) {
+    return term->kind == PV_TERM_SCORE;
+}
+
+void pv__schema_drop_scores(pv_ctx *ctx, pv_schema *schema) {
+    drop_last(ctx, schema, pv__schema_scores(schema), is_score);
+}
+
+void pv__schema_drop_smooth(pv_ctx *ctx, pv_schema *schema) {
+    drop_last(ctx, schema, pv__schema_smooth(schema), pv__term_is_smooth);
+}
+
+void pv__dataset_drop_last(pv_dataset *data, size_t features) {
+    size_t d = (size_t)data->features, left = d - features;
+    for (size_t i = 1; features > 0 && i < data->rows; i++)
+        memmove(data->x + i * left, data->x + i * d, left * sizeof *data->x);
+    data->features = (int)left;
+}
+
 size_t pv__schema_plain(const pv_schema *schema) {
     size_t made = 0;
     for (size_t t = 0; t < schema->terms; t++)
@@ -83,7 +132,7 @@ size_t pv__schema_find(const pv_schema *schema, const char *name) {
 typedef struct scanner {
     pv_ctx *ctx;
     const char *at;
-    char *name; /* the last name; room for all of the text */
+    char *name; /* the last name; has space for the whole text */
     bool quoted;
 } scanner;
 
@@ -119,7 +168,7 @@ static pv_status take_name(scanner *in) {
             in->at += *in->at == '"';
         }
         if (!take(in, '"'))
-            return refuse_text(in, "a name in quotes has no end");
+            return refuse_text(in, "the closing quote is missing");
     } else {
         while (*in->at && !strchr(",:()+~*^\"", *in->at))
             *to++ = *in->at++;
@@ -146,12 +195,13 @@ static pv_status take_degree(scanner *in, pv_term *term) {
     return PV_OK;
 }
 
-/* After a name and "(". */
+/* Parses what follows a name and "(". */
 static pv_status take_function(scanner *in, pv_term *term) {
-    if (!pv_term_kind_find(in->name, &term->kind) || term->kind == PV_TERM_PLAIN || term->kind == PV_TERM_PRODUCT)
+    if (!pv_term_kind_find(in->name, &term->kind) || term->kind == PV_TERM_PLAIN || term->kind == PV_TERM_PRODUCT ||
+        pv__term_is_smooth(term))
         return pv__fail(in->ctx, PV_ERR_USAGE,
-                        "`terms`: there is no function '%s'; there are log, sqrt, ns and poly. A name with parentheses "
-                        "stands in double quotes",
+                        "`terms`: unknown function '%s'; choose log, sqrt, ns, poly or score. Put a column name with "
+                        "parentheses in double quotes",
                         pv__show(in->name).text);
     PV_TRY(take_name(in));
     PV_TRY(pv__strdup(in->ctx, in->name, &term->column[0]));
@@ -174,7 +224,7 @@ static pv_status take_term(scanner *in, pv_term *term) {
     if (*in->at == ':' || (!in->quoted && *in->at == '('))
         return refuse_text(in, "an interaction is of two columns, a:b, and no more");
     if (strcmp(term->column[0], term->column[1]) == 0)
-        return pv__fail(in->ctx, PV_ERR_USAGE, "`terms`: '%s' with itself is no interaction;\nwrite poly(%s,2)",
+        return pv__fail(in->ctx, PV_ERR_USAGE, "`terms`: '%s' with itself is not an interaction;\nwrite poly(%s,2)",
                         pv__show(in->name).text, pv__show(in->name).text);
     return PV_OK;
 }
@@ -188,7 +238,7 @@ static pv_status refuse_twice(pv_ctx *ctx, const pv_schema *schema, const pv_ter
         bool same = same_column(term->column[0], last->column[0]) && same_column(term->column[1], last->column[1]);
         bool turned = same_column(term->column[0], last->column[1]) && same_column(term->column[1], last->column[0]);
         if (term->kind == last->kind && (same || turned))
-            return pv__fail(ctx, PV_ERR_USAGE, "`terms` has two of a kind for '%s%s%s';\nleave one out",
+            return pv__fail(ctx, PV_ERR_USAGE, "`terms` has the same term twice for '%s%s%s';\nleave one out",
                             pv__show(term->column[0]).text, term->column[1] ? ":" : "",
                             term->column[1] ? pv__show(term->column[1]).text : "");
     }
@@ -221,7 +271,7 @@ pv_status pv__terms_parse(pv_ctx *ctx, const char *text, pv_schema *schema) {
     return status;
 }
 
-/* ---- terms of a file --------------------------------------------------------------------------------------------- */
+/* ---- terms read from a file -------------------------------------------------------------------------------------- */
 
 static const char *wrong_cells(const pv_schema *schema, const pv_term *term) {
     for (size_t i = 0; i < 2; i++) {
@@ -251,7 +301,10 @@ const char *pv__term_wrong(const pv_schema *schema, const pv_term *term) {
     if (term->kind == PV_TERM_PRODUCT)
         return wrong_cells(schema, term);
     size_t s = pv__schema_find(schema, term->column[0]);
-    if (s < pv__schema_plain(schema) && schema->source[s].type == PV_COLUMN_TEXT)
+    bool text = s < pv__schema_plain(schema) && schema->source[s].type == PV_COLUMN_TEXT;
+    if (term->kind == PV_TERM_LEVEL)
+        return text ? NULL : "a reference level is of no text column";
+    if (text)
         return "a term is a function of a text column";
-    return wrong_parameters(term);
+    return term->kind == PV_TERM_SMOOTH ? pv__smooth_wrong(term) : wrong_parameters(term);
 }

@@ -1,8 +1,8 @@
 /* Views: planes cut out of images.
  *
- * Pixel (i, j) of a view lies at  centre + (i - (S-1)/2) h a + (j - (S-1)/2) h b,  h = field/S, with a and b
- * orthonormal vectors in the order z, y, x and in the unit of the spacing; divided by the spacing it is an index, and
- * the value there is interpolated linearly. Indices outside are moved to the border.
+ * Pixel (i, j) of a view is at  centre + (i - (S-1)/2) h a + (j - (S-1)/2) h b,  h = field/S, where a and b are
+ * orthonormal vectors in the order z, y, x and in the unit of the spacing. Dividing by the spacing gives an index,
+ * where the value is interpolated linearly. Indices outside the image are clamped to its border.
  */
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@ typedef pv__view_plane plane;
 
 /* ---- directions -------------------------------------------------------------------------------------------------- */
 
-/* A rotation drawn uniformly: rows are orthonormal (Shoemake 1992, by a normalised Gaussian quaternion). */
+/* A uniformly distributed rotation with orthonormal rows (Shoemake 1992, from a normalised Gaussian quaternion). */
 static void random_rotation(pv_rng *rng, double r[3][3]) {
     double q[4], norm = 0;
     for (int i = 0; i < 4; i++) {
@@ -76,10 +76,10 @@ static void flat_planes(const pv_image_encoding *e, pv_rng *training, plane *pla
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-/* An image's pixels where they lie; the common types without a call. */
+/* An image's pixels in place; common types are read without a function call. */
 typedef struct source {
     const pv_array *array;
-    size_t first; /* element of pixel [0][0][0] */
+    size_t first; /* index of the element that is pixel [0][0][0] */
     bool native;
     double low, high;
 } source;

@@ -1,11 +1,11 @@
-/* Votes in columns of a table as soft labels: a column for each label, "A,B,..." or "LABEL=A,...". */
+/* Votes in columns of a table as soft labels: one column per label, "A,B,..." or "LABEL=A,...". */
 #include <math.h>
 #include <string.h>
 
 #include "data/schema_learn.h"
 #include "prevail/probs.h"
 
-/* Where the name of the column begins: behind "LABEL=", unless the whole is a column. */
+/* Start of the column's name: after "LABEL=", unless the whole text is a column. */
 static const char *column_of(const pv_table *table, const char *name) {
     const char *equals = strchr(name, '=');
     return equals && pv__table_lookup(table, name) == table->columns ? equals + 1 : name;
@@ -31,7 +31,7 @@ pv_status pv__votes_apply(pv_ctx *ctx, const pv_table *table, const char *text, 
                           pv_dataset *data) {
     bool weighted = data->weight != NULL;
     PV_TRY(pv_dataset_votes(ctx, table, text, labels, classes, false, data));
-    if (!weighted) { /* rows without votes were left out before */
+    if (!weighted) { /* rows without votes were excluded earlier */
         pv__free(ctx, data->weight);
         data->weight = NULL;
     }
@@ -42,7 +42,7 @@ pv_status pv__votes_learn(pv_ctx *ctx, const pv_table *table, const char *text, 
     char **names;
     size_t n;
     PV_TRY(pv__names_split(ctx, "`votes`", text, &names, &n));
-    for (size_t i = 0; i < n; i++) { /* of "LABEL=COL" the label is left */
+    for (size_t i = 0; i < n; i++) { /* of "LABEL=COL" keeps the label */
         const char *column = column_of(table, names[i]);
         if (column != names[i])
             names[i][column - names[i] - 1] = '\0';
@@ -70,7 +70,7 @@ pv_status pv__votes_learn(pv_ctx *ctx, const pv_table *table, const char *text, 
 
 /* ---- tables of probabilities ------------------------------------------------------------------------------------- */
 
-/* column [classes] from "A,B,..." or "LABEL=A,...". */
+/* Parses "A,B,..." or "LABEL=A,..." into column [classes]. */
 static pv_status find_votes(pv_ctx *ctx, const pv_table *table, const char *text, char *const *labels, int classes,
                             size_t *column) {
     char **names;
@@ -137,7 +137,7 @@ pv_status pv_votes_read(pv_ctx *ctx, const pv_table *table, const char *columns,
     return status;
 }
 
-/* The label with the most votes, the first of equals. */
+/* The label with the most votes; the first among equals. */
 static int32_t largest(int classes, const double *frequency) {
     int32_t best = 0;
     for (int32_t y = 1; y < classes; y++)

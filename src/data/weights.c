@@ -1,8 +1,9 @@
-/* Weights of rows to learn from: counts of people who are alike, or sampling weights.
+/* Weights of training rows: counts of identical people, or sampling weights.
  *
- * A count says that as many people share every value of the row. Survey weights rounded to whole numbers look the same,
- * and taken as counts they make errors too small by the square root of their mean. Such counts are implausible where a
- * column of numbers has a value of its own in nearly every row: people who are alike in a measurement are rare.
+ * A count means that as many people share every value of the row. Survey weights rounded to whole numbers look the
+ * same, and treating them as counts makes standard errors too small by the square root of their mean. Counts are
+ * implausible if nearly every row has a distinct value in some number column, because few people have identical
+ * measurements.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static int compare(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* Whether nearly all of some rows, evenly spread, have values of their own. room [ROWS_MOST]. */
+/* Whether nearly all of some evenly spread rows have distinct values. room [ROWS_MOST] is work space. */
 static bool is_distinct(const pv_column *column, const pv_dataset *data, double *room) {
     size_t n = data->rows < ROWS_MOST ? data->rows : ROWS_MOST, present = 0, distinct = 0;
     for (size_t i = 0; i < n; i++) {
@@ -31,7 +32,7 @@ static bool is_distinct(const pv_column *column, const pv_dataset *data, double 
     return present >= ROWS_LEAST && (double)distinct >= DISTINCT_LEAST * (double)present;
 }
 
-/* A feature by which people who are alike are implausible; NULL: none. */
+/* Finds a feature whose values make identical people implausible; NULL if there is none. */
 static pv_status find_measurement(pv_ctx *ctx, const pv_table *table, const pv_schema *schema, const pv_dataset *data,
                                   const char **name) {
     double *room;
@@ -58,26 +59,26 @@ static pv_status tell_of_counts(pv_ctx *ctx, const pv_table *table, const pv_sch
         PV_TRY(find_measurement(ctx, table, schema, data, &measurement));
     if (measurement)
         pv__log(ctx, PV_LOG_WARNING,
-                "whole-numbered weights are taken as counts, %.10g people in %zu rows, but nearly every row has its "
-                "own value of '%s', which people who are alike would share. If they are sampling weights, use "
-                "`weights-are=sampling`: standard errors are now too small; otherwise state `weights-are=counts`",
+                "weights are whole numbers and are treated as counts (%.10g people in %zu rows), but nearly every row "
+                "has its own value of '%s', which identical people would share. If they are sampling weights, use "
+                "`weights-are=sampling` (the standard errors are now too small); otherwise state `weights-are=counts`",
                 sum, data->rows, pv__show(measurement).text);
     else
         pv__log(ctx, PV_LOG_INFO,
-                "whole-numbered weights are taken as counts, %.10g people in %zu rows; `weights-are=sampling` takes "
-                "them as sampling weights",
+                "weights are whole numbers and are treated as counts (%.10g people in %zu rows); for sampling weights "
+                "use `weights-are=sampling`",
                 sum, data->rows);
     return PV_OK;
 }
 
-/* Sampling weights are known up to a factor; with a mean of 1 a prior has as much to say as it has beside rows. */
+/* Sampling weights are known only up to a factor. A mean of 1 gives a prior the same influence as with unweighted
+ * rows. */
 pv_status pv__weights_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, const pv_schema *schema,
                             pv_dataset *data) {
     bool open = roles->weights_are == PV_WEIGHTS_AUTO, whole = true, alike = true;
     double sum = 0;
     if (!data->weight && !open)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`weights-are` says what `weights` are, and there are none:\nname their column");
+        return pv__fail(ctx, PV_ERR_USAGE, "`weights-are` needs `weights`:\nname their column");
     for (size_t i = 0; data->weight && i < data->rows; i++) {
         whole &= data->weight[i] == floor(data->weight[i]);
         alike &= data->weight[i] == 1;
@@ -87,9 +88,9 @@ pv_status pv__weights_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *
     if (open && !data->sampling)
         return alike || !roles->weights ? PV_OK : tell_of_counts(ctx, table, schema, data, sum);
     if (open)
-        pv__log(ctx, PV_LOG_INFO,
-                "weights that are not whole numbers are taken as sampling weights; `weights-are=counts` takes them as "
-                "counts");
+        pv__log(
+            ctx, PV_LOG_INFO,
+            "weights are not whole numbers and are treated as sampling weights; for counts use `weights-are=counts`");
     if (data->sampling && data->zero_weight)
         pv__log(ctx, PV_LOG_WARNING,
                 "%zu row%s of sampling weight 0 left out: who was sampled stands for somebody; correct the weights, or "

@@ -1,15 +1,14 @@
 /* ZIP and ZIP64 as NumPy writes them (PKWARE's APPNOTE 6.3.9): the central directory, and members stored or deflated.
  *
- * Written here rather than taken from libzip, which hands out copies: a stored member is used where it lies in the
- * mapped file, so that an archive may be larger than the memory.
+ * libzip is not used because it returns copies. Here a stored member is used in place in the mapped file, so that an
+ * archive may be larger than memory.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include <zlib.h>
-
 #include "data/archive.h"
 #include "data/data.h"
+#include "data/inflate.h"
 
 enum {
     END_SIZE = 22,
@@ -21,7 +20,7 @@ enum {
     FLAG_ENCRYPTED = 1,
     STORED = 0,
     DEFLATED = 8,
-    INFLATE_MOST = 1032 /* bytes that deflate can make of one */
+    INFLATE_MOST = 1032 /* maximum expansion factor of deflate */
 };
 
 static uint16_t u16(const unsigned char *p) {
@@ -41,20 +40,20 @@ static pv_status damaged(pv_ctx *ctx, const pv__source *file, const char *what) 
                        "is a damaged or truncated NPZ archive: %s;\ncopy it again", what);
 }
 
-/* Where the central directory lies, from the record at the archive's end. */
+/* Position of the central directory, from the record at the archive's end. */
 typedef struct directory {
     uint64_t entries, size, offset;
 } directory;
 
-/* The last bytes of the file: the record, a comment behind it, and the ZIP64 locator before it. */
+/* The last bytes of the file: the end record, a comment after it, and the ZIP64 locator before it. */
 typedef struct tail {
     unsigned char *data;
     size_t size;
-    uint64_t offset; /* in the file */
+    uint64_t offset; /* position in the file */
 } tail;
 
-/* Whether the record is at `at`. A comment may hold the same four bytes: then what follows does not add up to the end
- * of the file, or the directory is not before it. exact: the comment ends with the file, as it should. */
+/* Whether the end record is at `at`. A comment may contain the same four bytes; then the lengths that follow do not
+ * match the end of the file, or the directory is not before it. exact: the comment must end with the file. */
 static bool is_record(const tail *t, size_t at, bool exact) {
     const unsigned char *p = t->data + at;
     size_t left = t->size - at - END_SIZE, comment = u32(p) == 0x06054b50 ? u16(p + 20) : SIZE_MAX;
@@ -87,7 +86,7 @@ static pv_status read_directory(pv_ctx *ctx, const pv__source *file, const tail 
         if (end <= file->size && file->size - end >= END64_SIZE)
             PV_TRY(pv__source_read(ctx, file, end, END64_SIZE, end64));
         if (u32(end64) != 0x06064b50)
-            return damaged(ctx, file, "its ZIP64 directory is not where it says");
+            return damaged(ctx, file, "its ZIP64 directory is not where its header says");
         *d = (directory){u64(end64 + 32), u64(end64 + 40), u64(end64 + 48)};
         before = end;
     }
@@ -110,7 +109,7 @@ static pv_status find_directory(pv_ctx *ctx, const pv__source *file, directory *
     return status;
 }
 
-/* The extra field 1 holds, in this order, those of the sizes and the offset that are all ones in the entry. */
+/* Extra field 1 holds, in this order, those of the sizes and the offset that are all ones in the entry. */
 static bool widen(const unsigned char *extra, size_t length, pv__member *m) {
     uint64_t *fields[] = {&m->size, &m->packed, &m->offset};
     bool wanted = m->size == UINT32_MAX || m->packed == UINT32_MAX || m->offset == UINT32_MAX;
@@ -146,7 +145,7 @@ static int compare_offsets(const void *a, const void *b) {
     return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-/* The packed bytes of a member, behind its local header, which is looked at just once. */
+/* Position of a member's packed bytes, after its local header, which is read only once. */
 static pv_status find_begin(pv_ctx *ctx, const pv__source *file, const directory *d, pv__member *m) {
     unsigned char local[LOCAL_SIZE] = {0};
     if (m->offset <= d->offset && d->offset - m->offset >= LOCAL_SIZE)
@@ -159,8 +158,8 @@ static pv_status find_begin(pv_ctx *ctx, const pv__source *file, const directory
     return PV_OK;
 }
 
-/* Each member has bytes of its own, local header included, so that all of them unpack to no more than the file's size
- * justifies: an entry that points into another's bytes is how a small archive becomes a huge one. */
+/* Checks that members do not overlap, local headers included, which bounds the total unpacked size by the file's size:
+ * overlapping members are how a small archive can unpack to a huge one. */
 static pv_status check_apart(pv_ctx *ctx, const pv__source *file, const directory *d, pv__member *members, size_t n) {
     const pv__member **sorted;
     for (size_t i = 0; i < n; i++)
@@ -182,7 +181,7 @@ static int compare_names(const void *a, const void *b) {
     return order ? order : (left > right) - (left < right);
 }
 
-/* Of several members of one name the last stays. */
+/* Of several members with one name, keeps the last. */
 static pv_status keep_last(pv_ctx *ctx, pv__member *members, size_t *n) {
     pv__member **sorted;
     size_t kept = 0;
@@ -247,17 +246,17 @@ done:
 }
 
 static bool crc_right(const unsigned char *bytes, size_t size, bool mapped, uint32_t crc) {
-    uLong sum = 0;
+    uint32_t sum = 0;
     for (size_t at = 0; at < size; at += PV_BYTES_PIECE) {
         size_t n = size - at < PV_BYTES_PIECE ? size - at : PV_BYTES_PIECE;
-        sum = crc32_z(sum, bytes + at, n);
+        sum = pv__crc32(sum, bytes + at, n);
         if (mapped)
             pv__bytes_forget(bytes + at, n);
     }
     return sum == crc;
 }
 
-/* Whether a member can be read, and is what the directory says of it. */
+/* Checks that a member can be read and that its local header agrees with the directory. */
 static pv_status check_member(pv_ctx *ctx, const pv__source *file, const pv__member *m) {
     if (m->flags & FLAG_ENCRYPTED)
         return pv__fail_at(ctx, PV_ERR_FORMAT, file->path, 0, 0, "array '%s' is encrypted;\nwrite the archive without",

@@ -1,5 +1,5 @@
-/* A design from the schema, the rows and what the options state: strata of the population, clusters, a survey's blocks,
- * sampling weights. Everything else asks it.
+/* Builds a design from the schema, the rows and the options: strata of the population, clusters, blocks of a survey,
+ * sampling weights. All other code asks the design.
  */
 #include <math.h>
 

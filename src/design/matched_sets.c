@@ -1,4 +1,4 @@
-/* Matched sets: how many there are. */
+/* Matched sets: counts them. */
 #include "design/design.h"
 
 pv_status pv__matched_tell(pv_ctx *ctx, const pv_dataset *data) {

@@ -1,9 +1,10 @@
-/* A prevalence given as an interval: the Beta distribution that has it as its central 95 %. */
+/* A prevalence given as an interval: finds the Beta distribution with this central 95 % interval. */
 #include <math.h>
 
 #include "design/design.h"
 
-/* The mean for which the lower tail below low is 2.5 %, at strength n. The tail falls as the mean rises. */
+/* The mean at which the probability below low is 2.5 %, at strength n. That probability decreases as the mean
+ * increases. */
 static double mean_of(double low, double n) {
     double least = low * 1e-3, most = 1 - 1e-12;
     for (int i = 0; i < 200 && most - least > 1e-16 * most; i++) {
@@ -14,7 +15,7 @@ static double mean_of(double low, double n) {
 }
 
 pv_status pv__beta_from_interval(pv_ctx *ctx, double low, double high, double *mean, double *n) {
-    /* With the lower tail held at 2.5 %, more strength means less above high. */
+    /* With 2.5 % below low, a larger strength means less above high. */
     double least = log(1e-2), most = log(1e12);
     for (int i = 0; i < 200 && most - least > 1e-13; i++) {
         double strength = exp(0.5 * (least + most)), m = mean_of(low, strength);
@@ -27,8 +28,8 @@ pv_status pv__beta_from_interval(pv_ctx *ctx, double low, double high, double *m
                  fabs(pv_beta_cdf(*mean * *n, (1 - *mean) * *n, high) - 0.975);
     if (!(off < 1e-6))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence=%g-%g`: no Beta distribution was found with this as its central 95 %%;\nstate the "
-                        "prevalence as a number, with `prevalence-n` for how well it is known",
+                        "`prevalence=%g-%g`: no Beta distribution has this central 95 %% interval;\nstate the "
+                        "prevalence as a number, with `prevalence-n`",
                         low, high);
     return PV_OK;
 }

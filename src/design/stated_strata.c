@@ -1,4 +1,4 @@
-/* What is stated of each stratum of the population: its share, and how common labels are in it. */
+/* What is known about each stratum of the population: its proportion and its label prevalences. */
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ pv_status pv__stratified_alloc(pv_ctx *ctx, int strata, int classes, pv_stratifi
 void pv_stratified_free(pv_ctx *ctx, pv_stratified *stratified) {
     if (!stratified)
         return;
-    pv__free(ctx, stratified->share); /* and what lies behind it */
+    pv__free(ctx, stratified->share); /* also frees the arrays in the same block */
     pv__free(ctx, stratified->draw_log_marginal);
     pv__free(ctx, stratified);
 }
@@ -37,7 +37,8 @@ void pv_stratified_mix(const pv_stratified *from, double *prevalence) {
             prevalence[y] += from->share[s] * from->prevalence[s * k + y];
 }
 
-/* A prevalence that rests on so many people is known for all that the rows can tell (as without strata). */
+/* With this many people behind it a prevalence counts as known, because the rows cannot improve on it (as without
+ * strata). */
 static void hold_if_known(const double *mass, pv_stratified *to) {
     size_t k = (size_t)to->classes;
     for (size_t s = 0; s < (size_t)to->strata; s++) {
@@ -49,7 +50,7 @@ static void hold_if_known(const double *mass, pv_stratified *to) {
     }
 }
 
-/* Every stratum needs rows of every label. */
+/* Checks that every stratum has rows of every label. */
 static pv_status check_masses(pv_ctx *ctx, const pv_schema *schema, const double *mass) {
     size_t k = (size_t)schema->classes;
     for (size_t i = 0; i < (size_t)schema->strata->count * k; i++)
@@ -61,7 +62,8 @@ static pv_status check_masses(pv_ctx *ctx, const pv_schema *schema, const double
     return PV_OK;
 }
 
-/* Odds against the first label times factor. The error of log odds, 1/(n pi (1 - pi)) for two labels, stays. */
+/* Multiplies the odds against the first label by factor. Keeps the variance of the log odds, 1/(n pi (1 - pi)) for two
+ * labels. */
 static void scale_odds(double factor, pv_stratified *to) {
     size_t k = (size_t)to->classes;
     for (size_t s = 0; s < (size_t)to->strata; s++) {
@@ -98,7 +100,7 @@ pv_status pv__stratified_new(pv_ctx *ctx, const pv_schema *schema, const pv_data
                     : pv__prevalence_by_read(ctx, options->prevalence_by, options->known, options->csv, schema, *made));
     if (options->prevalence_by && options->prevalence_odds > 0 && options->prevalence_odds != 1)
         scale_odds(options->prevalence_odds, *made);
-    if (count > 1) /* one is held as any population's prevalence is (fit.c) */
+    if (count > 1) /* a single stratum is handled like any population without strata (fit.c) */
         hold_if_known(mass, *made);
     for (size_t s = 0; s < count; s++) {
         double rows = 0;

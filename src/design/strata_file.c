@@ -1,8 +1,8 @@
-/* What is known of strata, from a file (docs/formats.md): a prevalence and a share for each, or the people of a cohort,
- * counted by stratum and label.
+/* Reads what is known about strata from a file (docs/formats.md): a prevalence and a proportion for each, or the counts
+ * of a cohort by stratum and label.
  *
- * Counts N_sy are a prevalence N_sy/N_s that rests on N_s people: the labels of the whole cohort, the rows' own among
- * them, since the rows' likelihood is that of x given stratum and label.
+ * Counts N_sy are a prevalence N_sy/N_s that rests on N_s people. They include the people of the rows, because the
+ * rows' likelihood is that of x given stratum and label.
  */
 #include <math.h>
 #include <string.h>
@@ -11,16 +11,16 @@
 #include "data/schema_learn.h"
 #include "design/design.h"
 
-/* The file as a table, its columns read as text but for that of numbers, and the stratum of each row. */
+/* The file as a table, read as text except for the column of numbers, and the stratum of each row. */
 typedef struct strata_file {
     const pv_table *table;
-    pv_table *own;    /* NULL: the caller's */
+    pv_table *own;    /* NULL: borrowed from the caller */
     int32_t *stratum; /* [rows] */
 } strata_file;
 
 static const char OF_THE_DATA[] = "a stratum of the data";
 
-/* A cell as text, whatever its column holds. */
+/* A cell as text, for any column type. */
 static const char *cell_text(const pv_column *column, size_t row, char number[PV__NUMBER_TEXT]) {
     return pv__cell_missing(column, row) ? "" : pv__cell_text(column, row, number);
 }
@@ -63,7 +63,7 @@ static pv_status find_column(pv_ctx *ctx, const pv_table *table, const char *nam
                                                   "has no column '%s': %s;\nadd it", pv__show(name).text, what);
 }
 
-/* A number above least in a cell, or a failure at its place. */
+/* Reads a number above `least` from a cell; errors name its position. */
 static pv_status cell_number(pv_ctx *ctx, const pv_table *table, size_t row, size_t c, double least, const char *what,
                              double *value) {
     const pv_column *column = &table->column[c];
@@ -88,10 +88,10 @@ static pv_status read_one(pv_ctx *ctx, const pv_schema *schema, const pv_table *
     pv__format(option, sizeof option, "%s:%zu: prevalence", pv__show(table->source).text, pv_table_line(table, row));
     PV_TRY(pv_prevalence_parse(ctx, option, text, schema->labels, schema->classes, prevalence, &low, &high));
     if (schema->positive_guessed && schema->classes == 2 && !strchr(text, '=') && !strchr(text, ','))
-        return PV__FAIL_CELL(ctx, table, row, c,
-                             "prevalence %s: of which label, '%s' or '%s'? Write %s=%s, or name the one of interest "
-                             "with `positive`",
-                             text, schema->labels[0], schema->labels[1], schema->labels[1], text);
+        return PV__FAIL_CELL(
+            ctx, table, row, c,
+            "prevalence %s: which label has it, '%s' or '%s'? Write %s=%s, or name the one of interest with `positive`",
+            text, schema->labels[0], schema->labels[1], schema->labels[1], text);
     *n = HUGE_VAL;
     if (isnan(low))
         return PV_OK;
@@ -116,7 +116,7 @@ static pv_status read_rows(pv_ctx *ctx, const pv_schema *schema, const strata_fi
     size_t prevalence, share, k = (size_t)to->classes;
     double sum = 0;
     PV_TRY(find_column(ctx, table, "prevalence", "how common each label is in the stratum", &prevalence));
-    PV_TRY(find_column(ctx, table, "share", "the stratum's part of the population", &share));
+    PV_TRY(find_column(ctx, table, "share", "the stratum's proportion of the population", &share));
     for (size_t i = 0; i < table->rows; i++) {
         size_t s = (size_t)file->stratum[i];
         if (to->n[s] > 0)
@@ -130,7 +130,8 @@ static pv_status read_rows(pv_ctx *ctx, const pv_schema *schema, const strata_fi
             return has_none(ctx, table, schema->strata->name[s]);
     if (!(fabs(sum - 1) <= 1e-3))
         return pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, share + 1,
-                           "the shares add up to %.6g; they are parts of the population and must add up to 1", sum);
+                           "the shares add up to %.6g; they are proportions of the population and must add up to 1",
+                           sum);
     for (int s = 0; s < to->strata; s++)
         to->share[s] /= sum;
     return PV_OK;
@@ -183,7 +184,8 @@ pv_status pv_stratified_read(pv_ctx *ctx, const char *path, const pv_csv_options
                              pv_stratified **stratified) {
     *stratified = NULL;
     if (!schema->strata)
-        return pv__fail(ctx, PV_ERR_USAGE, "the model was fitted without strata, and the file has prevalences of some");
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "the model was fitted without strata, but the file has a prevalence for each stratum");
     pv_stratified *made = NULL;
     pv_status status = pv__stratified_alloc(ctx, schema->strata->count, schema->classes, &made);
     if (status == PV_OK)
@@ -197,7 +199,7 @@ pv_status pv_stratified_read(pv_ctx *ctx, const char *path, const pv_csv_options
 
 /* ---- counts ------------------------------------------------------------------------------------------------------ */
 
-/* The cohort's people, [strata][classes]. */
+/* Sums the cohort's people into people [strata][classes]. */
 static pv_status count_people(pv_ctx *ctx, const pv_schema *schema, const strata_file *file, double *people) {
     const pv_table *table = file->table;
     size_t target, count = pv__table_lookup(table, "count"), k = (size_t)schema->classes;
@@ -227,8 +229,8 @@ static pv_status use_people(pv_ctx *ctx, const pv_schema *schema, const char *so
         same = same && fabs(people[i] - mass[i]) <= mass[i] * 1e-9;
         if (people[i] < mass[i] * (1 - 1e-9))
             return pv__fail_at(ctx, PV_ERR_INPUT, source, 0, 0,
-                               "counts %.10g people of stratum '%s' with label '%s', and the data have %.10g rows of "
-                               "them;\ngive the counts of the whole cohort, the rows' people among them",
+                               "counts %.10g people of stratum '%s' with label '%s', fewer than the %.10g in the "
+                               "data;\ngive the counts of the whole cohort, including the people in the rows",
                                people[i], pv__show(schema->strata->name[i / k]).text,
                                pv__show(schema->labels[i % k]).text, mass[i]);
         to->n[i / k] += people[i];

@@ -1,7 +1,8 @@
-/* Case-cohort samples: all cases of a cohort, and of the others a share that was drawn by chance. */
+/* Case-cohort samples: all cases of a cohort, and a random fraction of the others. */
 #include "design/design.h"
 
-/* n_1 cases and n_0/F others. The log odds of their shares vary by 1/n_1 + 1/n_0, as n observations' would. */
+/* There are n_1 cases and n_0/F others. The variance of their log odds is 1/n_1 + 1/n_0; n is the number of
+ * observations with the same variance. */
 void pv__subcohort(const double *mass, double fraction, double *prevalence, double *n) {
     double others = mass[0] / fraction;
     prevalence[1] = mass[1] / (mass[1] + others);

@@ -1,8 +1,8 @@
 /* Sums of scores over units (unit_sums.h).
  *
- * Where units are people, rows are never multiplied out to J size numbers: with w_i the people of a row times the
- * factor of its block, blocks j, l of the sum of squares are sum w_i r_ij r_il x~ x~^T, less the cells' means. Clusters
- * are added up first.
+ * If units are people, scores of J size numbers are never formed: with w_i the people of a row times the factor of its
+ * block, blocks j, l of the sum of squares are sum w_i r_ij r_il x~ x~^T, minus the contribution of the cells' means.
+ * Clusters are summed first.
  */
 #include "design/unit_sums.h"
 
@@ -10,12 +10,12 @@
 
 #include "compute/compute.h"
 
-typedef struct work {
+typedef struct pv__unit_squares {
     const pv__units *units;
     const pv__scores *scores;
-    size_t P, pairs; /* pairs of estimates: 1 or 3 */
+    size_t P, pairs; /* pairs: of estimates, 1 or 3 */
     const double *mean;
-    const double *map, *form, *centre, *shifted; /* of pv__units_moments */
+    const double *map, *form, *centre, *shifted; /* arguments of pv__units_moments */
     const double *by_unit;                       /* [parts][count][P] */
     double *room[PV__ROW_SLOTS];
 } work;
@@ -33,7 +33,7 @@ static const double *residual_of(const work *w, size_t part, size_t row) {
     return w->scores->residual[part] + row * w->scores->logits;
 }
 
-/* Estimates that a pair is of: of the first, of the second, of the second by the first. */
+/* The two estimates of a pair: the first with itself, the second with itself, the second with the first. */
 static size_t left_of(size_t pair) {
     return pair > 0;
 }
@@ -61,10 +61,8 @@ static void add_score(const work *w, double by, const double *r, const double *x
     }
 }
 
-static void add_means(void *state, size_t slot, size_t begin, size_t n, double *sums) {
-    const work *w = state;
+static void add_means_of(const work *w, size_t begin, size_t n, const double *x, double *sums) {
     const pv__scores *s = w->scores;
-    const double *x = s->x(s->state, slot, begin, n);
     size_t cells = w->units->design.cells;
     for (size_t i = 0; i < n; i++) {
         double people = pv__units_people(w->units, begin + i);
@@ -74,6 +72,11 @@ static void add_means(void *state, size_t slot, size_t begin, size_t n, double *
     }
 }
 
+static void add_means(void *state, size_t slot, size_t begin, size_t n, double *sums) {
+    const work *w = state;
+    add_means_of(w, begin, n, w->scores->x(w->scores->state, slot, begin, n), sums);
+}
+
 static double people_in(const pv__units *u, size_t pool) {
     double people = 0;
     for (size_t c = 0; c < u->design.cells; c++)
@@ -81,7 +84,7 @@ static double people_in(const pv__units *u, size_t pool) {
     return people;
 }
 
-/* One person alone is taken as they are. */
+/* A cell with a single person is not centred. */
 static void divide_means(const work *w, double *mean) {
     const pv__units *u = w->units;
     size_t cells = u->design.cells;
@@ -94,12 +97,11 @@ static void divide_means(const work *w, double *mean) {
 
 /* ---- squares ----------------------------------------------------------------------------------------------------- */
 
-/* The lower triangles of all blocks of all pairs, and the means' sums behind them. */
-static void add_rows(void *state, size_t slot, size_t begin, size_t n, double *sums) {
-    const work *w = state;
+/* Adds the lower triangles of all blocks of all pairs, followed by the sums for the means. */
+void pv__unit_squares_add(const pv__unit_squares *w, size_t slot, size_t begin, size_t n, const double *x,
+                          double *sums) {
     const pv__scores *s = w->scores;
     size_t J = s->logits, size = s->size;
-    const double *x = s->x(s->state, slot, begin, n);
     double *spare = w->room[slot], weight[PV__ROW_BLOCK], own[PV__ROW_BLOCK];
     for (size_t i = 0; i < n; i++) {
         double people = pv__units_people(w->units, begin + i);
@@ -114,10 +116,10 @@ static void add_rows(void *state, size_t slot, size_t begin, size_t n, double *s
                                            : 0;
                 pv__compute_best()->gram(n, size, x, own, sums, spare);
             }
-    add_means(state, slot, begin, n, sums);
+    add_means_of(w, begin, n, x, sums);
 }
 
-/* Blocks as add_rows left them, to square [P][P]. */
+/* Copies the blocks of the sums to square [P][P]. */
 static const double *spread_blocks(const work *w, size_t pair, const double *block, double *square) {
     size_t J = w->scores->logits, size = w->scores->size;
     for (size_t j = 0; j < J; j++)
@@ -132,7 +134,7 @@ static const double *spread_blocks(const work *w, size_t pair, const double *blo
     return block;
 }
 
-/* The sum about the cells' means. */
+/* Centres the sum of squares about the cells' means. */
 static void centre(const work *w, size_t pair, double *square) {
     const pv__units *u = w->units;
     size_t P = w->P, cells = u->design.cells;
@@ -146,29 +148,50 @@ static void centre(const work *w, size_t pair, double *square) {
     }
 }
 
-static pv_status sum_people(pv_ctx *ctx, work *w, pv__unit_sums *to) {
-    const pv__units_design *d = &w->units->design;
-    size_t J = w->scores->logits, squares = w->scores->size * w->scores->size;
-    size_t blocks = J * (J + 1) / 2 * (w->pairs > 1 ? 2 : 1) + (w->pairs > 1 ? J * J : 0);
-    size_t means = w->scores->parts * d->cells * w->P;
-    double *sums = NULL;
-    PV_TRY(pv__alloc(ctx, blocks * squares + means, sizeof *sums, &sums));
-    pv_status status = pv__sum_rows(ctx, d->rows, d->shared, blocks * squares + means, add_rows, w, sums);
-    const double *block = sums;
-    memcpy(to->mean, sums + blocks * squares, means * sizeof *sums);
+static size_t squares_width(const work *w) {
+    size_t J = w->scores->logits;
+    return (J * (J + 1) / 2 * (w->pairs > 1 ? 2 : 1) + (w->pairs > 1 ? J * J : 0)) * w->scores->size * w->scores->size;
+}
+
+static work work_of(const pv__units *units, const pv__scores *scores, const double *mean) {
+    return (work){.units = units,
+                  .scores = scores,
+                  .P = scores->logits * scores->size,
+                  .pairs = scores->parts > 1 ? 3 : 1,
+                  .mean = mean};
+}
+
+pv_status pv__unit_squares_new(pv_ctx *ctx, const pv__units *units, const pv__scores *scores, pv__unit_squares **made) {
+    PV_TRY(pv__alloc(ctx, 1, sizeof **made, made));
+    **made = work_of(units, scores, NULL);
+    return work_new(ctx, *made);
+}
+
+void pv__unit_squares_free(pv_ctx *ctx, pv__unit_squares *w) {
+    if (w)
+        pv__free(ctx, w->room[0]);
+    pv__free(ctx, w);
+}
+
+size_t pv__unit_squares_width(const pv__unit_squares *w) {
+    return squares_width(w) + w->scores->parts * w->units->design.cells * w->P;
+}
+
+void pv__unit_squares_take(pv__unit_squares *w, const double *sums, pv__unit_sums *to) {
+    size_t squares = squares_width(w);
+    memcpy(to->mean, sums + squares, (pv__unit_squares_width(w) - squares) * sizeof *sums);
     divide_means(w, to->mean);
+    w->mean = to->mean;
     for (size_t pair = 0; pair < w->pairs; pair++) {
-        block = spread_blocks(w, pair, block, to->square + pair * w->P * w->P);
+        sums = spread_blocks(w, pair, sums, to->square + pair * w->P * w->P);
         centre(w, pair, to->square + pair * w->P * w->P);
     }
-    pv__free(ctx, sums);
-    return status;
 }
 
 /* ---- clusters ---------------------------------------------------------------------------------------------------- */
 
-/* Sums of the rows' scores by unit, about the mean of the block: [parts][count][P], which the caller frees. Every rank
- * has them all. */
+/* Sums the rows' scores by unit and centres them about the mean of their block: [parts][count][P], which the caller
+ * frees. Every rank gets the whole array. */
 static pv_status sum_clusters(pv_ctx *ctx, const work *w, double **made) {
     const pv__units *u = w->units;
     const pv__scores *s = w->scores;
@@ -225,13 +248,26 @@ static void add_clusters(void *state, size_t slot, size_t begin, size_t n, doubl
     }
 }
 
+static void add_rows(void *state, size_t slot, size_t begin, size_t n, double *sums) {
+    const work *w = state;
+    pv__unit_squares_add(w, slot, begin, n, w->scores->x(w->scores->state, slot, begin, n), sums);
+}
+
+static pv_status sum_people(pv_ctx *ctx, work *w, pv__unit_sums *to) {
+    const pv__units_design *d = &w->units->design;
+    size_t width = pv__unit_squares_width(w);
+    double *sums;
+    PV_TRY(pv__alloc(ctx, width, sizeof *sums, &sums));
+    pv_status status = pv__sum_rows(ctx, d->rows, d->shared, width, add_rows, w, sums);
+    if (status == PV_OK)
+        pv__unit_squares_take(w, sums, to);
+    pv__free(ctx, sums);
+    return status;
+}
+
 pv_status pv__units_sum(pv_ctx *ctx, const pv__units *units, const pv__scores *scores, pv__unit_sums *sums) {
     const pv__units_design *d = &units->design;
-    work w = {.units = units,
-              .scores = scores,
-              .P = scores->logits * scores->size,
-              .pairs = scores->parts > 1 ? 3 : 1,
-              .mean = sums->mean};
+    work w = work_of(units, scores, sums->mean);
     double *by_unit = NULL;
     pv_status status;
     PV_GOTO(done, work_new(ctx, &w));
@@ -240,7 +276,7 @@ pv_status pv__units_sum(pv_ctx *ctx, const pv__units *units, const pv__scores *s
         goto done;
     }
     memset(sums->mean, 0, scores->parts * d->cells * w.P * sizeof *sums->mean);
-    if (d->cell) { /* else the rows of a cluster are as many as chance made them */
+    if (d->cell) { /* otherwise the number of rows in a cluster is random */
         PV_GOTO(done, pv__sum_rows(ctx, d->rows, false, scores->parts * d->cells * w.P, add_means, &w, sums->mean));
         divide_means(&w, sums->mean);
     }
@@ -255,7 +291,8 @@ done:
 
 /* ---- moments ----------------------------------------------------------------------------------------------------- */
 
-/* mapped [n][P], and form [n], of n units that count `count`; to fourth [P] and, behind it, spread. */
+/* Adds moments of n units that count `count` each, from mapped [n][P] and form [n], to fourth [P] and the number after
+ * it, spread. */
 static void add_moments(const work *w, size_t n, const double *mapped, const double *form, const double *count,
                         double *sums) {
     for (size_t i = 0; i < n; i++) {
@@ -268,7 +305,8 @@ static void add_moments(const work *w, size_t n, const double *mapped, const dou
     }
 }
 
-/* map (S - m) and (S - m)^T form (S - m) of rows, centre = map m and shifted = form m of each cell, m^T form m behind.
+/* For rows: map (S - m) and (S - m)^T form (S - m). centre = map m and shifted = form m of each cell are precomputed,
+ * with m^T form m after the latter.
  */
 static void add_people(void *state, size_t slot, size_t begin, size_t n, double *sums) {
     const work *w = state;
@@ -324,7 +362,8 @@ static void add_unit_moments(void *state, size_t slot, size_t begin, size_t n, d
     add_moments(w, n, mapped, form, count, sums);
 }
 
-/* Lower triangles such that forms of them are the blocks' of a symmetric matrix, both of a pair in one. */
+/* Lower triangles whose quadratic forms equal those of a symmetric matrix's blocks, with both halves of a pair in
+ * one. */
 static void fold(const work *w, const double *matrix, double *folded) {
     size_t size = w->scores->size, P = w->P;
     for (size_t j = 0; j < w->scores->logits; j++)
@@ -337,7 +376,7 @@ static void fold(const work *w, const double *matrix, double *folded) {
                 }
 }
 
-/* Of each cell's mean m: map m; form m and m^T form m. */
+/* For each cell's mean m: map m; form m and m^T form m. */
 static void move_means(const work *w, const double *map, const double *form, double *moved, double *shifted) {
     size_t P = w->P;
     for (size_t cell = 0; cell < w->units->design.cells; cell++) {
@@ -382,7 +421,8 @@ pv_status pv__units_moments(pv_ctx *ctx, const pv__units *units, const pv__score
         w.form = folded;
         w.centre = moved;
         w.shifted = shifted;
-        PV_GOTO(done, pv__sum_rows(ctx, units->design.rows, units->design.shared, P + 1, add_people, &w, total));
+        PV_GOTO(done, pv__sum_rows_like(ctx, units->design.rows, units->design.shared, scores->like, P + 1, add_people,
+                                        &w, total));
     }
     memcpy(fourth, total, P * sizeof *fourth);
     *spread = total[P];

@@ -1,13 +1,13 @@
 #include "design/units.h"
 
-/* ---- which cell's mean, and what units were drawn in ------------------------------------------------------------- */
+/* ---- the cell that provides a unit's mean, and the block it was drawn in ----------------------------------------- */
 
 static size_t cell_of(const pv__units_design *d, size_t row) {
     return d->cell ? (size_t)d->cell[row] : 0;
 }
 
-/* Cells of one person have no spread of their own: those of a label are pooled; one that is alone joins the smallest
- * other cell of its label, and is taken as it is where there is none. */
+/* A cell with one person has no variance of its own, so such cells of a label are pooled. A single one joins the
+ * smallest other cell of its label, or is not centred if there is none. */
 static void pool_cells(const pv__units_design *d, pv__units *u) {
     size_t k = d->cells_per_stratum;
     for (size_t y = 0; y < k && y < d->cells; y++) {
@@ -28,8 +28,8 @@ static void pool_cells(const pv__units_design *d, pv__units *u) {
     }
 }
 
-/* Clusters, or the rows of a survey, with the block that each was drawn in: a survey's stratum, else the cell where
- * every cluster has rows of one cell alone, else all of them are one block. */
+/* Finds the units that are clusters, or rows of a survey, and the block in which each was drawn: a survey's stratum;
+ * else the cell, if every cluster has rows of one cell only; else a single block. */
 static pv_status find_blocks(pv_ctx *ctx, pv__units *u) {
     const pv__units_design *d = &u->design;
     size_t strata = 1;

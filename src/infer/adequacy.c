@@ -1,13 +1,13 @@
-/* What a linear model leaves out: the tails of its columns, and the strata that rows were sampled by.
+/* Checks on what a linear model leaves out: the tails of its columns, and the strata by which rows were sampled.
  *
  * The score test of strata: with U = sum of the efficient residuals of each stratum but the first, A = -dU/dw and H the
  * information,
  *
  *   U^T V^-1 U,   V = sum psi psi^T about the means of the cells,   psi_i = r_i (e_s - A H^-1 x~_i) ,
  *
- * is chi-square where the log odds have no intercept for the stratum. The prevalence of each stratum is stated, so that
- * a model without the strata that matter misses them by many standard errors. Where prevalences were counted, their
- * variance is added to V with the derivatives of psi.
+ * is chi-square if the log odds have no intercept for the stratum. The prevalence of each stratum is given, so a model
+ * without strata that matter misses these by many standard errors. If prevalences were counted, their variance is added
+ * to V through the derivatives of psi.
  */
 #include "infer/adequacy.h"
 
@@ -20,29 +20,26 @@
 
 enum { MOMENTS = 4 };
 
-/* The weight, and of each column the sums of its first four powers. */
-static void add_powers(void *state, size_t slot, size_t begin, size_t n, double *sums) {
-    const pv__side *s = state;
+size_t pv__tails_width(const pv__side *s) {
+    return 1 + (s->size - 1) * MOMENTS;
+}
+
+/* Adds the weight and, for each column, the sums of its first four powers. */
+void pv__tails_add(const pv__side *s, size_t begin, const pv__block *b, double *sums) {
     size_t slopes = s->size - 1;
-    pv__block b;
-    pv__block_of(s, slot, begin, n, &b);
-    for (size_t i = 0; i < n; i++) {
-        double weight = pv__side_people(s, begin + i) * b.weight[i];
+    for (size_t i = 0; i < b->n; i++) {
+        double weight = pv__side_people(s, begin + i) * b->weight[i];
         sums[0] += weight;
         for (size_t c = 0; weight > 0 && c < slopes; c++) {
-            double x = b.plain[i * s->size + 1 + c], power = weight;
+            double x = b->plain[i * s->size + 1 + c], power = weight;
             for (size_t m = 0; m < MOMENTS; m++)
                 sums[1 + c * MOMENTS + m] += power *= x;
         }
     }
 }
 
-pv_status pv__find_tails(pv_ctx *ctx, pv__side *s, double *tail) {
-    size_t slopes = s->size - 1, width = 1 + slopes * MOMENTS;
-    double *sums;
-    PV_TRY(pv__alloc(ctx, width, sizeof *sums, &sums));
-    pv_status status = pv__sum_rows(ctx, s->problem->targets.n, s->problem->shared, width, add_powers, s, sums);
-    for (size_t c = 0; status == PV_OK && c < slopes; c++) {
+void pv__tails_take(const pv__side *s, const double *sums, double *tail) {
+    for (size_t c = 0; c + 1 < s->size; c++) {
         double m[MOMENTS + 1] = {1};
         for (size_t j = 0; j < MOMENTS; j++)
             m[1 + j] = sums[1 + c * MOMENTS + j] / sums[0];
@@ -50,12 +47,10 @@ pv_status pv__find_tails(pv_ctx *ctx, pv__side *s, double *tail) {
         double third = m[3] - 3 * m[1] * m[2] + 2 * pow(m[1], 3);
         double fourth = m[4] - 4 * m[1] * m[3] + 6 * m[1] * m[1] * m[2] - 3 * pow(m[1], 4);
         double kurtosis = variance > 1e-12 * m[2] ? fourth / (variance * variance) : 0;
-        /* Pearson's inequality, kurtosis >= skewness^2 + 1, is an equality for two values and for nothing else. */
+        /* Pearson's inequality, kurtosis >= skewness^2 + 1, is an equality only for two values. */
         bool two_values = kurtosis - third * third / pow(variance, 3) - 1 < 1e-6 * kurtosis;
         tail[c] = two_values ? -kurtosis : kurtosis;
     }
-    pv__free(ctx, sums);
-    return status;
 }
 
 /* ---- strata ------------------------------------------------------------------------------------------------------ */
@@ -64,7 +59,7 @@ enum { STRATA_MOST = 64 };
 
 typedef struct score {
     pv__side *side;
-    size_t D;          /* strata but the first, times logits */
+    size_t D;          /* strata without the first, times logits */
     const double *map; /* [D][P], A H^-1 */
 } score;
 
@@ -72,7 +67,7 @@ static size_t stratum_of(const score *t, size_t row) {
     return (size_t)t->side->problem->targets.stratum[row];
 }
 
-/* U [D]; A [D][P]; the squares of U's terms [D]; derivatives by log pi of each cell [cells][J]. */
+/* Adds U [D]; A [D][P]; the squares of U's terms [D]; derivatives with respect to log pi of each cell [cells][J]. */
 static void add_score(void *state, size_t slot, size_t begin, size_t n, double *sums) {
     const score *t = state;
     const pv__side *s = t->side;
@@ -98,7 +93,7 @@ static void add_score(void *state, size_t slot, size_t begin, size_t n, double *
     }
 }
 
-/* sum psi psi^T [D][D]; people and psi of each cell [cells][1 + D]. */
+/* Adds sum psi psi^T [D][D]; people and psi of each cell [cells][1 + D]. */
 static void add_variance(void *state, size_t slot, size_t begin, size_t n, double *sums) {
     enum { MOST = STRATA_MOST * 16 };
     const score *t = state;
@@ -131,11 +126,11 @@ static void add_variance(void *state, size_t slot, size_t begin, size_t n, doubl
     }
 }
 
-/* V += sum over cells of chance times the squares of psi's derivatives. */
+/* V += sum over cells of chance times the squared derivatives of psi. */
 static void add_chances(const score *t, const double *chance, bool tied, const double *A, double *moved, double *V) {
     const pv__side *s = t->side;
     size_t J = s->J, k = s->k;
-    const double *prevalence = s->problem->stratified->prevalence;
+    const double *prevalence = pv__strata_of(s->problem)->prevalence;
     for (size_t first = 0; tied && first < s->cells; first += k)
         for (size_t j = 0; j < J; j++) {
             double sum = 0;

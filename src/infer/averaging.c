@@ -1,22 +1,22 @@
-/* Risks of a linear model, averaged over what its coefficients leave uncertain.
+/* Risks of a linear model averaged over the uncertainty in its coefficients.
  *
  *   p_y  ~  E 1/(1 + exp(-l_y)),   l_y ~ N(logit of p_y at w, its variance by the delta method),
  *
- * with w ~ N(w, V), V as intervals have it. Of two labels the logit is linear in w and this is the mean itself; of more
- * it is taken label by label, and the labels' means are divided by their sum.
+ * with w ~ N(w, V), where V is the covariance used for intervals. For two labels the logit is linear in w and this is
+ * the exact mean; for more labels it is computed label by label and normalised.
  *
- * Averaging draws risks towards a half, so that rare outcomes would come out too common: constants are added to the
- * logits, such that the mean risk of the training rows, weighted to the population that the loss learns, stays what it
- * is at w. The constants are the classifier's `averaging`.
+ * Averaging moves risks towards one half, which would make rare outcomes too common. Therefore constants are added to
+ * the logits such that the mean risk of the training rows, weighted to the population of the loss, stays what it is at
+ * w. The constants are stored as the classifier's `averaging`.
  *
- * It is done where rows are few for their slopes. Elsewhere the variances of the logits are some hundredths, and the
- * two differ by less than the risks' own errors by far.
+ * It is done if there are few rows per slope. Otherwise the variances of the logits are some hundredths, and the two
+ * versions differ by far less than the errors of the risks.
  *
- * The integral of two labels, m <= 0 and s > 0, for either sum is by the trapezoidal rule, whose error decreases
+ * The integral for two labels, m <= 0 and s > 0, is computed by the trapezoidal rule, whose error decreases
  * exponentially for integrands analytic in a strip (Trefethen and Weideman 2014):
  *   s <= 3     integral of phi(z) sigma(m + s z) dz, poles at a distance of pi/s: steps of 0.75/s, at most 0.5
  *   s > 3      integral of sigma'(t) Phi((m - t)/s) dt, poles at a distance of pi: steps of 0.75
- * and where sigma is an exponential wherever the integrand counts, log E = m + s^2/2.
+ * and if sigma is an exponential wherever the integrand matters, log E = m + s^2/2.
  */
 #include <math.h>
 #include <string.h>
@@ -27,9 +27,9 @@
 /* ---- the mean of a logistic function ----------------------------------------------------------------------------- */
 
 static const double FAR = 8;    /* standard deviations: phi is 5e-15 there */
-static const double FLAT = -37; /* log odds below which sigma is an exponential to the last digit */
+static const double FLAT = -37; /* log odds below which sigma equals an exponential to the last digit */
 
-/* sigma(x) and its derivative's share of it, 1 - sigma(x). */
+/* sigma(x), and *rest = 1 - sigma(x), which is its derivative divided by sigma(x). */
 static double sigma(double x, double *rest) {
     double e = exp(-fabs(x)), p = x < 0 ? e / (1 + e) : 1 / (1 + e);
     *rest = x < 0 ? 1 / (1 + e) : e / (1 + e);
@@ -78,12 +78,12 @@ double pv__log_logistic_mean(double m, double s, double *slope) {
     }
     if (slope)
         *slope = mean > 0 ? derivative / mean : 1;
-    return mean > 0 ? log(mean) : m; /* too little for a double: it is no less than sigma(m) */
+    return mean > 0 ? log(mean) : m; /* if it underflows: it is at least sigma(m) */
 }
 
 /* ---- one row ----------------------------------------------------------------------------------------------------- */
 
-/* The covariance of the logits at x~, to [J][J]; half [P]. */
+/* Writes the covariance of the logits at x~ to [J][J]; half [P]. */
 static void logit_covariance(const pv_classifier *c, size_t J, size_t size, const double *x, double *half, double *to) {
     size_t P = J * size;
     for (size_t j = 0; j < J; j++) {
@@ -117,10 +117,10 @@ void pv__logit_variances(const pv_classifier *c, const double *x, const double *
     }
 }
 
-/* The mean risk of label y and its derivative by the logit, both over the risk itself where that is small. */
+/* The mean risk of label y and its derivative with respect to the logit, both divided by the risk if that is small. */
 static double log_mean(double log_p, double variance, double *slope) {
     double rest = -expm1(log_p), m = log_p - log(rest), s = sqrt(variance);
-    if (!isfinite(m) || !isfinite(s)) { /* a risk of 0 or 1 to the last digit */
+    if (!isfinite(m) || !isfinite(s)) { /* the risk rounds to 0 or 1 */
         *slope = 0;
         return log_p;
     }
@@ -129,13 +129,13 @@ static double log_mean(double log_p, double variance, double *slope) {
     return m <= 0 ? log_small : log1p(-exp(log_small));
 }
 
-/* log_p [classes] at w, normalised, become those of the means, with the constants added before; slope [classes]: the
- * derivatives of the means. variance [classes]. */
+/* Replaces log_p [classes] at w, normalised, by the logarithms of the means, after adding the constants; slope
+ * [classes]: the derivatives of the means. variance [classes]. */
 static void average_row(size_t k, const double *shift, const double *variance, double *log_p, double *slope) {
     for (size_t y = 1; y < k; y++)
         log_p[y] += shift[y - 1];
     pv_log_softmax((int)k, log_p, log_p);
-    if (k == 2) { /* the logits are one */
+    if (k == 2) { /* the two logits differ only in sign */
         size_t rare = log_p[1] < log_p[0];
         log_p[rare] = log_mean(log_p[rare], variance[rare], &slope[rare]);
         log_p[1 - rare] = log1p(-exp(log_p[rare]));
@@ -149,16 +149,16 @@ static void average_row(size_t k, const double *shift, const double *variance, d
 
 /* ---- the constants ----------------------------------------------------------------------------------------------- */
 
-/* The training rows at w: log probabilities [n][k], variances [n][k], weights [n]. */
+/* Log probabilities of the training rows at w [n][k], their variances [n][k], and weights [n]. */
 typedef struct matching {
     size_t n, k;
     double *log_p, *variance, *weight;
-    double *wanted, *mean, *slope, *row; /* [k] each, row [2 k] */
+    double *wanted, *mean, *slope, *row; /* [k] each; row [2 k] */
 } matching;
 
-/* The weights of rows in the population that the loss learns, by stratum and label. */
+/* The weights of rows in the population of the loss, by stratum and label. */
 static void weigh_cells(const pv__problem *p, size_t k, double *a) {
-    const pv_stratified *of = p->stratified;
+    const pv_stratified *of = pv__strata_of(p);
     bool profiled = pv_loss_has_marginal(pv__problem_loss(p)) && !p->unlabelled;
     if (of)
         pv__strata_mass(&p->targets, of->strata, a);
@@ -202,7 +202,7 @@ static pv_status matching_new(pv_ctx *ctx, const pv__problem *p, const pv_classi
     return PV_OK;
 }
 
-/* Mean risks with these constants, and how they move with them. */
+/* Mean risks with these constants, and their derivatives. */
 static void means_of(const matching *m, const double *shift) {
     size_t k = m->k;
     memset(m->mean, 0, 2 * k * sizeof *m->mean);
@@ -219,8 +219,8 @@ static void means_of(const matching *m, const double *shift) {
     }
 }
 
-/* A step of Newton's method on the logit of each mean, as if the labels did not depend on each other; how far the means
- * were off. */
+/* A Newton step on the logit of each mean, treating labels as independent; returns the largest deviation of the
+ * means. */
 static double step(const matching *m, double *shift) {
     size_t k = m->k;
     double worst = 0, first = 0;

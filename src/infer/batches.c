@@ -1,14 +1,14 @@
 /* Batch designs: which rows come next.
  *
- *   uniform    rows of the whole data in random order, each once an epoch; label counts vary from batch to batch
- *   balanced   equal counts of each class, the remainder going round
+ *   uniform    rows of the whole data in random order, each once per epoch; label counts vary from batch to batch
+ *   balanced   equal counts of each class; the remainder alternates between classes
  *   counts:…   fixed counts
- *   optimal    fixed counts that minimise the variance of the gradient, estimated anew each epoch (Appendix E)
+ *   optimal    fixed counts that minimise the variance of the gradient, estimated again in each epoch (Appendix E)
  *
- * Within a class rows come in random order, each once before any comes again.
+ * Within a class rows come in random order, each once before any is repeated.
  *
- * Views of images are cut out on a thread of their own for the next batch while the network computes on this one, so
- * that neither arithmetic nor a slow disk is waited for.
+ * Views of images for the next batch are cut by a separate thread while the network processes this one, so that
+ * training waits neither for that work nor for a slow disk.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,20 +18,20 @@
 
 typedef enum design_kind { UNIFORM, BALANCED, COUNTS, OPTIMAL } design_kind;
 
-/* A pool of rows dealt like a deck of cards. */
+/* A pool of rows that is shuffled and dealt like a deck of cards. */
 typedef struct deck {
     size_t *rows, n, dealt;
     uint64_t shuffles;
 } deck;
 
-/* One batch's rows and what is known of them. */
+/* The rows of one batch and their data. */
 typedef struct slot {
     size_t *rows;             /* [size] */
-    uint64_t first;           /* how many rows were drawn before, in all batches */
-    int32_t *label, *stratum; /* [size]; soft labels: stratum alone */
+    uint64_t first;           /* number of rows drawn before it, over all batches */
+    int32_t *label, *stratum; /* [size]; with soft labels only stratum */
     double *weight, *x;       /* [size], [size][inputs] */
-    double *frequency;        /* soft labels: [size][classes] */
-    int32_t *sampled;         /* strata of the population: [size] */
+    double *frequency;        /* with soft labels: [size][classes] */
+    int32_t *sampled;         /* [size], with strata of the population */
 } slot;
 
 enum { SLOTS = 2 };
@@ -41,25 +41,25 @@ struct pv__batches {
     const pv__problem *problem;
     design_kind kind;
     size_t size;
-    size_t begin, end; /* rows of a batch whose x is wanted */
+    size_t begin, end; /* rows of a batch for which x is needed */
     int classes;
     uint64_t seed;
-    size_t *store;           /* all decks' rows */
+    size_t *store;           /* the rows of all decks */
     deck *decks;             /* [classes], or one for uniform */
-    size_t *counts;          /* [classes] of a batch */
-    size_t extra;            /* balanced: whose turn the remainder is */
+    size_t *counts;          /* [classes], per batch */
+    size_t extra;            /* balanced: the class that gets the remainder next */
     double *full, *expected; /* [classes] */
     pv_sampling sampling;
-    uint64_t taken;         /* rows so far, in all batches */
-    int32_t *stratum;       /* soft labels: of each row of the data, the label of largest frequency */
-    slot slots[SLOTS];      /* this batch and, with a loader, the next */
-    int shown;              /* which is this one */
-    pv__background *loader; /* cuts the views of the other; NULL: nothing is done ahead */
-    bool ahead;             /* it has been given one */
+    uint64_t taken;         /* rows drawn so far, over all batches */
+    int32_t *stratum;       /* soft labels: for each row of the data, the label with the largest frequency */
+    slot slots[SLOTS];      /* the current batch and, with a loader, the next */
+    int shown;              /* index of the current one */
+    pv__background *loader; /* cuts the views of the other slot; NULL: no work ahead */
+    bool ahead;             /* the loader has been given a batch */
     bool uncut;             /* views are cut elsewhere */
-    uint64_t *saved;        /* for checkpoints: taken, extra, ahead; of each class count, dealt, shuffles */
-    uint64_t *before;       /* images: the same before the last batch was taken, to go back to; NULL: no way back */
-    size_t *store_before;   /* and the decks' rows */
+    uint64_t *saved;        /* for checkpoints: taken, extra, ahead; for each class count, dealt, shuffles */
+    uint64_t *before; /* images: the same before the last batch was taken, for putting it back; NULL: not supported */
+    size_t *store_before; /* the order of the rows in the decks at that time */
 };
 
 static size_t stratum_of(const pv__batches *b, size_t n) {
@@ -117,13 +117,13 @@ static pv_status parse_kind(pv_ctx *ctx, const char *text, pv__batches *b) {
 
 static void fill_decks(const pv__problem *problem, pv__batches *b) {
     size_t k = (size_t)b->classes, at = 0;
-    for (size_t n = 0; n < problem->n; n++)
+    for (size_t n = 0; n < problem->rows.n; n++)
         b->full[stratum_of(b, n)] += 1;
     for (size_t y = 0; y < k; y++) {
         b->decks[y].rows = b->store + at;
         at += (size_t)b->full[y];
     }
-    for (size_t n = 0; n < problem->n; n++) {
+    for (size_t n = 0; n < problem->rows.n; n++) {
         deck *d = &b->decks[b->kind == UNIFORM ? 0 : stratum_of(b, n)];
         d->rows[d->n++] = n;
     }
@@ -143,8 +143,8 @@ static void set_shares(pv__batches *b) {
     }
 }
 
-/* Soft labels are drawn by their largest frequency, the first if tied. Every label needs a row of its own there,
- * unless rows are drawn as they come. */
+/* With soft labels rows are drawn by the label of largest frequency, the first if tied. Unless rows are drawn
+ * uniformly, every label needs at least one row. */
 static pv_status make_strata(pv_ctx *ctx, pv__batches *b) {
     const pv_targets *all = &b->problem->targets;
     size_t k = (size_t)b->classes;
@@ -165,7 +165,7 @@ static pv_status make_strata(pv_ctx *ctx, pv__batches *b) {
     pv__free(ctx, count);
     if (empty < k && b->kind != UNIFORM)
         return pv__fail(ctx, PV_ERR_INPUT,
-                        "label %zu has the most votes of no row, so batches cannot be balanced:\nuse `design=uniform`",
+                        "label %zu has the most votes in no row, so batches cannot be balanced:\nuse `design=uniform`",
                         empty + 1);
     return PV_OK;
 }
@@ -204,22 +204,23 @@ pv_status pv__batches_new(pv_ctx *ctx, const pv__problem *problem, pv__batches *
     made->problem = problem;
     made->size = made->end = problem->batch;
     made->classes = (int)k;
-    made->seed = (uint64_t)problem->options->seed;
+    made->seed = (uint64_t)problem->plan->options.seed;
     pv_status status;
-    PV_GOTO(fail, pv__alloc(ctx, problem->n, sizeof(size_t), &made->store));
+    PV_GOTO(fail, pv__alloc(ctx, problem->rows.n, sizeof(size_t), &made->store));
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof(deck), &made->decks));
     PV_GOTO(fail, pv__alloc(ctx, k, sizeof(size_t), &made->counts));
     PV_GOTO(fail, pv__alloc(ctx, 2 * k, sizeof(double), &made->full));
     made->expected = made->full + k;
     PV_GOTO(fail, pv__alloc(ctx, 3 + 3 * k, sizeof(uint64_t), &made->saved));
-    PV_GOTO(fail, parse_kind(ctx, problem->options->design, made));
+    PV_GOTO(fail, parse_kind(ctx, problem->plan->options.design, made));
     if (!problem->targets.label)
         PV_GOTO(fail, make_strata(ctx, made));
-    if (problem->data) {
+    if (pv__rows_are_images(&problem->rows)) {
         PV_GOTO(fail, pv__alloc(ctx, 3 + 3 * k, sizeof(uint64_t), &made->before));
-        PV_GOTO(fail, pv__alloc(ctx, problem->n, sizeof(size_t), &made->store_before));
+        PV_GOTO(fail, pv__alloc(ctx, problem->rows.n, sizeof(size_t), &made->store_before));
     }
-    bool ahead = problem->data && made->kind != OPTIMAL; /* whose counts are known when an epoch begins */
+    bool ahead = pv__rows_are_images(&problem->rows) &&
+                 made->kind != OPTIMAL; /* its counts are known only when an epoch begins */
     for (int i = 0; i < (ahead ? SLOTS : 1); i++)
         PV_GOTO(fail, slot_new(ctx, made, &made->slots[i]));
     if (ahead)
@@ -271,15 +272,15 @@ static void deal_batch(pv__batches *b, size_t *rows) {
             rows[at++] = deal(b, y);
 }
 
-/* A row's views, its draws from a stream of its own. */
+/* Cuts a row's views, with random numbers from a stream of its own. */
 static void cut_row(const pv__batches *b, const slot *s, size_t i) {
-    const pv_dataset *data = b->problem->data;
+    const pv_dataset *data = b->problem->rows.made;
     pv_rng rng = pv_rng_stream(b->seed, PV_STREAM_VIEWS, s->first + i);
     pv_views_cut(data->image, data->images, data->image_row[s->rows[i]], &rng,
                  s->x + i * (size_t)pv_model_inputs(b->problem->model));
 }
 
-/* The loader's work: all views of the slot that is not shown. */
+/* The loader's work: cuts all views of the slot that is not current. */
 static void cut_ahead(void *state) {
     const pv__batches *b = state;
     for (size_t i = b->begin; i < b->end; i++)
@@ -292,15 +293,15 @@ static void cut_now(const pv__batches *b, const slot *s) {
         cut_row(b, s, i);
 }
 
-/* What is known of the rows that were dealt; views are still to be cut. */
+/* Fills in the data of the drawn rows, except views. */
 static void describe(const pv__batches *b, slot *s, uint64_t first) {
     const pv_targets *all = &b->problem->targets;
     size_t inputs = (size_t)pv_model_inputs(b->problem->model), k = (size_t)b->classes;
     s->first = first;
     for (size_t i = 0; i < b->size; i++) {
         size_t n = s->rows[i];
-        if (b->problem->x && i >= b->begin && i < b->end)
-            memcpy(s->x + i * inputs, b->problem->x + n * inputs, inputs * sizeof *s->x);
+        if (b->problem->rows.matrix && i >= b->begin && i < b->end)
+            memcpy(s->x + i * inputs, b->problem->rows.matrix + n * inputs, inputs * sizeof *s->x);
         if (b->stratum) {
             s->stratum[i] = b->stratum[n];
             memcpy(s->frequency + i * k, all->frequency + n * k, k * sizeof *s->frequency);
@@ -313,7 +314,7 @@ static void describe(const pv__batches *b, slot *s, uint64_t first) {
     }
 }
 
-/* The rows of the slot that is not shown are dealt: gives its views to the loader. */
+/* Passes the next slot, whose rows have been drawn, to the loader. */
 static void load_ahead(pv__batches *b, uint64_t first) {
     describe(b, &b->slots[!b->shown], first);
     if (!b->uncut)
@@ -321,7 +322,7 @@ static void load_ahead(pv__batches *b, uint64_t first) {
     b->ahead = true;
 }
 
-/* Beside the decks' rows, all that the next batches depend on. */
+/* The state that determines the next batches, in addition to the rows of the decks. */
 static void write_state(const pv__batches *b, uint64_t *state) {
     *state++ = b->taken;
     *state++ = b->extra;
@@ -350,15 +351,15 @@ void pv__batches_put_back(pv__batches *b) {
     if (b->loader)
         pv__background_wait(b->loader);
     read_state(b, b->before);
-    memcpy(b->store, b->store_before, b->problem->n * sizeof *b->store);
-    if (b->ahead) /* the batch was the one drawn ahead, and is again */
+    memcpy(b->store, b->store_before, b->problem->rows.n * sizeof *b->store);
+    if (b->ahead) /* that batch was the one drawn ahead, so it is again */
         b->shown = !b->shown;
 }
 
 pv__batch pv__batches_next(pv__batches *b) {
     if (b->before) {
         write_state(b, b->before);
-        memcpy(b->store_before, b->store, b->problem->n * sizeof *b->store);
+        memcpy(b->store_before, b->store, b->problem->rows.n * sizeof *b->store);
     }
     if (b->ahead) {
         pv__background_wait(b->loader);
@@ -367,7 +368,7 @@ pv__batch pv__batches_next(pv__batches *b) {
         deal_batch(b, b->slots[b->shown].rows);
         describe(b, &b->slots[b->shown], b->taken);
         b->taken += b->size;
-        if (b->problem->data && !b->uncut)
+        if (pv__rows_are_images(&b->problem->rows) && !b->uncut)
             cut_now(b, &b->slots[b->shown]);
     }
     if (b->loader) {
@@ -399,7 +400,7 @@ size_t pv__batches_size(const pv__batches *batches) {
 }
 
 pv_batch_loss pv__batches_loss(const pv__batches *b) {
-    const pv_fit_options *options = b->problem->options;
+    const pv_fit_options *options = &b->problem->plan->options;
     pv_batch_loss loss = {
         .loss = (pv_loss)options->loss,
         .marginal = (pv_marginal)options->marginal,
@@ -410,8 +411,8 @@ pv_batch_loss pv__batches_loss(const pv__batches *b) {
                    .population_weight = (pv_weighting)options->population_weight,
                    .epoch_weight = (pv_weighting)options->epoch_weight,
                    .direct = options->direct,
-                   .stratum_log_ratio = b->problem->stratified ? b->problem->sampled->log_ratio : NULL}};
-    /* A known prevalence is a strong pull here; the output biases are then set to match it exactly. */
+                   .stratum_log_ratio = pv__strata_of(b->problem) ? b->problem->design->log_ratio : NULL}};
+    /* Here a known prevalence becomes a strong penalty; afterwards the output biases are set to match it exactly. */
     if (isinf(loss.design.population.prevalence_n) && loss.marginal != PV_MARGINAL_PROFILE)
         loss.design.population.prevalence_n = pv__known_strength(b->problem);
     return loss;
@@ -419,18 +420,18 @@ pv_batch_loss pv__batches_loss(const pv__batches *b) {
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
-/* Where a batch is drawn ahead its rows are kept too: the decks have dealt them. */
+/* If a batch is drawn ahead, its rows are stored too, because they have left the decks. */
 size_t pv__batches_fields(pv__batches *b, pv_field *field) {
     write_state(b, b->saved);
     field[0] = (pv_field){b->saved, (3 + 3 * (size_t)b->classes) * sizeof *b->saved};
-    field[1] = (pv_field){b->store, b->problem->n * sizeof *b->store};
+    field[1] = (pv_field){b->store, b->problem->rows.n * sizeof *b->store};
     field[2] = (pv_field){b->slots[!b->shown].rows, b->loader ? b->size * sizeof(size_t) : 0};
     return 3;
 }
 
 static bool rows_fit(const pv__batches *b, size_t n, const size_t *rows) {
     for (size_t i = 0; i < n; i++)
-        if (rows[i] >= b->problem->n)
+        if (rows[i] >= b->problem->rows.n)
             return false;
     return true;
 }
@@ -439,14 +440,14 @@ pv_status pv__batches_recalled(pv_ctx *ctx, pv__batches *b) {
     size_t k = (size_t)b->classes, rows = 0;
     read_state(b, b->saved);
     bool ahead = b->ahead, good = b->extra < k && (!ahead || (b->loader && b->taken >= b->size));
-    b->ahead = false; /* not before its views are being cut */
+    b->ahead = false; /* not before its views are being cut again */
     for (size_t y = 0; y < k; y++) {
         good = good && b->decks[y].dealt <= b->decks[y].n && b->counts[y] <= b->size;
         rows += b->kind == COUNTS || b->kind == OPTIMAL ? b->counts[y] : 0;
     }
     good = good && (rows == b->size || b->kind == UNIFORM || b->kind == BALANCED);
     slot *next = &b->slots[!b->shown];
-    if (!good || !rows_fit(b, b->problem->n, b->store) || (ahead && !rows_fit(b, b->size, next->rows)))
+    if (!good || !rows_fit(b, b->problem->rows.n, b->store) || (ahead && !rows_fit(b, b->size, next->rows)))
         return pv__checkpoint_damaged(ctx, "its batches are not of these rows");
     set_shares(b);
     if (ahead)
@@ -456,14 +457,14 @@ pv_status pv__batches_recalled(pv_ctx *ctx, pv__batches *b) {
 
 /* ---- optimal ----------------------------------------------------------------------------------------------------- */
 
-enum { PROBE_ROWS = 64 }; /* of each class, for the variance estimate */
+enum { PROBE_ROWS = 64 }; /* per class, for the variance estimate */
 
-/* The derivative of row n's own share of the loss with respect to its log-likelihoods: -v t of the data term, and
- * c_y rho_n p_ny/q_y of the marginal's. */
+/* The derivative of row n's part of the loss with respect to its log-likelihoods: -v t from the data term, and c_y
+ * rho_n p_ny/q_y from the marginal. */
 static void row_slope(const pv__problem *problem, size_t n, const double *loglik, const double *log_q,
                       const double *log_ratio, double *dloglik) {
     size_t k = (size_t)problem->targets.classes;
-    double v = pv__weight(&problem->targets, n), rho = 0; /* rho: the row's share of the plug-in marginal */
+    double v = pv__weight(&problem->targets, n), rho = 0; /* rho: the row's weight in the plug-in marginal */
     for (size_t y = 0; y < k && problem->plan->has_prevalence; y++)
         rho += v * pv__share(&problem->targets, n, (int)y) * problem->population.prevalence[y] / problem->mass[y];
     pv__form form = pv__problem_form(problem);
@@ -487,12 +488,13 @@ static void row_slope(const pv__problem *problem, size_t n, const double *loglik
 typedef struct probe {
     double *gradient, *sum;               /* [params] */
     double *loglik, *dloglik, *log_ratio; /* [classes] */
-    double *x;                            /* [inputs] of an image */
+    double *x;                            /* [inputs], for an image */
     double *block;
     pv_model_work *work;
 } probe;
 
-/* Eq. estimate of the conditional variance with g the gradient by all parameters, its components' variances summed. */
+/* Eq. estimate of the conditional variance, where g is the gradient of all parameters; the variances of its components
+ * are summed. */
 static pv_status class_variance(pv_ctx *ctx, const pv__batches *b, const pv__problem *problem, size_t y,
                                 const double *w, const double *log_q, probe *p, double *variance) {
     size_t params = pv_model_params(problem->model);
@@ -501,7 +503,7 @@ static pv_status class_variance(pv_ctx *ctx, const pv__batches *b, const pv__pro
     memset(p->sum, 0, params * sizeof *p->sum);
     for (size_t i = 0; i < PROBE_ROWS; i++) {
         size_t n = b->decks[y].rows[pv_rng_below(&rng, b->decks[y].n)];
-        const double *x = pv__problem_rows(b->ctx, problem, n, 1, p->x);
+        const double *x = pv__rows_get(b->ctx, &problem->rows, n, 1, p->x);
         pv_model_forward(problem->model, p->work, w, 1, x, p->loglik);
         row_slope(problem, n, p->loglik, log_q, p->log_ratio, p->dloglik);
         memset(p->gradient, 0, params * sizeof *p->gradient);
@@ -545,7 +547,7 @@ pv_status pv__batches_optimise(pv_ctx *ctx, pv__batches *b, const pv__problem *p
         PV_GOTO(done, class_variance(ctx, b, problem, y, w, log_q, &p, &variance[y]));
         most = fmax(most, variance[y]);
     }
-    for (size_t y = 0; y < k; y++) /* no class is starved by a lucky probe */
+    for (size_t y = 0; y < k; y++) /* a small estimate by chance must not starve a class */
         variance[y] += most > 0 ? 1e-6 * most : 1;
     PV_GOTO(done, pv_optimal_counts(ctx, b->classes, b->size, b->full, variance, b->counts));
     set_shares(b);

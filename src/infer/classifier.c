@@ -31,10 +31,12 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     pv__free(ctx, classifier->record);
     pv_reference_free(ctx, classifier->reference);
     pv__stacked_free(ctx, classifier->stacked);
+    pv__free(ctx, classifier->boosted);
+    pv__smoothed_free(ctx, classifier->smoothing);
     pv__free(ctx, classifier);
 }
 
-/* From the encoded columns to those of the table, in place. */
+/* Converts coefficients of encoded columns to those of the table's columns, in place. */
 static void unscale(const pv_classifier *classifier, double *coefficients) {
     const pv_schema *schema = classifier->schema;
     size_t stride = pv__model_slopes(classifier->model) + 1;
@@ -54,7 +56,7 @@ static void unscale(const pv_classifier *classifier, double *coefficients) {
     }
 }
 
-/* Thresholds of an ordinal model and its slopes, on the scale of the table. A column's mean moves all thresholds. */
+/* The thresholds and slopes of an ordinal model on the scale of the table. A column's mean shifts all thresholds. */
 static pv_status unscale_thresholds(pv_ctx *ctx, const pv_classifier *classifier, const double *w,
                                     double *coefficients) {
     const pv_schema *schema = classifier->schema;
@@ -114,7 +116,7 @@ static pv_status covariance_of_draws(pv_ctx *ctx, const pv_classifier *classifie
     one = mean + n;
     memset(covariance, 0, n * n * sizeof *covariance);
     pv_status status = PV_OK;
-    for (size_t i = 0; i < count && status == PV_OK; i++) { /* Welford's, for means far from zero */
+    for (size_t i = 0; i < count && status == PV_OK; i++) { /* Welford's algorithm, for means far from zero */
         status = pv_classifier_draw_coefficients(ctx, classifier, i, one);
         for (size_t a = 0; a < n; a++)
             one[a] -= mean[a];
@@ -141,7 +143,7 @@ pv_status pv_classifier_covariance(pv_ctx *ctx, const pv_classifier *classifier,
         return pv__fail(ctx, PV_ERR_USAGE, "the coefficients' covariance is not known: %s",
                         classifier->no_errors ? classifier->no_errors
                         : classifier->standard_error
-                            ? "model files keep standard errors alone, and `infer=laplace` draws"
+                            ? "model files keep standard errors only; with `infer=laplace` they keep draws"
                             : "the fit has no standard errors");
     memcpy(covariance, classifier->covariance, n * n * sizeof *covariance);
     return PV_OK;

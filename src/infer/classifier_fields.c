@@ -1,4 +1,4 @@
-/* A classifier's parts by function, for those that must not know its layout. */
+/* Accessor functions of a classifier, for callers that must not depend on its layout. */
 #include <math.h>
 #include <string.h>
 
@@ -46,24 +46,25 @@ const char *pv_classifier_reference(const pv_classifier *classifier, size_t inde
     return NULL;
 }
 
+/* Whether a column is a feature, by itself or in a term. */
+static bool is_feature(const pv_schema *schema, const char *name) {
+    bool found = false;
+    for (size_t s = 0; s < schema->sources && !found; s++)
+        found = strcmp(schema->source[s].name, name) == 0;
+    for (size_t t = 0; t < schema->terms && !found; t++)
+        for (int i = 0; i < 2 && !found; i++)
+            found = schema->term[t].column[i] && strcmp(schema->term[t].column[i], name) == 0;
+    return found;
+}
+
 const char *pv_classifier_stratum_column(const pv_classifier *classifier, size_t index, bool *feature) {
     const pv_schema *schema = classifier->schema;
     if (!schema->strata || index >= schema->strata->columns)
         return NULL;
     const char *name = schema->strata->column[index].name;
-    if (feature) {
-        *feature = false;
-        for (size_t s = 0; s < schema->sources; s++)
-            *feature = *feature || strcmp(schema->source[s].name, name) == 0;
-    }
+    if (feature)
+        *feature = is_feature(schema, name);
     return name;
-}
-
-const char *pv_classifier_estimate(const pv_classifier *classifier, double *p_value) {
-    const pv_combination *both = classifier->combination;
-    if (p_value)
-        *p_value = both && both->rank > 0 ? both->p_value : (double)NAN;
-    return both ? pv_estimate_name((pv_estimate)both->use) : NULL;
 }
 
 const char *pv_classifier_candidate(const pv_classifier *classifier, size_t index, double *weight, double *gain,
@@ -71,8 +72,8 @@ const char *pv_classifier_candidate(const pv_classifier *classifier, size_t inde
     const pv_stacked *of = classifier->stacked;
     if (!of || index > of->count)
         return NULL;
-    const pv_candidate own =
-        index < of->count ? of->candidate[index] : (pv_candidate){"the mixture", 1, of->gain, of->se};
+    const pv_candidate mixture = {.name = "the mixture", .weight = 1, .gain = of->gain, .se = of->se},
+                       own = index < of->count ? of->candidate[index] : mixture;
     if (weight)
         *weight = own.weight;
     if (gain)
@@ -94,10 +95,6 @@ const pv_model *pv_classifier_model(const pv_classifier *classifier) {
     return classifier->model;
 }
 
-const double *pv_classifier_parameters(const pv_classifier *classifier) {
-    return classifier->w;
-}
-
 const double *pv_classifier_draws(const pv_classifier *classifier, size_t *count) {
     const pv_posterior *posterior = classifier->posterior;
     *count = posterior ? posterior->count : 0;
@@ -110,10 +107,6 @@ const double *pv_classifier_prevalence(const pv_classifier *classifier) {
 
 const double *pv_classifier_design(const pv_classifier *classifier) {
     return classifier->design;
-}
-
-const double *pv_classifier_log_marginal(const pv_classifier *classifier) {
-    return classifier->log_marginal;
 }
 
 bool pv_classifier_is_relative(const pv_classifier *classifier) {

@@ -1,10 +1,11 @@
-/* Terms of a linear model, distances in the metric of a covariance, and the memory of a combination (combined.h). */
+/* Terms of a linear model, distances in the metric of a covariance, and memory of a combination (combined.h). */
 #include <math.h>
 #include <string.h>
 
+#include "data/schema_learn.h"
 #include "infer/combined.h"
 
-static const double TINY = 1e-4; /* a difference of less than a hundredth of the standard error is none */
+static const double TINY = 1e-4; /* differences below a hundredth of the standard error count as 0 */
 
 double pv__quadratic(size_t n, double *C, double *d, const double *scale, int64_t *rank) {
     double sum = 0;
@@ -34,7 +35,7 @@ double pv__quadratic(size_t n, double *C, double *d, const double *scale, int64_
     return sum;
 }
 
-/* The term of a plain column; -1: the model has none. */
+/* The term of a plain column; -1: not in the model. */
 static int32_t term_of_column(const pv_schema *schema, size_t plain, const int32_t *term, const char *name) {
     size_t slope = 0;
     for (size_t s = schema->offset; s < plain; slope += pv_source_width(&schema->source[s++]))
@@ -48,7 +49,7 @@ static void join(int32_t *term, size_t slopes, int32_t from, int32_t to) {
         term[i] = term[i] == from ? to : term[i];
 }
 
-/* Numbers the terms in the order of their first slopes; how many there are. */
+/* Numbers the terms in the order of their first slopes; returns how many there are. */
 static size_t renumber(int32_t *term, size_t slopes) {
     int32_t terms = 0;
     for (size_t i = 0; i < slopes; i++) {
@@ -62,8 +63,9 @@ static size_t renumber(int32_t *term, size_t slopes) {
     return (size_t)terms;
 }
 
-/* A column, or a term that makes several, is one term. So is a product with the columns that it is of: where one
- * slope's meaning depends on another's reference level or origin, one share serves them all. */
+/* A column, or a term that makes several features, is one term. So is a product with its columns, or a curve with its
+ * slope: if one slope's meaning depends on another's reference level or origin, they share one weight.
+ */
 size_t pv__terms_of(const pv_schema *schema, int32_t *term) {
     size_t slope = 0, made = 0, plain = schema->sources, left = 0;
     int32_t terms = 0;
@@ -83,7 +85,8 @@ size_t pv__terms_of(const pv_schema *schema, int32_t *term) {
                 made++;
             left = made < schema->terms ? schema->term[made].features : 1;
             const pv_term *of = made < schema->terms ? &schema->term[made++] : NULL;
-            for (size_t c = 0; of && of->kind == PV_TERM_PRODUCT && c < 2; c++)
+            bool shares = of && (of->kind == PV_TERM_PRODUCT || pv__term_is_smooth(of));
+            for (size_t c = 0; shares && c < 2 && of->column[c]; c++)
                 join(term, slope, term_of_column(schema, plain, term, of->column[c]), terms - 1);
         }
         left--;
@@ -127,16 +130,21 @@ fail:
 void pv__combination_free(pv_ctx *ctx, pv_combination *c) {
     if (!c)
         return;
-    pv__free(ctx, c->weighted); /* and what lies behind it */
+    pv__free(ctx, c->weighted); /* also frees the arrays in the same block */
     pv__free(ctx, c->term);
     pv__free(ctx, c);
+}
+
+bool pv__combination_is_idle(const pv__problem *p) {
+    bool points = p->plan->use != PV_ESTIMATE_EFFICIENT || p->plan->options.infer == PV_INFER_ROBUST;
+    return p->plan->options.bare && !points && !p->plan->few_rows; /* averages need the errors */
 }
 
 bool pv__combination_is_cheap(const pv__problem *p) {
     enum { PARAMS_MOST = 300 };
     const double most = 4e9; /* rows times parameters squared */
     double P = (double)pv_model_params(p->model);
-    return P <= PARAMS_MOST && (double)p->n * P * P <= most;
+    return P <= PARAMS_MOST && (double)p->rows.n * P * P <= most;
 }
 
 bool pv_combination_differs(const pv_combination *combination) {

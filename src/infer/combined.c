@@ -1,21 +1,21 @@
 /* The combination of the efficient and the weighted estimate (docs/method.md, section 15).
  *
- * The weighted estimate b_r is the best linear predictor of the population, whatever the shape of the risk; the
- * efficient one, b_e, is better where the linear model is right, and tends to another limit where it is not. With their
- * influences by unit, U_r and U_e, and d = b_e - b_r,
+ * The weighted estimate b_r is the best linear predictor of the population for any shape of the risk. The efficient
+ * one, b_e, is better if the linear model is correct, and tends to another limit if it is not. With their influences by
+ * unit, U_r and U_e, and d = b_e - b_r,
  *
  *   interval   of c^T b: c^T b_r -+ t_nu sqrt(c^T V_r c), V_r = sum U_r U_r^T, nu = 2 / (sum G^4 / (sum G^2)^2 - 1/n),
  *              G = U_r c
  *   point      by term B: b_B = b_r,B + min(1, k_B / Q_B) d_B, Q_B = d_B^T V_d,BB^-1 d_B, k_B its rank,
  *              V_d = sum (U_e - U_r)(U_e - U_r)^T; the intercepts then solve sum a (y - p) = 0
- *   test       Hausman's: d^T V_d^-1 d over all slopes is chi-square where the linear model is right
+ *   test       Hausman's: d^T V_d^-1 d over all slopes is chi-square if the linear model is correct
  *
- * Both estimates are bias-reduced, but by no more than one standard error of any coefficient. Where prevalences were
- * counted, their variance is added to V_r and V_d. With a sample of the population the weighted estimate has control
- * variates (controls.c) and is better than the efficient one, which then counts for the test alone.
+ * Both estimates are bias-reduced, by at most one standard error of any coefficient. If prevalences were counted, their
+ * variance is added to V_r and V_d. With a population sample the weighted estimate uses control variates (controls.c)
+ * and is better than the efficient one, which is then used only in the test.
  *
- * Where the rows chose the prior's scale s, of precision S = I/s^2 on the slopes, V_r gets H^-1 S H^-1, which is what
- * the prior may have drawn slopes to 0 by, and what the choice leaves uncertain (pv__add_scale).
+ * If the prior's scale s was learned from the rows, with precision S = I/s^2 on the slopes, V_r is increased by H^-1 S
+ * H^-1, for the shrinkage of slopes, and by the uncertainty of the scale (pv__add_scale).
  */
 #include "infer/combined.h"
 
@@ -26,9 +26,9 @@
 #include "infer/both.h"
 #include "infer/controls.h"
 
-/* ---- what is made of them ---------------------------------------------------------------------------------------- */
+/* ---- combination ------------------------------------------------------------------------------------------------- */
 
-/* C [P][P] += sum over cells of chance D D^T, D [cells][P], less `other` where there is one. */
+/* C [P][P] += sum over cells of chance D D^T, D [cells][P] minus `other` unless that is NULL. */
 static void add_chance(const pv__both *b, const double *D, const double *other, double *C) {
     for (size_t i = 0; i < b->cells; i++)
         for (size_t r = 0; b->chance[i] > 0 && r < b->P; r++)
@@ -39,13 +39,13 @@ static void add_chance(const pv__both *b, const double *D, const double *other, 
             }
 }
 
-/* What prevalences and the prior's scale leave uncertain of the weighted estimate, added to its covariance. */
+/* Adds the uncertainty of prevalences and of the prior's scale to the weighted estimate's covariance. */
 static pv_status add_uncertain(const pv__both *b, double *covariance) {
     add_chance(b, b->weighted.prevalence, NULL, covariance);
     return pv__add_scale(b->ctx, b->problem, b->weighted.w, b->weighted.inverse, true, covariance);
 }
 
-/* to [P] = the side's estimate with its bias taken off, no coefficient by more than a standard error. */
+/* to [P] = the side's estimate after bias reduction, limited to one standard error per coefficient. */
 static void reduce_bias(const pv__side *s, const double *covariance, double *to) {
     double share = 1;
     for (size_t i = 0; i < s->P; i++) {
@@ -57,7 +57,7 @@ static void reduce_bias(const pv__side *s, const double *covariance, double *to)
         to[i] = s->w[i] + share * s->correction[i];
 }
 
-/* Satterthwaite's degrees of freedom: of the units' part of the variance, and of the whole. */
+/* Satterthwaite's degrees of freedom: for the units' part of the variance, and for the whole. */
 static double freedom(const pv__both *b, double second, double fourth, double chance) {
     if (!(second > 0))
         return fmax(1, b->units->df);
@@ -80,15 +80,15 @@ static void find_freedom(const pv__both *b, pv_combination *c) {
     }
 }
 
-/* Of a combination of the coefficients in no direction of its own: in the metric of their covariance, the mean over all
- * of them. */
+/* For a combination of coefficients in an arbitrary direction: the mean over all directions in the metric of their
+ * covariance. */
 static void find_risk_freedom(const pv__both *b, pv_combination *c) {
     double P = (double)b->P;
     if (!isnan(b->spread))
         c->df_risk = freedom(b, 1, 3 * b->spread / (P * (P + 2)), 0);
 }
 
-/* The entries of some parameters: C [m][m] of V_d, d [m] and scale [m]. */
+/* Extracts the entries of some parameters: C [m][m] of V_d, d [m] and scale [m]. */
 static void take(const pv__both *b, const pv_combination *c, const size_t *which, size_t m, const double *difference,
                  double *C, double *d, double *scale) {
     const double *V = b->square + 2 * b->P * b->P;
@@ -111,7 +111,7 @@ static size_t slopes_of(const pv__both *b, const pv_combination *c, int32_t term
     return m;
 }
 
-/* Shares of the terms, the test, and w: efficient where a term allows it. */
+/* Computes the weights of the terms, the test, and w: efficient where a term allows it. */
 static pv_status weigh_terms(const pv__both *b, pv_estimate use, pv_combination *c, double *w) {
     size_t P = b->P, *which = NULL;
     double *room = NULL, *d, *scale, *difference;
@@ -126,7 +126,7 @@ static pv_status weigh_terms(const pv__both *b, pv_estimate use, pv_combination 
     size_t m = slopes_of(b, c, -1, which);
     take(b, c, which, m, difference, room, d, scale);
     c->statistic = pv__quadratic(m, room, d, scale, &c->rank);
-    if (b->units->units < 10 * (double)c->rank) { /* a chi-square it is not, with so few */
+    if (b->units->units < 10 * (double)c->rank) { /* too few for a chi-square distribution */
         c->rank = 0;
         c->statistic = 0;
     }
@@ -148,18 +148,15 @@ done:
     return status;
 }
 
-/* The intercepts of w by which the weighted mean of the probabilities is the stated prevalence. */
-static pv_status match(const pv__both *b, double *w) {
+/* The intercepts of w for which the weighted mean of the probabilities equals the stated prevalence, given the
+ * log-likelihoods [n][k] at w, which begin `room` [n][k + 1]. */
+static pv_status match(const pv__both *b, double *room, double *w) {
     const pv__problem *p = b->problem;
     const pv_targets *t = &p->targets;
-    size_t n = t->n, k = b->k, begin, end;
-    double *logits, total = 0, *weight, *target, *shift;
-    PV_TRY(pv__alloc(b->ctx, n * (k + 1) + 2 * k, sizeof *logits, &logits));
-    weight = logits + n * k;
-    target = weight + n;
+    size_t n = t->n, k = b->k;
+    double total = 0, *weight = room + n * k, *target, *shift;
+    PV_TRY(pv__alloc(b->ctx, 2 * k, sizeof *target, &target));
     shift = target + k;
-    pv_status status;
-    pv__match_rows(b->ctx, p, &begin, &end);
     for (size_t i = 0; i < n; i++) {
         const double *a = pv__ratio_of(t, b->weighted.a, i);
         for (size_t y = 0; y < k; y++) {
@@ -173,19 +170,32 @@ static pv_status match(const pv__both *b, double *w) {
         weight[i] /= total;
     for (size_t y = 0; y < k; y++)
         target[y] /= total;
-    PV_GOTO(done, pv__objective_loglik_of(b->ctx, p, w, begin, end, logits));
-    PV_GOTO(done, pv__match_shift(b->ctx, p, logits, weight, target, shift));
-    pv_model_shift(p->model, shift, w);
-done:
-    pv__free(b->ctx, logits);
+    pv_status status = pv__match_shift(b->ctx, p, room, weight, target, shift);
+    if (status == PV_OK)
+        pv_model_shift(p->model, shift, w);
+    pv__free(b->ctx, target);
     return status;
 }
 
-/* The covariance of the efficient estimate where its model is right. The numbers of rows of each label are the
- * design's: of the intercepts' part of the inverse information that is taken off (docs/method.md, 9). */
+/* Degrees of freedom, and where they are to be matched the intercepts of w, by one pass. */
+static pv_status find_moments(pv__both *b, bool matched, double *w, pv_combination *c) {
+    double *room = NULL;
+    if (matched)
+        PV_TRY(pv__alloc(b->ctx, b->problem->targets.n, (b->k + 1) * sizeof *room, &room));
+    pv_status status = pv__both_moments(b, matched ? w : NULL, room);
+    find_freedom(b, c);
+    find_risk_freedom(b, c);
+    if (status == PV_OK && matched)
+        status = match(b, room, w);
+    pv__free(b->ctx, room);
+    return status;
+}
+
+/* The covariance of the efficient estimate if its model is correct. The design fixes the numbers of rows of each label:
+ * that is subtracted from the intercepts' part of the inverse information (docs/method.md, 9). */
 static pv_status find_efficient_covariance(const pv__both *b, double *covariance) {
     const pv__problem *p = b->problem;
-    bool rows = !p->stratified && !p->cluster && !p->sampling && !p->survey;
+    bool rows = !pv__strata_of(p) && !p->design->cluster && !p->design->sampling && !p->design->block;
     const double *sandwich = b->square + b->P * b->P;
     memcpy(covariance, rows ? b->efficient.inverse : sandwich, b->P * b->P * sizeof *covariance);
     if (rows)
@@ -195,39 +205,34 @@ static pv_status find_efficient_covariance(const pv__both *b, double *covariance
     return pv__add_scale(b->ctx, p, b->efficient.w, b->efficient.inverse, !rows, covariance);
 }
 
-/* Both at their optima, with corrections; false: one of them has none. */
-static pv_status fit_both(pv__both *b, const double *w, bool *found) {
-    *found = false;
+/* Number of passes made over the rows. */
+static double reads_of(const pv__both *b) {
+    const double moments = 1, clusters = b->units->of ? 1 : 0;
+    return b->weighted.reads + b->efficient.reads + moments + clusters;
+}
+
+/* Fits both sides and corrects them; *found is false if one has no optimum. */
+static pv_status fit_both(pv__both *b, const pv__solution *from, bool *found) {
+    const double *near = from->ahead ? from->ahead : from->w;
     for (size_t i = 0; i < b->cells; i++)
         b->efficient.a[i] = 1;
     pv__both_weigh(b, b->weighted.a);
     pv__log_ratio(b->problem, b->efficient.ratio);
     b->efficient.of_ratio = true;
-    PV_TRY(pv__side_fit(b->ctx, &b->efficient, w));
-    PV_TRY(pv__side_fit(b->ctx, &b->weighted, w));
-    if (!b->efficient.converged || !b->weighted.converged)
-        return PV_OK;
-    PV_TRY(pv__side_correct(b->ctx, &b->efficient));
-    PV_TRY(pv__side_correct(b->ctx, &b->weighted));
-    PV_TRY(pv__side_lever_units(b->ctx, &b->efficient, b->units));
-    PV_TRY(pv__side_lever_units(b->ctx, &b->weighted, b->units));
-    pv__both_tie(b, b->weighted.prevalence);
-    pv__both_tie(b, b->efficient.prevalence);
-    *found = true;
-    return PV_OK;
+    return pv__both_fit(b, near, from->weighted ? from->weighted : near, found);
 }
 
-/* Whether the intercepts that match the slopes of w are far from the weighted estimate's: where one row is so far out
- * that the efficient slope gives it all of the prevalence, everybody else's risk is next to nothing. */
+/* Whether the intercepts that match the slopes of w are far from the weighted estimate's. That happens if one row is so
+ * extreme that the efficient slope gives it the whole prevalence, leaving almost no risk for others. */
 static bool strays(const pv__both *b, const pv_combination *c, const double *w) {
-    const double allowance = 1, errors = 5; /* a factor of e of the odds, beyond so many standard errors */
+    const double allowance = 1, errors = 5; /* a factor of e in the odds, plus this many standard errors */
     for (size_t i = 0; i < b->P; i += b->size)
         if (!(fabs(w[i] - b->weighted.w[i]) <= allowance + errors * sqrt(c->covariance[i * (b->P + 1)])))
             return true;
     return false;
 }
 
-/* The weighted estimate with the sample of the population; where there are controls, w is that. */
+/* The weighted estimate with the population sample; if there are effective controls, w becomes that. */
 static pv_status control(pv__both *b, const pv__problem *whole, double *w, pv_combination *c) {
     const pv__controlled of = {.whole = whole,
                                .side = &b->weighted,
@@ -252,8 +257,8 @@ static pv_status control(pv__both *b, const pv__problem *whole, double *w, pv_co
     return PV_OK;
 }
 
-/* Where the rows chose the prior's scale: the two estimates are drawn to 0 by different shares, so that V_d gets
- * (H_e^-1 - H_w^-1) S (H_e^-1 - H_w^-1), by which slopes drawn from that prior differ. */
+/* If the prior's scale was learned: the two estimates are shrunk by different amounts, so V_d is increased by (H_e^-1 -
+ * H_w^-1) S (H_e^-1 - H_w^-1), the difference for slopes drawn from that prior. */
 static void add_drawn(const pv__both *b, double *apart) {
     size_t P = b->P;
     for (size_t l = 0; b->problem->plan->prior_spread > 0 && l < P; l++) {
@@ -280,29 +285,33 @@ static pv_status conclude(pv__both *b, const pv__problem *whole, pv_estimate use
         reduce_bias(&b->weighted, c->covariance, c->weighted);
         reduce_bias(&b->efficient, b->square + square, c->efficient);
     }
-    find_freedom(b, c);
-    find_risk_freedom(b, c);
     c->use = (int)use;
     c->units = b->units->units;
-    PV_TRY(pv__find_tails(b->ctx, &b->weighted, c->tail));
+    memcpy(c->tail, b->tail, c->slopes * sizeof *c->tail);
     PV_TRY(pv__test_strata(b->ctx, &b->efficient, b->units, b->chance, !pv__both_is_cohort(b), c->strata));
     PV_TRY(weigh_terms(b, use, c, w));
     PV_TRY(control(b, whole, w, c));
+    bool matched = c->controls == 0 && (use == PV_ESTIMATE_COMBINED || (corrected && use == PV_ESTIMATE_WEIGHTED));
+    PV_TRY(find_moments(b, matched, w, c));
     if (c->controls > 0)
         return PV_OK;
-    if (use == PV_ESTIMATE_COMBINED || (corrected && use == PV_ESTIMATE_WEIGHTED))
-        PV_TRY(match(b, w));
     if (use == PV_ESTIMATE_EFFICIENT || !strays(b, c, w))
         return PV_OK;
-    c->use = PV_ESTIMATE_WEIGHTED; /* as its equations have it, bias and all */
+    c->use = PV_ESTIMATE_WEIGHTED; /* the solution of its equations, without bias reduction */
     memcpy(c->weighted, b->weighted.w, b->P * sizeof *c->weighted);
     return weigh_terms(b, PV_ESTIMATE_WEIGHTED, c, w);
 }
 
+bool pv__combination_factors(const pv__problem *p, double *factor) {
+    if (!pv__has_combination(p) || pv__combination_is_idle(p) || !pv__combination_is_cheap(p) || pv__strata_of(p))
+        return false;
+    pv__weigh_cells(p, p->mass, factor);
+    return true;
+}
+
 bool pv__has_combination(const pv__problem *p) {
-    bool linear = pv_model_has_coefficients(p->model) && !p->data;
-    return pv__plan_has_two(p->plan, linear, p->unlabelled > 0) &&
-           !(p->unlabelled > 0 && p->plan->use == PV_ESTIMATE_EFFICIENT); /* that is of the sample as well */
+    return pv__plan_is(p->plan, PV_FACT_TWO) &&
+           !(p->unlabelled > 0 && p->plan->use == PV_ESTIMATE_EFFICIENT); /* that also uses the sample */
 }
 
 static pv_status new_for(pv_ctx *ctx, const pv__problem *problem, const pv_schema *schema, pv_combination **made) {
@@ -317,21 +326,23 @@ static pv_status new_for(pv_ctx *ctx, const pv__problem *problem, const pv_schem
     return status;
 }
 
-pv_status pv__combine(pv_ctx *ctx, const pv__problem *problem, const pv_schema *schema, pv_estimate use, double *w,
-                      pv_combination **found) {
+pv_status pv__combine(pv_ctx *ctx, const pv__problem *problem, const pv_schema *schema, pv_estimate use,
+                      pv__solution *solution, double *w, pv_combination **found) {
     pv__both b = {.ctx = ctx};
-    bool has = false, corrected = problem->options->errors != PV_ERRORS_HC0;
+    bool has = false, corrected = problem->plan->options.errors != PV_ERRORS_HC0;
     const pv__problem labelled = pv__labelled(problem);
     *found = NULL;
     pv_status status;
     PV_GOTO(done, pv__both_new(ctx, &labelled, schema, true, 3, &b));
     pv__both_chances(&b);
     b.weighted.inflate = b.efficient.inflate = corrected;
-    PV_GOTO(done, fit_both(&b, w, &has));
+    b.own = problem->unlabelled == 0; /* controls take all */
+    PV_GOTO(done, fit_both(&b, solution, &has));
     if (!has)
         goto done;
     PV_GOTO(done, new_for(ctx, problem, schema, found));
     status = conclude(&b, problem, use, corrected, w, *found);
+    solution->passes += reads_of(&b) + (pv__strata_of(problem) ? 2 : 0);
 done:
     if (status != PV_OK) {
         pv__combination_free(ctx, *found);
@@ -341,38 +352,37 @@ done:
     return status;
 }
 
-pv_status pv__weigh_alone(pv_ctx *ctx, const pv__problem *problem, const pv_schema *schema, double *w,
-                          pv_combination **found) {
+pv_status pv__weigh_alone(pv_ctx *ctx, const pv__problem *problem, const pv_schema *schema, pv__solution *solution,
+                          double *w, pv_combination **found) {
     pv__both b = {.ctx = ctx};
-    bool design = pv_loss_of_design(pv__problem_loss(problem)); /* labels are chance, and one cell */
+    bool has;
+    bool design = pv_loss_of_design(pv__problem_loss(problem)); /* labels are random, and there is one cell */
     *found = NULL;
     pv_status status;
     PV_GOTO(done, pv__both_new(ctx, problem, schema, !design, 1, &b));
     for (size_t i = 0; i < b.cells; i++)
         b.weighted.a[i] = problem->factor[i % b.k];
-    b.weighted.inflate = problem->options->errors != PV_ERRORS_HC0;
+    b.weighted.inflate = problem->plan->options.errors != PV_ERRORS_HC0;
+    b.own = true;
     if (!design)
         pv__both_chances(&b);
-    PV_GOTO(done, pv__side_fit(ctx, &b.weighted, w));
-    if (!b.weighted.converged)
+    PV_GOTO(done, pv__both_fit(&b, NULL, solution->ahead ? solution->ahead : w, &has));
+    if (!has)
         goto done;
     PV_GOTO(done, new_for(ctx, problem, schema, found));
     pv_combination *c = *found;
-    PV_GOTO(done, pv__side_correct(ctx, &b.weighted));
-    PV_GOTO(done, pv__side_lever_units(ctx, &b.weighted, b.units));
-    pv__both_tie(&b, b.weighted.prevalence);
     PV_GOTO(done, pv__both_sum(&b));
     memcpy(c->covariance, b.square, b.P * b.P * sizeof *c->covariance);
     PV_GOTO(done, add_uncertain(&b, c->covariance));
-    PV_GOTO(done, pv__find_tails(ctx, &b.weighted, c->tail));
-    find_freedom(&b, c);
-    find_risk_freedom(&b, c);
+    memcpy(c->tail, b.tail, c->slopes * sizeof *c->tail);
+    PV_GOTO(done, find_moments(&b, false, NULL, c));
     memcpy(w, b.weighted.w, b.P * sizeof *w);
     memcpy(c->weighted, w, b.P * sizeof *w);
     c->use = PV_ESTIMATE_WEIGHTED;
     c->units = b.units->units;
     for (size_t t = 0; t < c->terms; t++)
         c->share[t] = 1;
+    solution->passes += reads_of(&b);
 done:
     if (status != PV_OK) {
         pv__combination_free(ctx, *found);

@@ -1,20 +1,20 @@
-/* A sample of the population as control variates of the weighted estimate b_r.
+/* A population sample as control variates for the weighted estimate b_r.
  *
- * With h(x) = q(x; b_r) (x) x~, q the probabilities of all labels but the first,
+ * With h(x) = q(x; b_r) (x) x~, q the probabilities of all labels except the first,
  *
  *   T = sum c a h / sum c a - mean of h over the sample,   E T = 0 ,
  *   b_c = b_r - B^T T,   B = (V_h + V_s)^-1 C_hU ,
  *
- * V_h and C_hU sums by unit of the labelled rows' h, and of its products with the influences U of b_r, V_s the variance
- * of the sample's mean. Whatever the shape of the risk, b_c has the limit of b_r, and as dT/db_r is 0 on average, the
- * estimation of b_r does not matter to first order:
+ * where V_h and C_hU are sums by unit over the labelled rows, of products of h with itself and with the influences U of
+ * b_r, and V_s is the variance of the sample's mean. Whatever the shape of the risk, b_c has the same limit as b_r, and
+ * since dT/db_r is 0 on average, estimating b_r does not matter to first order:
  *
  *   V_c = f (V_r - C_hU^T B),   f = n / (n - P - Q) ,
  *
- * n units, P coefficients and Q controls that count. It takes a hundred units for each slope, and as many people in
- * the sample: with fewer B is noise. T' (V_h + V_s + V_p)^-1 T, V_p what the prevalences' uncertainty adds, is a
- * chi-square of Q degrees of freedom where both samples are of one population; a sample of another one would move b_c
- * at will, and is left out.
+ * for n units, P coefficients and Q effective controls. It requires a hundred units per slope, and as many people in
+ * the sample: with fewer, B is mostly noise. T' (V_h + V_s + V_p)^-1 T, where V_p is due to the uncertainty of the
+ * prevalences, is chi-square with Q degrees of freedom if both samples are from one population. A sample from another
+ * population could move b_c arbitrarily and is not used.
  */
 #include "infer/controls.h"
 
@@ -24,7 +24,7 @@
 typedef struct controls {
     pv_ctx *ctx;
     const pv__controlled *of;
-    pv__side rows; /* the side, looking at all rows, each one person */
+    pv__side rows; /* the weighted side over all rows, each row one person */
     size_t labelled, P, J, size, pairs;
     bool sampling; /* the sample's weights are sampling weights */
 } controls;
@@ -37,35 +37,34 @@ bool pv__controls_fit(pv_ctx *ctx, const pv__problem *whole, const pv__units *un
     size_t needed = 100 * slopes_of(whole);
     bool fit = (double)needed < units->units;
     if (whole->unlabelled > 0 && !fit)
-        pv__log(
-            ctx, PV_LOG_WARNING,
-            "the population sample does not inform the coefficients: that takes more than 100 people or clusters "
-            "with labels for each slope, %zu for these, and there are %.0f.\n`weighting=0` takes the linear model for "
-            "right and uses the sample",
-            needed + 1, units->units);
+        pv__log(ctx, PV_LOG_WARNING,
+                "the population sample is not used for the coefficients: this needs more than 100 labelled people or "
+                "clusters for each slope (%zu here), and there are %.0f.\n`weighting=0` uses the sample, and assumes "
+                "that the linear model is right",
+                needed + 1, units->units);
     return whole->unlabelled > 0 && fit;
 }
 
-/* Why the sample is not in use. */
+/* Warns with the reason why the sample is not used. */
 static void warn_of(pv_ctx *ctx, const pv__problem *whole, const pv__control_test *test) {
     size_t needed = 100 * slopes_of(whole);
     if (test->people <= (double)needed)
         pv__log(ctx, PV_LOG_WARNING,
-                "the population sample does not inform the coefficients: that takes more than 100 of its people for "
-                "each slope, %zu for these, and there are %.0f",
+                "the population sample is not used for the coefficients: this needs more than 100 of its people for "
+                "each slope (%zu here), and there are %.0f",
                 needed + 1, test->people);
     if (!pv__control_holds(test))
         pv__log(ctx, PV_LOG_WARNING,
-                "the population sample is left out: features of its rows differ from those of the rows with labels, "
-                "weighted to the prevalence, by more than chance (chi-square %.1f of %zu, p = %.2g).\nIs it of the "
-                "population with this prevalence?",
+                "the population sample is left out: its features differ from those of the labelled rows, weighted to "
+                "the prevalence, by more than chance (chi-square %.1f, df %zu, p = %.2g).\nCheck that it comes from "
+                "the population with this prevalence",
                 test->statistic, test->controls, test->p);
 }
 
-/* ---- the sample -------------------------------------------------------------------------------------------------- */
+/* ---- population sample ------------------------------------------------------------------------------------------- */
 
-/* Sums over the sample's rows: w; w h [P]; v; v h [P]; the blocks of v h h^T [pairs][size][size]. Of sampling weights v
- * is w^2, of counts w. */
+/* Sums over the sample's rows: w; w h [P]; v; v h [P]; the blocks of v h h^T [pairs][size][size]. v is w^2 for sampling
+ * weights and w for counts. */
 static void add_sample(void *state, size_t slot, size_t begin, size_t n, double *sums) {
     const controls *c = state;
     size_t J = c->J, size = c->size, P = c->P;
@@ -93,7 +92,7 @@ static void add_sample(void *state, size_t slot, size_t begin, size_t n, double 
         }
 }
 
-/* The sample's mean of h, to mean [P], that mean's variance, to V [P][P], and how many people it is of. */
+/* The sample's mean of h in mean [P], the variance of that mean in V [P][P], and the number of people. */
 static pv_status find_sample(controls *c, double *mean, double *V, double *counted) {
     size_t P = c->P, size = c->size, width = 2 + 2 * P + c->pairs * size * size, n = c->of->whole->unlabelled;
     double *sums;
@@ -118,9 +117,9 @@ static pv_status find_sample(controls *c, double *mean, double *V, double *count
     return status;
 }
 
-/* ---- the labelled rows ------------------------------------------------------------------------------------------- */
+/* ---- labelled rows ----------------------------------------------------------------------------------------------- */
 
-/* sum c a, and sum c a h [P]. */
+/* Sums c a, and c a h [P]. */
 static void add_weights(void *state, size_t slot, size_t begin, size_t n, double *sums) {
     const controls *c = state;
     pv__block b;
@@ -137,7 +136,7 @@ static void add_weights(void *state, size_t slot, size_t begin, size_t n, double
 typedef struct pairing {
     const controls *c;
     double total;
-    double *residual; /* [n][2 J]: the estimate's, and a q over the sum of the weights */
+    double *residual; /* [n][2 J]: that of the estimate, and a q divided by the sum of the weights */
 } pairing;
 
 static void pair_rows(void *state, size_t slot, size_t begin, size_t n, double *sums) {
@@ -158,7 +157,7 @@ static const double *rows_of(void *state, size_t slot, size_t begin, size_t n) {
     return pv__side_rows(state, slot, begin, n);
 }
 
-/* square [2P][2P], of the scores and h by unit; mean [cells][2P], h behind the scores. */
+/* square [2P][2P], of the scores and h by unit; mean [cells][2P], the scores followed by h. */
 static pv_status sum_pairs(const controls *c, double total, double *square, double *mean) {
     size_t n = c->labelled;
     double count;
@@ -169,7 +168,7 @@ static pv_status sum_pairs(const controls *c, double total, double *square, doub
     sums.mean = mean;
     const pv__scores scores = {
         .parts = 1, .logits = 2 * c->J, .size = c->size, .residual = {p.residual}, .x = rows_of, .state = c->of->side};
-    pv_status status = pv__sum_rows(c->ctx, n, false, 1, pair_rows, &p, &count); /* each rank needs all */
+    pv_status status = pv__sum_rows(c->ctx, n, false, 1, pair_rows, &p, &count); /* each rank needs all rows */
     if (status == PV_OK)
         status = pv__units_sum(c->ctx, c->of->units, &scores, &sums);
     pv__free(c->ctx, p.residual);
@@ -178,7 +177,7 @@ static pv_status sum_pairs(const controls *c, double total, double *square, doub
 
 /* ---- the estimate ------------------------------------------------------------------------------------------------ */
 
-/* C [P][P], the products of h and U, and V [P][P], to which h's own squares are added. */
+/* C [P][P], the products of h and U; adds the products of h with itself to V [P][P]. */
 static void find_products(const controls *c, const double *square, double *V, double *C) {
     size_t P = c->P;
     const double *inverse = c->of->side->inverse;
@@ -191,8 +190,8 @@ static void find_products(const controls *c, const double *square, double *V, do
         }
 }
 
-/* B [P][width] = V^-1 C by elimination with pivots; destroys V. Controls that others determine, but for a millionth of
- * their variance, are left out. Returns how many are not. */
+/* B [P][width] = V^-1 C by elimination with pivots; destroys V. Leaves out controls of which others explain all but a
+ * millionth of the variance. Returns the number of the rest. */
 static size_t regress(size_t P, size_t width, double *V, const double *C, double *own, double *B) {
     const double tiny = 1e-6;
     size_t rank = 0;
@@ -209,7 +208,7 @@ static size_t regress(size_t P, size_t width, double *V, const double *C, double
             }
         if (best == P)
             break;
-        own[best] = -V[best * (P + 1)]; /* done */
+        own[best] = -V[best * (P + 1)]; /* mark as used */
         for (size_t i = 0; i < P; i++) {
             double factor = i == best ? 0 : V[i * P + best] / V[best * (P + 1)];
             for (size_t j = 0; factor != 0 && j < P; j++)
@@ -224,7 +223,7 @@ static size_t regress(size_t P, size_t width, double *V, const double *C, double
     return rank;
 }
 
-/* The test that T is 0 but for chance, that of the prevalences included. room [P][P + 2]. */
+/* The test that T differs from 0 only by chance, including that of the prevalences. room [P][P + 2]. */
 static pv__control_test test_sample(const controls *c, const double *V, const double *T, const double *D,
                                     double *room) {
     size_t P = c->P;
@@ -248,8 +247,8 @@ static void take_off(size_t P, const double *B, const double *T, double *of) {
             of[i] -= B[j * P + i] * T[j];
 }
 
-/* How T moves with log pi of each cell, to D [cells][P]: by the cell's part of the mean, less what moves all labels
- * alike. means [cells][2P], of one person's scores and h. */
+/* The derivative of T with respect to log pi of each cell, D [cells][P]: the cell's part of the mean, minus what
+ * changes all labels alike. means [cells][2P], of one person's scores and h. */
 static void find_derivatives(const controls *c, const double *means, double *D) {
     const pv__units *u = c->of->units;
     const double *pi = c->of->whole->population.prevalence;
@@ -283,12 +282,12 @@ static void improve(const controls *c, size_t rank, const double *C, const doubl
 pv_status pv__control(pv_ctx *ctx, const pv__controlled *of, pv__control_test *test) {
     const pv__side *s = of->side;
     size_t P = s->P, cells = of->units->design.cells;
-    controls c = {.ctx = ctx, .of = of, .rows = *s, .labelled = s->problem->n, .P = P, .J = s->J, .size = s->size};
+    controls c = {.ctx = ctx, .of = of, .rows = *s, .labelled = s->problem->rows.n, .P = P, .J = s->J, .size = s->size};
     double *room, *sums, *mean, *V, *C, *B, *square, *cell, *D;
     c.pairs = s->J * (s->J + 1) / 2;
     c.rows.problem = of->whole;
     c.rows.people = NULL;
-    c.sampling = of->whole->options->sample->sampling;
+    c.sampling = of->whole->plan->options.sample->sampling;
     *test = (pv__control_test){0};
     PV_TRY(pv__alloc(ctx, 1 + 2 * P + 7 * P * P + cells * 3 * P, sizeof *room, &room));
     sums = room;
@@ -304,7 +303,7 @@ pv_status pv__control(pv_ctx *ctx, const pv__controlled *of, pv__control_test *t
     double people;
     PV_GOTO(done, find_sample(&c, mean, V, &people));
     PV_GOTO(done, sum_pairs(&c, sums[0], square, cell));
-    for (size_t i = 0; i < P; i++) /* T */
+    for (size_t i = 0; i < P; i++) /* holds T */
         mean[i] = sums[1 + i] / sums[0] - mean[i];
     find_products(&c, square, V, C);
     find_derivatives(&c, cell, D);

@@ -1,5 +1,5 @@
-/* A logistic model without a fold of its rows: Newton's method from the model of all rows, to its end where rows are
- * few for the parameters, else one step with the information of some rows.
+/* Fits a logistic model without a fold of its rows, by Newton's method starting at the model of all rows: to
+ * convergence if there are few rows per parameter, else one step with the information of a subset of the rows.
  */
 #include "infer/cross_fit.h"
 
@@ -10,7 +10,7 @@
 #include "data/schema_learn.h"
 
 enum { FEW = 30, INFORMED = 40 };
-static const double DEAR = 1e8; /* multiplications of one round of Newton steps, all folds */
+static const double DEAR = 1e8; /* multiplications for one Newton step in each fold */
 
 double pv__cross_logit(const pv__cross *c, const double *w, const double *x) {
     double z = w[0] + (c->problem->model->offset ? x[-1] : 0);
@@ -26,7 +26,7 @@ void pv__cross_logits(const pv__cross *c, const double *w, size_t i, double *z) 
         z[l] = pv__cross_logit(c, w + l * c->size, x);
 }
 
-/* Of a row of label y and weight v with inputs x, of two labels. */
+/* Adds a row of label y and weight v with inputs x, for two labels. */
 static void add_row(const pv__cross *c, const double *w, int y, double v, const double *x, double *H, double *g) {
     size_t p = c->p;
     double mean = pv_sigmoid(pv__cross_logit(c, w, x) + c->shift[0]), dz = v * (mean - y);
@@ -44,7 +44,7 @@ static void add_row(const pv__cross *c, const double *w, int y, double v, const 
     }
 }
 
-/* Of more. */
+/* The same for more labels. */
 static void add_row_many(const pv__cross *c, const double *w, int y, double v, const double *x, double *H, double *g) {
     size_t p = c->p, size = c->size, labels = c->logits + 1;
     double mean[PV__CROSS_LABELS];
@@ -68,8 +68,8 @@ static void add_row_many(const pv__cross *c, const double *w, int y, double v, c
     }
 }
 
-/* Adds information (H not NULL) and gradient of every stride-th row with weight v_i - share_ik (left_out), or share_ik,
- * at w. fold PV__CROSS_FOLDS: v_i. An interruption ends it before its time: what comes of it is not used. */
+/* Adds information (if H is not NULL) and gradient at w of every stride-th row, with weight v_i - share_ik (left_out)
+ * or share_ik; fold PV__CROSS_FOLDS: v_i. Stops early if interrupted; the caller then discards the result. */
 static void add_rows(const pv__cross *c, const double *w, size_t fold, bool left_out, size_t stride, double *H,
                      double *g) {
     const pv_targets *t = &c->problem->targets;
@@ -98,7 +98,7 @@ static void add_prior(const pv__cross *c, const double *w, double *H, double *g)
     }
 }
 
-/* One Newton step, none longer than 3 in any entry; false where there is none. *size: its largest entry. */
+/* One Newton step with entries of at most 3; false if it does not exist. *size: its largest entry. */
 static bool step(const pv__cross *c, double *size) {
     size_t p = c->p;
     if (!pv__cholesky(p, c->H, 1e-12))
@@ -121,7 +121,7 @@ static bool step(const pv__cross *c, double *size) {
     return isfinite(*size);
 }
 
-/* w of all rows but the fold's, from that of all. */
+/* The parameters without the fold's rows, starting from those of all rows. */
 bool pv__leave_out(const pv__cross *c, const double *w, size_t fold) {
     size_t p = c->p;
     memcpy(c->w, w, p * sizeof *w);
@@ -129,7 +129,7 @@ bool pv__leave_out(const pv__cross *c, const double *w, size_t fold) {
     add_rows(c, w, fold, false, 1, NULL, c->g);
     for (size_t i = 0; i < p * p; i++)
         c->H[i] = (1 - 1.0 / PV__CROSS_FOLDS) * c->total[i];
-    for (size_t j = 0; j < p; j++) /* that of all rows is 0 */
+    for (size_t j = 0; j < p; j++) /* the gradient of all rows is 0 */
         c->g[j] = -c->g[j];
     double size;
     bool good = step(c, &size);
@@ -143,17 +143,18 @@ bool pv__leave_out(const pv__cross *c, const double *w, size_t fold) {
     return good;
 }
 
-/* Clusters are dealt in the order of their first keys. */
+/* Assigns clusters in the order of their first keys. */
 static pv_status deal_clusters(pv_ctx *ctx, const pv__cross *c, const pv__keyed *order) {
     const pv__problem *problem = c->problem;
     size_t clusters = 0, *fold, dealt = 0;
     for (size_t i = 0; i < c->n; i++)
-        clusters = (size_t)problem->cluster[i] + 1 > clusters ? (size_t)problem->cluster[i] + 1 : clusters;
+        clusters =
+            (size_t)problem->design->cluster[i] + 1 > clusters ? (size_t)problem->design->cluster[i] + 1 : clusters;
     PV_TRY(pv__alloc(ctx, clusters, sizeof *fold, &fold));
     for (size_t j = 0; j < clusters; j++)
         fold[j] = PV__CROSS_FOLDS;
     for (size_t i = 0; i < c->n; i++) {
-        size_t row = order[i].row, *own = &fold[problem->cluster[row]];
+        size_t row = order[i].row, *own = &fold[problem->design->cluster[row]];
         if (*own == PV__CROSS_FOLDS)
             *own = dealt++ % PV__CROSS_FOLDS;
         c->share[row * PV__CROSS_FOLDS + *own] = pv__weight(&problem->targets, row);
@@ -162,13 +163,13 @@ static pv_status deal_clusters(pv_ctx *ctx, const pv__cross *c, const pv__keyed 
     return PV_OK;
 }
 
-/* Rows of each label are dealt to the folds in the order of their keys, as pv_folds_make does: a row of count v is v
- * people, dealt one after the other; a row with a sampling weight is one; the rows of a cluster stay together. */
+/* Deals the rows of each label to the folds in the order of their keys, as pv_folds_make does. A row with count v is v
+ * people, dealt one by one; a row with a sampling weight is one; the rows of a cluster stay together. */
 static pv_status deal(pv_ctx *ctx, const pv__cross *c) {
     const pv__problem *problem = c->problem;
     const pv_targets *t = &problem->targets;
-    const pv__key_rows rows = {c->n, (size_t)pv_model_inputs(problem->model), problem->x, problem->columns};
-    pv_rng rng = pv_rng_stream((uint64_t)problem->options->seed, PV_STREAM_REFERENCE, 0);
+    const pv__key_rows rows = {c->n, (size_t)pv_model_inputs(problem->model), problem->rows.matrix, problem->rows.made};
+    pv_rng rng = pv_rng_stream((uint64_t)problem->plan->options.seed, PV_STREAM_REFERENCE, 0);
     pv__keyed *order = NULL;
     uint64_t *key = NULL;
     size_t next[PV__CROSS_LABELS] = {0};
@@ -179,11 +180,11 @@ static pv_status deal(pv_ctx *ctx, const pv__cross *c) {
     for (size_t i = 0; i < c->n; i++)
         order[i] = (pv__keyed){key[i], i};
     pv__keyed_sort(c->n, order);
-    if (problem->cluster)
+    if (problem->design->cluster)
         PV_GOTO(done, deal_clusters(ctx, c, order));
-    for (size_t i = 0; !problem->cluster && i < c->n; i++) {
+    for (size_t i = 0; !problem->design->cluster && i < c->n; i++) {
         size_t row = order[i].row, *at = &next[t->label[row]];
-        double v = pv__weight(t, row), whole = problem->sampling ? 1 : floor(v);
+        double v = pv__weight(t, row), whole = problem->design->sampling ? 1 : floor(v);
         size_t pieces = whole >= PV__CROSS_FOLDS ? PV__CROSS_FOLDS : whole > 1 ? (size_t)whole : 1;
         for (size_t k = 0; k < pieces; k++)
             c->share[row * PV__CROSS_FOLDS + (*at + k) % PV__CROSS_FOLDS] +=
@@ -196,7 +197,8 @@ done:
     return status;
 }
 
-/* How the sample's likelihood weighs and corrects; weighted: rows stand for the population by their weights alone. */
+/* The factors and shifts of the sample's likelihood; weighted: rows are related to the population by
+ * weights only. */
 static void set_loss(const pv__problem *problem, bool weighted, pv__cross *c) {
     double log_ratio[PV__CROSS_LABELS], total = 0;
     pv__log_ratio(problem, log_ratio);
@@ -226,8 +228,8 @@ pv_status pv__cross_new(pv_ctx *ctx, const pv__problem *problem, const double *w
     return PV_OK;
 }
 
-/* The two estimates of a combination without a fold: c->w, of the weighted estimate's, becomes that of the combination.
- * Its intercept goes with the slopes as the weighted estimating equation has it. */
+/* The combined estimate without a fold: replaces c->w, the weighted estimate. Its intercept follows from the slopes by
+ * the weighted estimating equation. */
 bool pv__combine_without(const pv__cross *c, const pv__cross *efficient, const pv_combination *m, const double *w,
                          size_t fold) {
     size_t p = c->p;

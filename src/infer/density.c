@@ -1,8 +1,8 @@
-/* A fit's posterior as a density: any model and loss through the full-batch objective; logistic models, whose
- * posteriors are sampled most, through kernels that keep the table in the cache and ask for no memory.
+/* A fit's posterior as a density: any model and loss through the full-batch objective. Logistic models, whose
+ * posteriors are sampled most often, use kernels that keep the table in cache and allocate no memory.
  *
- * The fast path falls back to the objective where its plain arithmetic would lose digits: a marginal below 1e-280, a
- * profile whose Newton iteration does not settle.
+ * The fast path falls back to the objective if plain arithmetic would lose digits: a marginal below 1e-280, or a
+ * profile whose Newton iteration does not converge.
  */
 #include "infer/density.h"
 #include "model/device_table.h"
@@ -19,37 +19,37 @@ typedef struct state {
     bool fast;
     bool joint; /* the marginal is part of the loss */
     pv__density_rows rows;
-    bool own_rows;              /* clones share them */
+    bool own_rows;              /* owns the rows, which clones share */
     double *p1, *p0, *extra;    /* [padded] */
-    double log_lambda;          /* profile: of the last solve */
-    pv__density_aboard *aboard; /* rows on a device: all else is not there; NULL: they are here */
+    double log_lambda;          /* profile: from the last solve */
+    pv__density_aboard *aboard; /* rows on a device, and then nothing else is set; NULL: in memory */
     bool own_aboard;
 } state;
 
 PV_KERNELS_GET(pv__density_kernels, pv__density_kernels_get, pv__density_kernels)
 
-/* ---- making one -------------------------------------------------------------------------------------------------- */
+/* ---- construction ------------------------------------------------------------------------------------------------ */
 
 static bool is_logistic(const pv__problem *problem) {
     return pv_model_has_coefficients(problem->model) && !problem->model->offset && problem->targets.classes == 2 &&
-           !problem->unlabelled && !problem->stratified && !pv_loss_is_relative(pv__problem_loss(problem));
+           !problem->unlabelled && !pv__strata_of(problem) && !pv_loss_is_relative(pv__problem_loss(problem));
 }
 
 bool pv__density_fits(const pv__problem *problem) {
     pv__form form = pv__problem_form(problem);
-    bool profile = form == PV_FORM_JOINT && problem->options->marginal == PV_MARGINAL_PROFILE;
+    bool profile = form == PV_FORM_JOINT && problem->plan->options.marginal == PV_MARGINAL_PROFILE;
     return form != PV_FORM_SELECTION && is_logistic(problem) && !(profile && problem->population.prevalence[1] > 0.5);
 }
 
 static bool can_be_fast(const pv__problem *problem) {
-    size_t bytes = problem->n * ((size_t)pv_model_inputs(problem->model) + 6) * sizeof(double);
+    size_t bytes = problem->rows.n * ((size_t)pv_model_inputs(problem->model) + 6) * sizeof(double);
     return is_logistic(problem) && bytes <= FAST_BYTES;
 }
 
 bool pv__density_masses(const pv__problem *problem, double *weight, double *target, double *rho) {
     const double *factor = problem->factor;
     bool unit = true;
-    for (size_t i = 0; i < problem->n; i++) {
+    for (size_t i = 0; i < problem->rows.n; i++) {
         double v = pv__weight(&problem->targets, i), share = pv__share(&problem->targets, i, 1);
         weight[i] = v * (factor[1] * share + factor[0] * (1 - share));
         target[i] = v * factor[1] * share;
@@ -61,7 +61,7 @@ bool pv__density_masses(const pv__problem *problem, double *weight, double *targ
 }
 
 static pv_status fill_rows(pv_ctx *ctx, const pv__problem *problem, pv__density_rows *rows) {
-    size_t n = problem->n, d = (size_t)pv_model_inputs(problem->model);
+    size_t n = problem->rows.n, d = (size_t)pv_model_inputs(problem->model);
     rows->n = n;
     rows->inputs = d;
     rows->padded = (n + VECTOR_MAX - 1) / VECTOR_MAX * VECTOR_MAX;
@@ -71,12 +71,12 @@ static pv_status fill_rows(pv_ctx *ctx, const pv__problem *problem, pv__density_
     rows->rho = rows->target + rows->padded;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++)
-            rows->x[j * rows->padded + i] = problem->x[i * d + j];
+            rows->x[j * rows->padded + i] = problem->rows.matrix[i * d + j];
     rows->unit = pv__density_masses(problem, rows->weight, rows->target, rows->rho);
     return PV_OK;
 }
 
-/* from: what it is a clone of; NULL: none. */
+/* from: the state to clone; NULL: none. */
 static pv_status make_state(pv_ctx *ctx, const pv__problem *problem, const state *from, state **made) {
     PV_TRY(pv__alloc(ctx, 1, sizeof **made, made));
     state *s = *made;
@@ -134,10 +134,10 @@ static pv_status clone(pv_ctx *ctx, void *from, void **copy) {
     return status;
 }
 
-/* ---- the fast path ----------------------------------------------------------------------------------------------- */
+/* ---- fast path --------------------------------------------------------------------------------------------------- */
 
-/* The profile: p1 stands for the ratios, scaled by 1/lambda. Writes extra_n = v_n / q_n and the value; false where it
- * does not settle. */
+/* The profile, with p1 as ratios scaled by 1/lambda. Computes extra_n = v_n / q_n and the value; false if it does not
+ * converge. */
 static bool profile_fast(state *s, double mean1, double *value, double *scale) {
     const pv__core_kernels *kernels = pv__core_kernels_get();
     const double *v = s->problem->targets.weight ? s->rows.weight : NULL;
@@ -169,7 +169,7 @@ static bool likelihood_fast(state *s, const double *w, double *value, double *gr
         return true;
     }
     bool known = isinf(population->prevalence_n);
-    if (problem->options->marginal == PV_MARGINAL_PLUGIN) {
+    if (problem->plan->options.marginal == PV_MARGINAL_PLUGIN) {
         if (known || !(sums.mean0 > 1e-280 && sums.mean1 > 1e-280))
             return false;
         double c0 = problem->mass[0] - population->prevalence_n * population->prevalence[0];
@@ -186,7 +186,7 @@ static bool likelihood_fast(state *s, const double *w, double *value, double *gr
     return true;
 }
 
-/* Student's on slopes: one logarithm for all, of the product. */
+/* Student priors on slopes: one logarithm of the product for all. */
 double pv__density_prior(const pv__problem *problem, const double *w, double *gradient) {
     const pv_prior *prior = &problem->plan->prior;
     bool student = problem->plan->map && prior->kind == PV_PRIOR_STUDENT;
@@ -210,7 +210,7 @@ double pv__density_prior(const pv__problem *problem, const double *w, double *gr
     return value + (student ? 0.5 * (nu + 1) * log(product) : 0);
 }
 
-/* ---- evaluating -------------------------------------------------------------------------------------------------- */
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
 static pv_status eval(pv_ctx *ctx, void *from, const double *w, double *value, double *gradient) {
     state *s = from;
@@ -222,20 +222,20 @@ static pv_status eval(pv_ctx *ctx, void *from, const double *w, double *value, d
     }
     pv_status status = pv__objective_eval(s->objective, w, false, value, gradient);
     if (status == PV_ERR_NUMERIC || (status == PV_OK && isnan(*value))) {
-        *value = HUGE_VAL; /* beyond what doubles can tell from 0 */
+        *value = HUGE_VAL; /* a double cannot tell the density from 0 */
         return PV_OK;
     }
     return status;
 }
 
-/* On a device a state has nothing of its own. */
+/* With rows on a device, states hold nothing of their own. */
 static pv_status eval_many(pv_ctx *ctx, size_t count, void *const *states, const double *w, double *values,
                            double *gradients) {
     const state *s = states[0];
     return pv__density_aboard_eval(ctx, s->aboard, count, w, values, gradients);
 }
 
-/* The marginal from the fast path's sums; false where they do not serve. */
+/* The marginal from the sums of the fast path; false if they cannot be used. */
 static bool marginal_fast(state *s, const double *w, double *log_marginal) {
     const pv__problem *problem = s->problem;
     if (!s->fast)
@@ -244,7 +244,7 @@ static bool marginal_fast(state *s, const double *w, double *log_marginal) {
     double mean1 = sums.mean1, mean0 = sums.mean0, term, scale;
     if (!(mean0 > 1e-280 && mean1 > 1e-280))
         return false;
-    if (s->joint && problem->options->marginal == PV_MARGINAL_PROFILE) {
+    if (s->joint && problem->plan->options.marginal == PV_MARGINAL_PROFILE) {
         if (problem->population.prevalence[1] > 0.5 || !profile_fast(s, mean1, &term, &scale))
             return false;
         mean1 = exp(s->log_lambda);
@@ -261,7 +261,7 @@ pv_status pv__density_marginal(pv_ctx *ctx, const pv_density *density, const dou
     double value;
     if (s->aboard)
         return pv__density_aboard_marginals(ctx, s->aboard, 1, w, log_marginal);
-    if (s->joint && problem->options->marginal == PV_MARGINAL_PROFILE && isinf(problem->population.prevalence_n)) {
+    if (s->joint && problem->plan->options.marginal == PV_MARGINAL_PROFILE && isinf(problem->population.prevalence_n)) {
         pv__stated_marginal(problem, log_marginal);
         return PV_OK;
     }
@@ -276,7 +276,7 @@ pv_status pv__density_marginals(pv_ctx *ctx, const pv_density *density, size_t c
                                 double *log_marginal) {
     state *s = density->state;
     size_t k = (size_t)s->problem->targets.classes,
-           width = (s->problem->stratified ? 1 + pv__ratio_sets(s->problem) : 1) * k;
+           width = (pv__strata_of(s->problem) ? 1 + pv__ratio_sets(s->problem) : 1) * k;
     if (s->aboard)
         return pv__density_aboard_marginals(ctx, s->aboard, count, w, log_marginal);
     for (size_t i = 0; i < count; i++)
@@ -288,7 +288,7 @@ size_t pv__density_together(const pv_density *density) {
     return density->many ? 16 : 1;
 }
 
-/* Where the profile's inner problem starts the next time. */
+/* The state to store: where the next inner problem of the profile starts. */
 static size_t memory(void *from, pv_field *field) {
     state *s = from;
     field[0] = (pv_field){&s->log_lambda, sizeof s->log_lambda};

@@ -1,10 +1,10 @@
-/* A fit's posterior whose rows are on a device: two labels, a model with coefficients, several w in one call.
+/* A fit's posterior with rows on a device: two labels, a model with coefficients, several w per call.
  *
- * A sum over rows with labels of no shares is one pass over the matrix, value and gradient. Where the marginal ties the
- * rows together, or labels are shared, the outputs of all rows stay on the device: the profile's inner problem is
- * solved here, for all w side by side, by sums that the device takes; then it goes back over the matrix. Where plain
- * arithmetic would lose digits the objective takes over, one w at a time and without a memory of the last: the same
- * bytes whatever was asked before.
+ * For losses that are sums over rows with hard labels, one pass over the matrix gives value and gradient. If the
+ * marginal couples the rows, or labels are soft, the outputs of all rows stay on the device: the profile's inner
+ * problem is solved here for all w at once, using sums that the device computes, followed by a second pass over the
+ * matrix. If plain arithmetic would lose digits, the objective is used instead, for one w at a time and without memory
+ * of the last, so that values do not depend on earlier calls.
  */
 #include <math.h>
 #include <pthread.h>
@@ -13,12 +13,12 @@
 #include "infer/density.h"
 #include "model/device_table.h"
 
-static const double least_mean = 1e-280; /* below, the objective has the marginal in logarithms */
+static const double least_mean = 1e-280; /* below this, the objective computes the marginal with logarithms */
 
 struct pv__density_aboard {
     const pv__problem *problem;
     bool joint; /* the marginal is part of the loss */
-    bool sums;  /* a sum over rows of the logistic loss */
+    bool sums;  /* the loss is a sum over rows of the logistic loss */
     pthread_mutex_t lock;
     pv__loaded_passes *passes;
     size_t most;
@@ -29,20 +29,20 @@ struct pv__density_aboard {
     double *scale, *m;    /* [most] */
     pv__tied_sums *found; /* [most] */
     pv__tied_slope *slope;
-    pv_ctx *ctx; /* of the objective's own */
+    pv_ctx *ctx; /* context of the objective */
     pv__objective *objective;
-    unsigned char *memory; /* what its loss remembered when it was new */
+    unsigned char *memory; /* state of the objective's loss when it was new */
 };
 
 bool pv__density_goes(const pv__problem *problem) {
-    return problem->loaded && problem->loaded->x == problem->x && pv__density_fits(problem);
+    return problem->rows.device && pv__density_fits(problem);
 }
 
-/* ---- making one -------------------------------------------------------------------------------------------------- */
+/* ---- construction ------------------------------------------------------------------------------------------------ */
 
 static pv_status open_passes(pv_ctx *ctx, pv__density_aboard *a) {
     const pv__problem *problem = a->problem;
-    size_t n = problem->n;
+    size_t n = problem->rows.n;
     const pv__logistic loss = {problem->targets.label, problem->targets.weight, problem->factor, 0};
     double *weight, *target, *rho;
     PV_TRY(pv__alloc(ctx, n, 3 * sizeof *weight, &weight));
@@ -51,12 +51,12 @@ static pv_status open_passes(pv_ctx *ctx, pv__density_aboard *a) {
     (void)pv__density_masses(problem, weight, target, rho);
     const pv__tied tied = {weight, target, problem->plan->has_prevalence ? rho : NULL};
     pv_status status =
-        pv__loaded_passes_new(ctx, problem->loaded, problem->model, n, a->sums ? &loss : NULL, &tied, &a->passes);
+        pv__loaded_passes_new(ctx, problem->rows.device, problem->model, n, a->sums ? &loss : NULL, &tied, &a->passes);
     pv__free(ctx, weight);
     return status;
 }
 
-/* What the loss remembers, kept; or put back. */
+/* Saves the state of the loss, or restores it. */
 static size_t copy_memory(pv__density_aboard *a, bool back) {
     pv_field field[PV_MEMORY_FIELDS];
     size_t n = pv_full_loss_memory(pv__objective_loss(a->objective), field), bytes = 0;
@@ -67,7 +67,7 @@ static size_t copy_memory(pv__density_aboard *a, bool back) {
     return bytes;
 }
 
-/* When it is needed first: few posteriors go where it is. */
+/* Creates the objective on first use, because few posteriors need it. */
 static pv_status open_objective(pv__density_aboard *a) {
     unsigned char *memory;
     if (a->memory)
@@ -132,9 +132,9 @@ void pv__density_aboard_free(pv_ctx *ctx, pv__density_aboard *a) {
     pv__free(ctx, a);
 }
 
-/* ---- the marginal ------------------------------------------------------------------------------------------------ */
+/* ---- marginal ---------------------------------------------------------------------------------------------------- */
 
-/* The inner problems of `count` w, side by side; a->lost where one does not settle. */
+/* Solves the inner problems of `count` w together; sets a->lost for those that do not converge. */
 static pv_status solve(pv_ctx *ctx, pv__density_aboard *a, size_t count) {
     for (size_t c = 0; c < count; c++) {
         double mean1 = a->forward[3 * c + 2];
@@ -161,7 +161,7 @@ static pv_status solve(pv_ctx *ctx, pv__density_aboard *a, size_t count) {
     }
 }
 
-/* Adds sum v log q, at what was found, and what goes with it; says how rows slope there. */
+/* Adds sum v log q at the solution and the other terms, and sets the derivatives of rows. */
 static pv_status add_profile(pv_ctx *ctx, pv__density_aboard *a, size_t count, double *values) {
     PV_TRY(solve(ctx, a, count));
     size_t going = 0;
@@ -200,9 +200,9 @@ static void add_plugin(pv__density_aboard *a, size_t count, double *values) {
     }
 }
 
-/* ---- evaluating -------------------------------------------------------------------------------------------------- */
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
-/* At one w, by the objective, which begins as if it were new. gradient NULL: not wanted. */
+/* Evaluates the objective at one w, starting from its initial state. gradient NULL: not wanted. */
 static pv_status fall_back(pv_ctx *ctx, pv__density_aboard *a, const double *w, double *value, double *gradient) {
     pv_status status = open_objective(a);
     if (status != PV_OK)
@@ -210,7 +210,7 @@ static pv_status fall_back(pv_ctx *ctx, pv__density_aboard *a, const double *w, 
     (void)copy_memory(a, true);
     status = pv__objective_eval(a->objective, w, false, value, gradient);
     if (status == PV_ERR_NUMERIC || (status == PV_OK && isnan(*value))) {
-        *value = HUGE_VAL; /* beyond what doubles can tell from 0 */
+        *value = HUGE_VAL; /* a double cannot tell the density from 0 */
         return PV_OK;
     }
     return status == PV_OK ? PV_OK : pv__ctx_adopt(ctx, a->ctx);
@@ -224,7 +224,7 @@ static pv_status eval_tied(pv_ctx *ctx, pv__density_aboard *a, size_t count, con
         a->lost[c] = false;
         a->slope[c] = (pv__tied_slope){.factor = 0};
     }
-    if (a->joint && a->problem->options->marginal == PV_MARGINAL_PROFILE)
+    if (a->joint && a->problem->plan->options.marginal == PV_MARGINAL_PROFILE)
         PV_TRY(add_profile(ctx, a, count, values));
     else if (a->joint)
         add_plugin(a, count, values);
@@ -265,7 +265,7 @@ pv_status pv__density_aboard_eval(pv_ctx *ctx, pv__density_aboard *a, size_t cou
     return status;
 }
 
-/* log p(y|w) where the device's sums do not serve. */
+/* log p(y|w) if the device's sums cannot be used. */
 static pv_status marginal_back(pv_ctx *ctx, pv__density_aboard *a, const double *w, double *log_marginal) {
     double value;
     if (a->joint)
@@ -275,7 +275,7 @@ static pv_status marginal_back(pv_ctx *ctx, pv__density_aboard *a, const double 
 
 static pv_status marginals_of(pv_ctx *ctx, pv__density_aboard *a, size_t count, const double *w, double *log_marginal) {
     size_t params = pv_model_params(a->problem->model);
-    bool profile = a->joint && a->problem->options->marginal == PV_MARGINAL_PROFILE;
+    bool profile = a->joint && a->problem->plan->options.marginal == PV_MARGINAL_PROFILE;
     PV_TRY(pv__loaded_tied(ctx, a->passes, count, w, a->forward));
     if (profile)
         PV_TRY(solve(ctx, a, count));
@@ -301,7 +301,7 @@ pv_status pv__density_aboard_marginals(pv_ctx *ctx, pv__density_aboard *a, size_
     const pv__problem *problem = a->problem;
     size_t params = pv_model_params(problem->model);
     bool stated =
-        a->joint && problem->options->marginal == PV_MARGINAL_PROFILE && isinf(problem->population.prevalence_n);
+        a->joint && problem->plan->options.marginal == PV_MARGINAL_PROFILE && isinf(problem->population.prevalence_n);
     pv_status status = PV_OK;
     for (size_t c = 0; c < count && stated; c++)
         pv__stated_marginal(problem, log_marginal + 2 * c);

@@ -1,7 +1,7 @@
-/* The profile's inner problem for two classes, reference 0 (core/profile.c), step by step: who has the rows takes the
- * sums. Newton's method in log lambda; where the prevalence is known lambda stays there, and m is found instead, from
- * where the optimum has it. sum v log q is concave in m; a step that leaves the domain, or more than a few, are left to
- * the objective. */
+/* The profile's inner problem for two classes with reference 0 (core/profile.c), one step at a time, so that whoever
+ * has the rows can compute the sums. Newton's method in log lambda; if the prevalence is known, lambda is fixed and m
+ * is found instead, starting from its value at the optimum. sum v log q is concave in m; steps that leave the domain,
+ * and more than a few steps, are left to the objective. */
 #include "infer/density.h"
 
 #include <math.h>
@@ -60,7 +60,7 @@ bool pv__inner_step(pv__inner *in, const pv__profile_sums *sums) {
         in->log_lambda += step > 1 ? 1 : step < -1 ? -1 : step;
         most = 1e-4;
     }
-    /* Close by, one more step squares the error: its sums need not be looked at. */
+    /* Near the solution one more step squares the error, so its sums need not be computed. */
     if (!(miss <= 1e-10 || (miss <= 1e-5 && fabs(step) <= most && sums->smallest > 0.01)))
         return true;
     in->settled = true;

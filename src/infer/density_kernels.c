@@ -5,10 +5,11 @@
 #include "base/simd.h"
 #include "infer/density.h"
 
-/* Columns above which a tile of rows is swept column by column: from row to row each column would be another page. */
+/* With more columns, a tile of rows is processed column by column, because consecutive cells of a row are on different
+ * pages. */
 enum { MANY_COLUMNS = 32, TILE = 512 };
 
-/* The linear predictors of a tile of rows, into z. Sums are in the order of the columns, as they are row by row. */
+/* Computes the linear predictors of a tile of rows, z. Adds in the order of the columns, as the loop over rows does. */
 static void predictors(const pv__density_rows *rows, const double *w, size_t first, size_t end, double *z) {
     for (size_t i = first; i < end; i += VL)
         v_store(z + i, v_set(w[0]));
@@ -59,7 +60,7 @@ static void backward(const pv__density_rows *rows, const double *p1, const doubl
                      double scale, double *dw) {
     enum { COLUMNS = 8 };
     vd factor = v_set(scale);
-    /* The residuals are made again for each eight columns: cheaper than a pass through memory. */
+    /* Residuals are recomputed for every eight columns, which is cheaper than a pass through memory. */
     for (size_t first = 0; first == 0 || first < rows->inputs; first += COLUMNS) {
         size_t width = rows->inputs - first < COLUMNS ? rows->inputs - first : COLUMNS;
         vd intercept = v_set(0), sum[COLUMNS];
@@ -79,7 +80,7 @@ static void backward(const pv__density_rows *rows, const double *p1, const doubl
     }
 }
 
-/* Without row weights logarithms are taken of products of q, of as many as stay finite: each between least and most. */
+/* Without row weights, takes logarithms of products of as many q as stay finite: each is between least and most. */
 static double profile_rows(size_t n, const double *p1, const double *v, double scale, double m, double least,
                            double *extra) {
     vd one = v_set(1), sum = v_set(0), product = one;

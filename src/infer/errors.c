@@ -1,11 +1,12 @@
-/* Standard errors of a linear model's coefficients at the optimum that was found, without a posterior.
+/* Standard errors of a linear model's coefficients at the optimum, without a posterior.
  *
- * plain: the inverse of the rows' information, the prior's curvature added. Profile with nothing but the stated
- * prevalence to hold the intercepts has the same for its slopes; from the intercepts' part it takes
- * diag(1/n_j) + 1/n_0, n the label masses, which are the design's and no chance (Prentice and Pyke 1979), and adds
- * (diag(1/pi_j) + 1/pi_0)/N_pr for a prevalence of N_pr observations (docs/method.md, 9).
- * Weighted and combined estimates, sampling weights, clusters: the sandwich (combined.c). Else the curvature from
- * differences of the gradient, where that is cheap.
+ * plain    the inverse of the rows' information plus the prior's curvature
+ * profile  the same for the slopes, if only the given prevalence determines the intercepts. From the intercepts' part
+ *          diag(1/n_j) + 1/n_0 is subtracted, where n are the label masses, which the design fixes (Prentice and Pyke
+ *          1979), and (diag(1/pi_j) + 1/pi_0)/N_pr is added for a prevalence from N_pr observations (docs/method.md, 9)
+ *
+ * Weighted and combined estimates, sampling weights and clusters: the sandwich (combined.c). Other losses: the
+ * curvature from differences of the gradient, if that is cheap.
  */
 #include <math.h>
 #include <string.h>
@@ -14,13 +15,13 @@
 #include "infer/density.h"
 
 enum { PARAMS_MAX = 300 };
-static const double DIFFERENCES_MAX = 2e7; /* rows times parameters squared that take some tenths of a second */
+static const double DIFFERENCES_MAX = 2e7; /* rows times parameters squared, for some tenths of a second */
 
 /* ---- covariances of the parameters ------------------------------------------------------------------------------- */
 
-/* The prior's own curvature, which may be negative. */
+/* The curvature of the prior, which can be negative. */
 static double prior_curvature(const pv__problem *problem, size_t i, double w) {
-    const pv_prior *prior = problem->is_bias[i] ? &problem->plan->intercept_prior : &problem->plan->prior;
+    const pv_prior *prior = pv__prior_of(problem, i);
     double away = w - problem->centre[i], nu = prior->df, square = away * away;
     if (problem->plan->map && prior->kind == PV_PRIOR_STUDENT)
         return (nu + 1) * (nu - square) / ((nu + square) * (nu + square));
@@ -30,7 +31,7 @@ static double prior_curvature(const pv__problem *problem, size_t i, double w) {
 void pv__factor_invert(size_t n, const double *L, double *inverse) {
     memset(inverse, 0, n * n * sizeof *inverse);
     for (size_t c = 0; c < n; c++) {
-        double *x = inverse + c * n; /* column c, which is row c */
+        double *x = inverse + c * n; /* column c, which equals row c */
         x[c] = 1;
         for (size_t i = c; i < n; i++) {
             for (size_t j = c; j < i; j++)
@@ -60,32 +61,43 @@ void pv__hold_labels(const pv__problem *problem, size_t P, double observed, doub
 pv_status pv__add_scale(pv_ctx *ctx, const pv__problem *problem, const double *w, const double *inverse, bool sandwich,
                         double *covariance) {
     size_t P = pv_model_params(problem->model);
-    double *drawn, *moved, spread = problem->plan->prior_spread;
-    if (!(spread > 0))
+    const pv__smoothing *of = problem->smoothing;
+    double *drawn, *moved;
+    if (!(problem->plan->prior_spread > 0))
         return PV_OK;
     PV_TRY(pv__alloc(ctx, 2 * P, sizeof *drawn, &drawn));
     moved = drawn + P; /* dw/dlog s = H^-1 2 w/s^2 */
     for (size_t i = 0; i < P; i++)
         drawn[i] = problem->is_bias[i] ? 0 : pv__prior_curvature(problem, i, w[i]);
+    for (size_t g = 0; g < (of ? of->groups : 1); g++) {
+        double spread = of ? of->spread[g] : problem->plan->prior_spread;
+        memset(moved, 0, P * sizeof *moved);
+        for (size_t i = 0; i < P; i++)
+            for (size_t j = 0; j < P; j++)
+                moved[i] += !of || of->of[j] == (int32_t)g ? 2 * inverse[i * P + j] * drawn[j] * w[j] : 0;
+        for (size_t i = 0; i < P; i++)
+            for (size_t j = 0; j < P; j++)
+                covariance[i * P + j] += spread * moved[i] * moved[j];
+    }
     for (size_t i = 0; i < P; i++)
         for (size_t j = 0; j < P; j++)
-            moved[i] += 2 * inverse[i * P + j] * drawn[j] * w[j];
-    for (size_t i = 0; i < P; i++)
-        for (size_t j = 0; j < P; j++) {
-            covariance[i * P + j] += spread * moved[i] * moved[j];
             for (size_t l = 0; sandwich && l < P; l++)
                 covariance[i * P + j] += inverse[i * P + l] * drawn[l] * inverse[l * P + j];
-        }
     pv__free(ctx, drawn);
     return PV_OK;
 }
 
-static pv_status from_information(pv_ctx *ctx, const pv__problem *problem, const double *w, double *covariance,
-                                  bool *found) {
+static pv_status from_information(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
+                                  double *covariance, bool *found) {
     size_t P = pv_model_params(problem->model);
+    const double *w = solution->w;
     double *H;
     PV_TRY(pv__alloc(ctx, 2 * P, P * sizeof *H, &H));
-    pv_status status = pv__information(ctx, problem, w, H);
+    pv_status status = PV_OK;
+    if (solution->information)
+        memcpy(H, solution->information, P * P * sizeof *H);
+    else
+        status = pv__information(ctx, problem, w, H);
     for (size_t i = 0; i < P; i++)
         H[i * P + i] += prior_curvature(problem, i, w[i]);
     *found = status == PV_OK && pv__cholesky(P, H, 0);
@@ -101,7 +113,7 @@ static pv_status from_information(pv_ctx *ctx, const pv__problem *problem, const
     return status;
 }
 
-/* factor [n][n], lower, of the covariance of some parameters (which NULL: all); the others have none. */
+/* From a lower factor [n][n] of the covariance of some parameters (which NULL: all); the others get 0. */
 static void from_factor(size_t P, size_t n, const size_t *which, const double *factor, double *covariance) {
     for (size_t i = 0; i < P * P; i++)
         covariance[i] = (double)NAN;
@@ -114,7 +126,7 @@ static void from_factor(size_t P, size_t n, const size_t *which, const double *f
         }
 }
 
-/* The posterior as a function of some parameters: of matched sets, the slopes that they tell. */
+/* The posterior as a function of some parameters: for matched sets, the estimable slopes. */
 typedef struct part_of {
     const pv_density *all;
     size_t n;
@@ -174,41 +186,42 @@ done:
     return status;
 }
 
-/* ---- which, and of what ------------------------------------------------------------------------------------------ */
+/* ---- choice of the method ---------------------------------------------------------------------------------------- */
 
-/* Why there can be none; NULL: there can. */
+/* Why there can be no standard errors; NULL if there can. */
 static const char *reason(const pv__problem *problem, const pv__solution *solution) {
     pv_loss loss = pv__problem_loss(problem);
     bool coefficients = pv_model_has_coefficients(problem->model) || pv_model_has_thresholds(problem->model);
-    if (!coefficients || problem->data)
+    if (!coefficients || pv__rows_are_images(&problem->rows))
         return "the model has no coefficients";
     if (solution->stop != PV_STOP_CONVERGED || problem->batch > 0)
-        return "the optimum was not reached exactly; `infer=laplace` and the full batch have them";
+        return "the optimum was not reached exactly; use the full batch, or `infer=laplace`";
     if (pv_model_params(problem->model) > PARAMS_MAX)
-        return "there are more than 300 coefficients; `infer=laplace` or vi takes the time it needs";
+        return "there are more than 300 coefficients; use `infer=laplace` or vi";
     if (problem->plan->map && problem->plan->prior.kind == PV_PRIOR_LAPLACE)
-        return "`prior=laplace` has no curvature at zero; `infer=hmc` has intervals";
+        return "`prior=laplace` has no curvature at zero; use `infer=hmc` for intervals";
     if (pv_loss_of_design(loss) || pv_loss_is_relative(loss))
         return NULL;
     if (!pv_loss_has_marginal(loss))
-        return "weights of `loss=iw` are no counts of rows, and with these options they take longer than the fit";
-    if (problem->options->marginal != PV_MARGINAL_PROFILE)
-        return "only `marginal=profile` has them; `infer=laplace` may";
+        return "weights of `loss=iw` are not counts, and with these options standard errors would take longer than the "
+               "fit";
+    if (problem->plan->options.marginal != PV_MARGINAL_PROFILE)
+        return "only `marginal=profile` has them; try `infer=laplace`";
     return NULL;
 }
 
-/* Whether the rows' information is all there is beside prior and stated prevalence. */
+/* Whether only the rows' information, the prior and the given prevalence contribute. */
 static bool is_simple(const pv__problem *problem) {
-    if (!pv_model_has_coefficients(problem->model)) /* errors of thresholds: by differences */
+    if (!pv_model_has_coefficients(problem->model)) /* derivatives of thresholds are computed by differences */
         return false;
     bool free_intercept = !problem->plan->map || problem->plan->intercept_prior.kind == PV_PRIOR_NONE;
     return pv_loss_of_design(pv__problem_loss(problem)) ||
-           (pv__is_profile(problem) && free_intercept && !problem->unlabelled && !problem->stratified &&
+           (pv__is_profile(problem) && free_intercept && !problem->unlabelled && !pv__strata_of(problem) &&
             problem->population.prevalence_n > 0);
 }
 
-/* How coefficients move with parameter i, to [P]. They are linear in the parameters, so that they are their own weights
- * at w = e_i, less what an offset has at 0; but for thresholds, whose derivatives are by central differences. */
+/* The derivative of the coefficients with respect to parameter i, to [P]. Coefficients are linear in the parameters, so
+ * this is their value at w = e_i minus that of an offset at 0; thresholds use central differences. */
 static pv_status weights_of(pv_ctx *ctx, const pv_classifier *c, const double *w, size_t i, double *at, double *to) {
     size_t P = pv_model_params(c->model);
     if (pv_model_has_coefficients(c->model)) {
@@ -231,8 +244,8 @@ static pv_status weights_of(pv_ctx *ctx, const pv_classifier *c, const double *w
     return PV_OK;
 }
 
-/* sum_j map[j][i] rows[j], for each i. A column moves its own coefficient and the intercepts, so that most of the map
- * is zero; what has no part in a sum may be NaN. */
+/* sum_j map[j][i] rows[j] for each i. A column affects only its own coefficient and the intercepts, so most of the map
+ * is zero; entries multiplied by zero may be NaN. */
 static void combine(size_t P, const double *map, const double *rows, double *sums) {
     memset(sums, 0, P * P * sizeof *sums);
     for (size_t j = 0; j < P; j++)
@@ -252,7 +265,7 @@ static void transpose(size_t P, double *square) {
         }
 }
 
-/* covariance [P][P] of the parameters to that of the coefficients, made [P][P]. */
+/* Converts the covariance [P][P] of the parameters to that of the coefficients, made [P][P]. */
 static pv_status to_coefficients(pv_ctx *ctx, const pv_classifier *c, const double *covariance, double *made) {
     size_t P = pv_model_params(c->model);
     double *map = NULL;
@@ -265,14 +278,14 @@ static pv_status to_coefficients(pv_ctx *ctx, const pv_classifier *c, const doub
     transpose(P, half);
     combine(P, map, half, made);
     for (size_t a = 0; a < P; a++)
-        for (size_t b = 0; b < a; b++) /* rounding may differ */
+        for (size_t b = 0; b < a; b++) /* symmetrises, because rounding may differ */
             made[b * P + a] = made[a * P + b];
 done:
     pv__free(ctx, map);
     return status;
 }
 
-/* An intercept that the stated prevalence determines has a variance of 0, up to rounding. */
+/* An intercept that the given prevalence determines has variance 0, up to rounding. */
 static double root(double variance) {
     return variance < 0 && variance > -1e-12 ? 0 : sqrt(variance);
 }
@@ -299,7 +312,7 @@ pv_status pv__set_errors(pv_ctx *ctx, const double *covariance, pv_classifier *c
     return PV_OK;
 }
 
-/* The covariance of the parameters, what it is about, and that of the coefficients. */
+/* Stores the covariance of the parameters, its centre, and the covariance of the coefficients. */
 static pv_status keep(pv_ctx *ctx, const double *covariance, const double *centre, double df, pv_classifier *c) {
     size_t P = pv_model_params(c->model);
     PV_TRY(pv__set_errors(ctx, covariance, c));
@@ -318,21 +331,21 @@ static pv_status keep(pv_ctx *ctx, const double *covariance, const double *centr
 pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution, pv_classifier *c) {
     size_t P = pv_model_params(problem->model);
     const pv_combination *m = c->combination;
-    double *covariance, size = (double)problem->n * (double)(P * P);
-    bool simple = is_simple(problem), found = true, survey = problem->sampling || problem->cluster;
+    double *covariance, size = (double)problem->rows.n * (double)(P * P);
+    bool simple = is_simple(problem), found = true, survey = problem->design->sampling || problem->design->cluster;
     if (m && m->use != PV_ESTIMATE_EFFICIENT)
         return keep(ctx, m->covariance, m->weighted, m->df_risk, c);
     if (m && survey)
         return keep(ctx, m->efficient_covariance, NULL, HUGE_VAL, c);
     c->no_errors = reason(problem, solution);
     if (!c->no_errors && survey)
-        c->no_errors = "for sampling weights and clusters only `loss=plain` and `marginal=profile` have them";
+        c->no_errors = "with sampling weights or clusters only `loss=plain` and `marginal=profile` have them";
     if (!c->no_errors && !simple && size > DIFFERENCES_MAX)
-        c->no_errors = "with these options they take longer than the fit; `infer=laplace` has them";
+        c->no_errors = "with these options they would take longer than the fit; use `infer=laplace`";
     if (c->no_errors)
         return PV_OK;
     PV_TRY(pv__alloc(ctx, P, P * sizeof *covariance, &covariance));
-    pv_status status = simple ? from_information(ctx, problem, solution->w, covariance, &found)
+    pv_status status = simple ? from_information(ctx, problem, solution, covariance, &found)
                               : from_differences(ctx, problem, solution->w, covariance);
     if (status == PV_OK && found)
         status = keep(ctx, covariance, NULL, HUGE_VAL, c);
@@ -352,7 +365,7 @@ pv_status pv__gaussian_errors(pv_ctx *ctx, const pv__problem *problem, const pv_
     PV_TRY(pv__alloc(ctx, P, P * sizeof *covariance, &covariance));
     pv_status status = PV_OK;
     if (is_simple(problem))
-        status = from_information(ctx, problem, solution->w, covariance, &found);
+        status = from_information(ctx, problem, solution, covariance, &found);
     else if (pv_loss_is_relative(c->loss))
         status = from_differences(ctx, problem, solution->w, covariance);
     else

@@ -1,20 +1,19 @@
-/* A fit's posterior from minibatches, for the steps of variational inference (Appendix D of the paper).
+/* Minibatch estimates of a fit's log posterior, for variational inference (Appendix D of the paper).
  *
- * One batch serves all the points w_k of a step. At each, log p(y|w_k) in the loss is the auxiliary network's
- * log q_psi(w_k), and psi moves once a step down the mean over the points of
+ * One batch serves all points w_k of a step. At each, log p(y|w_k) in the loss is replaced by the auxiliary network's
+ * log q_psi(w_k), and once per step psi descends the mean over the points of
  *
  *   - sum_y p-hat_B(y;w_k) log q_psi(w_k)(y)                                          (Eq. ELL -- VI)
  *
- * which is that loss in expectation over q(w).
+ * which is an unbiased estimate of that loss under q(w).
  *
- * Linear models: the difference to the same batch at the centre c, the maximum that was found, is taken, and the full
- * data's value there added,
+ * Linear models use the difference to the same batch at the centre c, the maximum, plus the full data's value there,
  *
  *   L_B(w) - L_B(c) + L(c),   log q(c) = log p(y|c) exactly,
  *
- * and gradients likewise. It has the same expectation, and its noise shrinks with the distance to c: in units of the
- * posterior's width it is of order sqrt(params / batch) instead of sqrt(rows / batch). A network's parameters lie too
- * far apart for the two to be alike; there the batch's own estimate is taken.
+ * and likewise for gradients. The expectation is the same, and the noise shrinks with the distance to c: in units of
+ * the posterior's width it is of order sqrt(params / batch) instead of sqrt(rows / batch). The parameters of networks
+ * are too far apart for the two terms to be correlated, so they use the batch's own estimate.
  */
 #include "infer/estimate.h"
 
@@ -23,26 +22,27 @@
 
 struct pv__estimator {
     const pv__problem *problem;
-    pv__problem full; /* the same with the marginal summed over all rows */
-    pv_fit_options full_options;
-    pv_density exact; /* of `full` */
+    pv__problem full; /* the same problem with the marginal summed over all rows */
+    pv__plan full_plan;
+    pv_density exact; /* density of `full` */
     pv__batches *batches;
     pv_batch_loss loss;
-    pv_auxiliary *auxiliary; /* NULL but for the auxiliary marginals */
+    pv_auxiliary *auxiliary; /* NULL except for the auxiliary marginals */
     pv_auxiliary_options rates;
     pv_model_work *work;
     size_t params, classes;
     bool control;
     double *centre, *exact_gradient, *shift; /* [params] */
-    double exact_value;                      /* and exact_gradient: of the full data at the centre */
+    double exact_value;                      /* full data's value at the centre; exact_gradient is its gradient */
     double *log_q, *log_target, *centre_log_q, *target_shift, *block; /* [classes] */
     double *loglik, *dloglik;                                         /* [batch][classes] */
-    double *found; /* [room][2 classes], of a step's points: log q and log p-hat */
+    double *found; /* [room][2 classes], for the points of a step: log q and log p-hat */
     size_t room;
     int64_t step;
 };
 
-/* Negative log posterior at w as the batch estimates it, with its gradient; log_target: the batch's log p-hat(y;w). */
+/* The batch's estimate of the negative log posterior at w, with its gradient; log_target: the batch's log
+ * p-hat(y;w). */
 static pv_status eval_batch(pv_ctx *ctx, pv__estimator *e, const pv__batch *batch, const double *w, const double *log_q,
                             double *log_target, double *value, double *gradient) {
     const pv_model *model = e->problem->model;
@@ -61,7 +61,7 @@ static pv_status eval_batch(pv_ctx *ctx, pv__estimator *e, const pv__batch *batc
 }
 
 static double rate_factor(const pv__estimator *e) {
-    double progress = (double)e->step / (double)e->problem->options->steps;
+    double progress = (double)e->step / (double)e->problem->plan->options.steps;
     return 0.05 + 0.95 * 0.5 * (1 + cos(3.14159265358979323846 * fmin(progress, 1)));
 }
 
@@ -73,7 +73,7 @@ static void train_auxiliary(pv__estimator *e, const double *w, double share) {
     pv_auxiliary_backward(e->auxiliary, w, e->log_q, e->log_target, share);
 }
 
-/* What a point leaves, which another rank may have evaluated. */
+/* The results at a point, which another rank may have evaluated. */
 typedef struct points {
     pv__estimator *e;
     double *values, *gradients;
@@ -102,7 +102,7 @@ static pv_status eval_point(pv_ctx *ctx, pv__estimator *e, const pv__batch *batc
     return PV_OK;
 }
 
-/* Points are dealt to the ranks in turn; the auxiliary network learns from all of them, in their order. */
+/* Ranks evaluate points in turn; the auxiliary network learns from all of them in order. */
 static pv_status estimate(pv_ctx *ctx, void *source, size_t count, const double *w, double *values, double *gradients) {
     pv__estimator *e = source;
     pv__batch batch = pv__batches_next(e->batches);
@@ -137,7 +137,7 @@ static pv_status estimate(pv_ctx *ctx, void *source, size_t count, const double 
     return PV_OK;
 }
 
-/* ---- making one -------------------------------------------------------------------------------------------------- */
+/* ---- construction ------------------------------------------------------------------------------------------------ */
 
 static pv_status set_centre(pv_ctx *ctx, pv__estimator *e, const double *w) {
     memcpy(e->centre, w, e->params * sizeof *w);
@@ -151,7 +151,7 @@ static pv_status set_centre(pv_ctx *ctx, pv__estimator *e, const double *w) {
 static pv_status set_matrix(pv_ctx *ctx, pv__estimator *e) {
     const pv__problem *problem = e->problem;
     const pv_model *model = problem->model;
-    size_t n = problem->n, k = e->classes, d = (size_t)pv_model_inputs(model), piece = problem->batch;
+    size_t n = problem->rows.n, k = e->classes, d = (size_t)pv_model_inputs(model), piece = problem->batch;
     double *rho, *matrix = pv_auxiliary_parameters(e->auxiliary).matrix;
     PV_TRY(pv__alloc(ctx, n, sizeof *rho, &rho));
     pv__plugin_weights(&problem->targets, problem->population.prevalence, problem->mass, rho);
@@ -159,11 +159,12 @@ static pv_status set_matrix(pv_ctx *ctx, pv__estimator *e) {
         memset(e->shift, 0, e->params * sizeof *e->shift);
         for (size_t first = 0; first < n; first += piece) {
             size_t rows = n - first < piece ? n - first : piece;
-            pv_model_forward(model, e->work, e->centre, rows, problem->x + first * d, e->loglik);
+            pv_model_forward(model, e->work, e->centre, rows, problem->rows.matrix + first * d, e->loglik);
             memset(e->dloglik, 0, rows * k * sizeof *e->dloglik);
             for (size_t i = 0; i < rows; i++)
                 e->dloglik[i * k + y] = rho[first + i] * exp(e->loglik[i * k + y] - e->centre_log_q[y]);
-            pv_model_backward(model, e->work, e->centre, rows, problem->x + first * d, e->loglik, e->dloglik, e->shift);
+            pv_model_backward(model, e->work, e->centre, rows, problem->rows.matrix + first * d, e->loglik, e->dloglik,
+                              e->shift);
         }
         for (size_t i = 0; i < e->params; i++)
             matrix[i * k + y] = e->shift[i];
@@ -173,8 +174,8 @@ static pv_status set_matrix(pv_ctx *ctx, pv__estimator *e) {
     return PV_OK;
 }
 
-/* The network starts where it is right, to first order: at the centre. --start zero leaves its matrix at zero, as in
- * the paper. The matrix's prior is for many more parameters than classes; a linear model does without. */
+/* Starts the network at a first-order expansion around the centre. --start zero leaves its matrix at zero, as in the
+ * paper. The matrix's prior is meant for many more parameters than classes, so linear models do without it. */
 static pv_status set_auxiliary(pv_ctx *ctx, pv__estimator *e) {
     if (pv__problem_form(e->problem) != PV_FORM_JOINT)
         return PV_OK;
@@ -183,17 +184,17 @@ static pv_status set_auxiliary(pv_ctx *ctx, pv__estimator *e) {
         e->rates.sparsity = 0;
     PV_TRY(
         pv_auxiliary_new(ctx, e->loss.marginal, (int)e->classes, e->params, e->centre_log_q, e->centre, &e->auxiliary));
-    bool taylor = e->loss.marginal == PV_MARGINAL_AUXILIARY_LINEAR && e->problem->options->start != PV_START_ZERO;
+    bool taylor = e->loss.marginal == PV_MARGINAL_AUXILIARY_LINEAR && e->problem->plan->options.start != PV_START_ZERO;
     return taylor ? set_matrix(ctx, e) : PV_OK;
 }
 
 static pv_status fill(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__estimator *e) {
     e->problem = problem;
     e->full = *problem;
-    e->full_options = *problem->options;
+    e->full_plan = *problem->plan;
     if (pv_loss_has_marginal(pv__problem_loss(problem)))
-        e->full_options.marginal = PV_MARGINAL_PLUGIN;
-    e->full.options = &e->full_options;
+        e->full_plan.options.marginal = PV_MARGINAL_PLUGIN;
+    e->full.plan = &e->full_plan;
     e->full.batch = 0;
     e->params = pv_model_params(problem->model);
     e->classes = (size_t)problem->targets.classes;
@@ -216,7 +217,7 @@ static pv_status fill(pv_ctx *ctx, const pv__problem *problem, const double *w, 
     return set_auxiliary(ctx, e);
 }
 
-/* The exact density's state is the engine's to keep. */
+/* The engine stores the state of the exact density. */
 static size_t source_memory(void *source, pv_field *field) {
     pv__estimator *e = source;
     field[0] = (pv_field){&e->step, sizeof e->step};

@@ -1,4 +1,4 @@
-/* src/infer/estimate.h: a fit's posterior as minibatches estimate it. */
+/* src/infer/estimate.h: a fit's log posterior estimated from minibatches. */
 #ifndef PV_SRC_ESTIMATE_H
 #define PV_SRC_ESTIMATE_H
 
@@ -6,9 +6,9 @@
 
 typedef struct pv__estimator pv__estimator;
 
-/* density: the full data's, with the marginal summed over all rows in the place of an auxiliary network's, and
- * `estimate` from minibatches. w: the centre, best a maximum. The estimator owns what density borrows; the problem must
- * outlive it. */
+/* density: that of the full data, with the marginal summed over all rows instead of an auxiliary network's, and with an
+ * `estimate` from minibatches. w: the centre, ideally a maximum. The estimator owns what density borrows; the problem
+ * must outlive it. */
 pv_status pv__estimator_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__estimator **estimator,
                             pv_density *density);
 void pv__estimator_free(pv_ctx *ctx, pv__estimator *estimator);

@@ -1,46 +1,51 @@
-/* The scale of a linear model's prior, chosen by the rows: the one that makes them most likely.
+/* Chooses the scale of a linear model's prior by maximum marginal likelihood.
  *
  *   log m(s) = - loss(w_s) - 1/2 log |H_s| + log h(s),     s <= 2.5
  *
- * with w_s the optimum under the prior normal:s on all slopes, `loss` the negative log posterior there, H_s its
- * curvature: Laplace's approximation of the marginal likelihood (MacKay 1992), its constants left out. The loss is that
- * of the efficient estimate, or of the rows as `iw` weights them. Intercepts are given the data's own value: their
- * prior does not depend on s. h is log-normal about 0.5 with a standard deviation of a factor of two: rows that tell
- * nothing of a scale leave it there, and it neither vanishes nor grows without bound. The scale is rounded to three
- * digits, so that stating it gives the same fit.
+ * where w_s is the optimum with prior normal:s on all slopes, `loss` the negative log posterior there, and H_s its
+ * curvature: Laplace's approximation of the marginal likelihood (MacKay 1992) without constants. The loss is that of
+ * the efficient estimate, or of `iw` with its weights. Intercepts are at their own optimum: their prior does not depend
+ * on s. h is log-normal around 0.5 with a standard deviation of a factor of two: uninformative rows leave the scale
+ * there, and it neither vanishes nor grows without bound. The scale is rounded to three digits, so that giving it
+ * explicitly reproduces the fit.
  *
- * Domain: two or more labels, strata, counts and sampling weights. Rows of a cluster are taken for independent ones.
- * The variance of log s is the inverse of the curvature of log m at the maximum.
+ * Domain: two or more labels, strata, counts and sampling weights. Rows of a cluster are treated as independent. The
+ * variance of log s is the inverse of the curvature of log m at the maximum.
  */
 #include <math.h>
 #include <string.h>
 
 #include "infer/side.h"
 
-static const double USUAL = 0.5, FACTOR = 2;   /* of h */
-static const double LARGEST = 2.5, STEP = 0.2; /* of log s, about the maximum */
+static const double USUAL = 0.5, FACTOR = 2;   /* median and spread of h */
+static const double LARGEST = 2.5, STEP = 0.2; /* of log s, around the maximum */
 enum { HALVINGS = 7 };
-static const double LEAST_CURVATURE = 0.5; /* of that of log h: no scale is less certain than that */
+static const double LEAST_CURVATURE = 0.5; /* that of log h: no scale is less certain than under h alone */
 
 typedef struct evidence {
     pv_ctx *ctx;
-    pv__plan plan; /* the problem's, with the scale that is tried */
+    pv__plan plan; /* the problem's plan with the scale to try */
     pv__problem problem;
     pv__side side;
-    double *w, *factor; /* [P], of the last scale; [P][P] */
+    double *w, *factor; /* [P], at the last scale; [P][P] */
 } evidence;
+
+pv_status pv__evidence_side(pv_ctx *ctx, const pv__problem *whole, const pv__problem *labelled, pv__side *side) {
+    PV_TRY(pv__side_new(ctx, labelled, NULL, side));
+    if (!whole->unlabelled) /* the prevalence of a population sample is not yet known; it only shifts the intercept */
+        pv__log_ratio(whole, side->ratio);
+    for (size_t i = 0; i < side->cells; i++)
+        side->a[i] = pv__loss(pv__problem_loss(whole))->class_factor ? whole->factor[i % side->k] : 1;
+    return PV_OK;
+}
 
 static pv_status evidence_new(pv_ctx *ctx, const pv__problem *problem, evidence *e) {
     size_t P = pv_model_params(problem->model);
     *e = (evidence){.ctx = ctx, .plan = *problem->plan, .problem = pv__labelled(problem)};
     e->problem.plan = &e->plan;
-    PV_TRY(pv__side_new(ctx, &e->problem, NULL, &e->side));
+    PV_TRY(pv__evidence_side(ctx, problem, &e->problem, &e->side));
     PV_TRY(pv__alloc(ctx, P + P * P, sizeof *e->w, &e->w));
     e->factor = e->w + P;
-    if (!problem->unlabelled) /* whose prevalence is not known yet, and moves the intercept alone */
-        pv__log_ratio(problem, e->side.ratio);
-    for (size_t i = 0; i < e->side.cells; i++)
-        e->side.a[i] = pv__loss(pv__problem_loss(problem))->class_factor ? problem->factor[i % e->side.k] : 1;
     return PV_OK;
 }
 
@@ -49,7 +54,7 @@ static void evidence_free(evidence *e) {
     pv__free(e->ctx, e->w);
 }
 
-/* log m at the scale e^log_scale; -INFINITY where there is no optimum. */
+/* log m at scale e^log_scale; -INFINITY if there is no optimum. */
 static pv_status at(evidence *e, double log_scale, double *log_m) {
     size_t P = e->side.P;
     char text[PV__PRIOR_TEXT];
@@ -68,7 +73,7 @@ static pv_status at(evidence *e, double log_scale, double *log_m) {
     return PV_OK;
 }
 
-/* How far from the middle of three values, which are `step` apart, the parabola through them is largest; at most a
+/* Position of the maximum of the parabola through three values `step` apart, relative to the middle one; at most a
  * step.
  */
 static double vertex(const double *value, double step) {
@@ -78,7 +83,7 @@ static double vertex(const double *value, double step) {
     return fmax(-step, fmin(step, 0.5 * step * (value[0] - value[2]) / bend));
 }
 
-/* The best of scales that are halved from the largest on, and between them. */
+/* The best among scales halved repeatedly from the largest, with interpolation. */
 static pv_status coarse(evidence *e, double *log_scale) {
     double value[HALVINGS + 1];
     size_t best = 0;
@@ -113,8 +118,10 @@ done:
 }
 
 bool pv__evidence_serves(const pv__problem *problem) {
-    const double most = 2e8; /* rows times parameters squared: some tens of passes over them take a second or two */
+    /* rows times parameters squared: some tens of passes over them take a second or two; more with smooth terms */
+    bool smooth = problem->model->architecture->has_smooths;
+    const double most = smooth ? 1e9 : 2e8, widest = smooth ? 600 : 300;
     double P = (double)pv_model_params(problem->model);
-    return pv_model_has_coefficients(problem->model) && !problem->data &&
-           !pv_loss_is_relative(pv__problem_loss(problem)) && P <= 300 && (double)problem->n * P * P <= most;
+    return pv_model_has_coefficients(problem->model) && !pv__rows_are_images(&problem->rows) &&
+           !pv_loss_is_relative(pv__problem_loss(problem)) && P <= widest && (double)problem->rows.n * P * P <= most;
 }

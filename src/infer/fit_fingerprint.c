@@ -1,24 +1,24 @@
-/* What a fit is, in lines that a checkpoint is compared by: the version, the model, every option that is not at its
- * default, the data it learns from, and the command, for the reader. */
+/* The facts that identify a fit in a checkpoint: version, model, every option that differs from its default, the
+ * training data, and for information the command. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
+#include "base/hash.h"
 #include "base/reduce.h"
 #include "infer/infer.h"
 #include "model/device_table.h"
 #include "model/device_network.h"
 
-static void hash_block(XXH3_state_t *state, const void *data, size_t size) {
+static void hash_block(pv__hasher *state, const void *data, size_t size) {
     if (data && size)
-        XXH3_64bits_update(state, data, size);
+        pv__hasher_add(state, data, size);
 }
 
-enum { ROWS = 256 }; /* that are made of columns at a time, in buffer */
+enum { ROWS = 256 }; /* rows assembled from columns at a time, in buffer */
 
-/* Of what the fit sees, so that it does not matter by which options the table became it. */
-static uint64_t hash_dataset(XXH3_state_t *state, const pv_dataset *data, double *buffer) {
+/* Hashes what the fit sees, so that the options that produced it do not matter. */
+static uint64_t hash_dataset(pv__hasher *state, const pv_dataset *data, double *buffer) {
     size_t n = data->rows, k = (size_t)data->classes;
     hash_block(state, data->x, n * (size_t)data->features * sizeof *data->x);
     for (size_t at = 0; data->columns && at < n; at += ROWS) {
@@ -30,11 +30,11 @@ static uint64_t hash_dataset(XXH3_state_t *state, const pv_dataset *data, double
     hash_block(state, data->label, n * sizeof *data->label);
     hash_block(state, data->frequency, n * k * sizeof *data->frequency);
     hash_block(state, data->weight, n * sizeof *data->weight);
-    return XXH3_64bits_digest(state);
+    return pv__hasher_end(state);
 }
 
-/* What rounds a network's numbers: another version or instruction set of oneDNN continues to other bytes. A device may
- * have been lost: its work may be gone on with elsewhere. */
+/* What affects the rounding of networks: another version or instruction set of oneDNN gives other bits. The device may
+ * differ, since work may have to continue on another after a device is lost. */
 static void write_convolutions(pv_ctx *ctx, FILE *stream) {
     pv_library first;
     const char *device;
@@ -45,7 +45,7 @@ static void write_convolutions(pv_ctx *ctx, FILE *stream) {
         return;
     }
     pv__print(stream, "~what networks run on (`device`)=the processor\n");
-    (void)pv_libraries(&first, 1); /* oneDNN leads the list */
+    (void)pv_libraries(&first, 1); /* oneDNN is first in the list */
     pv__print(stream, "?the instruction set of %s (ONEDNN_MAX_CPU_ISA)=%s, version %s\n", first.name,
               pv_convolution_isa(), first.version);
 }
@@ -58,7 +58,7 @@ static void write_rows_device(pv_ctx *ctx, FILE *stream, const pv_dataset *data)
     pv__print(stream, "~what tables run on (`device`)=%s\n", device);
 }
 
-/* How images become views, as the options that asked for it. */
+/* How images are converted to views, in terms of the options. */
 static void write_image(FILE *stream, const pv_image_encoding *e) {
     char window[96], field[40];
     int low = pv_format_double(e->low, window, sizeof window);
@@ -78,12 +78,12 @@ static void write_image(FILE *stream, const pv_image_encoding *e) {
                                              .scale = e->scale};
     pv_options_default(pv_image_option_table, &usual);
     pv__options_lines(stream, pv_image_option_table, &options, &usual);
-    pv__print(stream, "the field of view (`field`)=%s\n", field); /* where not given, the data's */
+    pv__print(stream, "the field of view (`field`)=%s\n", field); /* if not given, that of the data */
 }
 
-static void write_data(FILE *stream, XXH3_state_t *state, const pv_dataset *data, const pv_dataset *held,
+static void write_data(FILE *stream, pv__hasher *state, const pv_dataset *data, const pv_dataset *held,
                        const pv_dataset *sample, double *buffer) {
-    XXH3_64bits_reset(state);
+    pv__hasher_begin(state);
     if (data->images) {
         const double scale[] = {(double)data->image->layout, data->image->mean, data->image->sd};
         hash_block(state, &data->hash, sizeof data->hash);
@@ -108,10 +108,9 @@ pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_dataset *data, cons
     pv_fit_options usual = pv_fit_options_default();
     double *buffer;
     PV_TRY(pv__alloc(ctx, ROWS, (size_t)data->features * sizeof *buffer, &buffer));
-    XXH3_state_t *state = XXH3_createState();
-    FILE *stream = state ? open_memstream(&text, &size) : NULL;
+    pv__hasher state;
+    FILE *stream = open_memstream(&text, &size);
     if (!stream) {
-        XXH3_freeState(state);
         pv__free(ctx, buffer);
         return pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
     }
@@ -123,12 +122,11 @@ pv_status pv__facts(pv_ctx *ctx, const char *first, const pv_dataset *data, cons
     } else {
         write_rows_device(ctx, stream, data);
     }
-    write_data(stream, state, data, held, options->sample, buffer);
+    write_data(stream, &state, data, held, options->sample, buffer);
     if (options->command) {
         pv__print(stream, "command=");
         pv__line_end(stream, options->command);
     }
-    XXH3_freeState(state);
     pv__free(ctx, buffer);
     pv_status status =
         fclose(stream) == 0 && text ? pv_checkpoint_facts(ctx, text) : pv__fail(ctx, PV_ERR_MEMORY, "out of memory");
@@ -141,10 +139,10 @@ pv_status pv__fit_facts(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *h
     char first[240];
     int used =
         pv__format(first, sizeof first, "model=%.100s, %zu parameters\n", pv_model_spec(model), pv_model_params(model));
-    if (strata) { /* what the file said, which may have been changed */
+    if (strata) { /* the file's content, which may have changed */
         size_t count = (size_t)strata->strata * (2 + (size_t)strata->classes);
         pv__format(first + used, sizeof first - (size_t)used, "the strata=%d, %016llx\n", strata->strata,
-                   (unsigned long long)XXH3_64bits(strata->share, count * sizeof(double)));
+                   (unsigned long long)pv__hash(strata->share, count * sizeof(double)));
     }
     return pv__facts(ctx, first, data, held, options);
 }
@@ -169,7 +167,7 @@ pv_status pv__fit_alike(pv_ctx *ctx, const pv_dataset *data, const pv_model *mod
     if (strata) {
         size_t count = (size_t)strata->strata * (2 + (size_t)strata->classes);
         pv__print(stream, "the strata=%d, %016llx\n", strata->strata,
-                  (unsigned long long)XXH3_64bits(strata->share, count * sizeof(double)));
+                  (unsigned long long)pv__hash(strata->share, count * sizeof(double)));
     }
     pv_status status =
         fclose(stream) == 0 && text ? pv__ranks_compare(ctx, text) : pv__fail(ctx, PV_ERR_MEMORY, "out of memory");

@@ -1,4 +1,5 @@
-/* A fit that is done, in a checkpoint: work of many fits (folds, members of a sweep, replicates) takes up those again.
+/* A finished fit in a checkpoint: work that consists of many fits (folds, members of a sweep, replicates) restores
+ * them.
  */
 #include <math.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static size_t add(pv_field *field, size_t n, double *values, size_t count) {
 
 enum { FIELDS = 20, FINITE = 5, DIAGNOSED = 8 };
 
-/* The arrays after the summary; those that are not there have no bytes. */
+/* The arrays after the summary; absent ones have no bytes. */
 static size_t arrays_of(pv_classifier *c, pv_field *field) {
     size_t k = (size_t)c->schema->classes, params = pv_model_params(c->model), n = 0;
     pv_posterior *p = c->posterior;
@@ -81,7 +82,7 @@ static size_t arrays_of(pv_classifier *c, pv_field *field) {
     n = add(field, n, m ? m->weighted : NULL, pv__combination_numbers(params, m) + pv__combination_checks(m));
     size_t cells = c->stratified ? (size_t)c->stratified->strata * k : 0;
     n = add(field, n, c->stratified ? c->stratified->log_marginal : NULL, cells);
-    if (!p) { /* of one that has no posterior; some may not be defined */
+    if (!p) { /* there is no posterior; some values may be undefined */
         n = add(field, n, c->standard_error, params);
         n = add(field, n, c->centre, params);
         n = add(field, n, c->averaging, c->averaging ? k - 1 : 0);
@@ -100,7 +101,7 @@ static size_t arrays_of(pv_classifier *c, pv_field *field) {
     n = add(field, n, of->scale, params);
     n = add(field, n, of->basis, of->rank * params);
     n = add(field, n, c->spread, params * params);
-    return add(field, n, c->standard_error, params); /* the last: some may not be defined */
+    return add(field, n, c->standard_error, params); /* last, because some values may be undefined */
 }
 
 pv_status pv__fitted_keep(pv_ctx *ctx, pv_classifier *c) {
@@ -117,7 +118,7 @@ pv_status pv__fitted_keep(pv_ctx *ctx, pv_classifier *c) {
     return PV_OK;
 }
 
-/* Counts are held against the size of what is there before anything is asked for. */
+/* Checks counts against the size of the data before allocating. */
 static pv_status new_posterior(pv_ctx *ctx, const summary *s, size_t bytes, pv_classifier *c) {
     size_t params = (size_t)s->dims, k = (size_t)c->schema->classes, most = bytes / sizeof(double);
     if (!pv__posterior_dims_sound(c->model, params) || s->count < 1 || (uint64_t)s->count > most ||
@@ -166,7 +167,7 @@ static pv_status new_posterior(pv_ctx *ctx, const summary *s, size_t bytes, pv_c
     return pv__alloc(ctx, m->rank, params * sizeof(double), &m->basis);
 }
 
-/* Terms follow from the schema. */
+/* The number of terms follows from the schema. */
 static pv_status new_combination(pv_ctx *ctx, const summary *s, pv_classifier *c) {
     size_t slopes = pv_model_has_coefficients(c->model) ? pv__model_slopes(c->model) : 0;
     if (s->terms < 0 || (uint64_t)s->terms > slopes || s->use < 0 || s->use > PV_ESTIMATE_COMBINED)
@@ -212,7 +213,7 @@ pv_status pv__fitted_recall(pv_ctx *ctx, pv_classifier *c, bool *found) {
     size_t n = arrays_of(c, field);
     PV_TRY(pv_checkpoint_recall(ctx, "fitted arrays", field, n, found));
     PV_TRY(pv__checkpoint_finite(ctx, field, s.has_posterior ? DIAGNOSED : FINITE));
-    if (n > DIAGNOSED + 2) /* R-hat and effective sizes, which need not be defined, lie between */
+    if (n > DIAGNOSED + 2) /* skips R-hat and effective sizes, which may be undefined */
         PV_TRY(pv__checkpoint_finite(ctx, field + DIAGNOSED + 2, n - DIAGNOSED - 3));
     c->spread_df = s.spread_df;
     if (c->spread)

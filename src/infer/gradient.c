@@ -1,10 +1,10 @@
-/* A training step's log-likelihoods and gradient, over processes that share its batch.
+/* A training step's log-likelihoods and gradient, when several processes share the batch.
  *
- * A batch is cut into groups of rows, by its size and the model alone. Each process has a run of them, goes forward and
- * back over its rows, and sends the gradients of a few nodes of the groups' tree (base/tree.h), with the
- * log-likelihoods of its rows beside them: one exchange a step. Where the slopes of a row depend on the others, as
- * log p-hat of the batch does, log-likelihoods are exchanged before. The loss itself, the auxiliary network and the
- * optimiser's step are the same work for every process, from the same numbers.
+ * A batch is divided into groups of rows that depend on its size and the model alone. Each process has a run of groups,
+ * makes the forward and backward pass for its rows, and sends the gradients of a few nodes of the groups' tree
+ * (base/tree.h) together with the log-likelihoods of its rows: one exchange per step. If the derivative of a row's loss
+ * depends on other rows, as with log p-hat of the batch, log-likelihoods are exchanged earlier. The loss, the auxiliary
+ * network and the optimiser's step are computed by every process from the same numbers.
  */
 #include <string.h>
 
@@ -15,19 +15,19 @@ struct pv__gradient {
     const pv__problem *problem;
     pv__tree tree;
     size_t size, group, classes, params;
-    size_t begin, end;   /* the rows of the batch that are this process's */
-    bool early;          /* log-likelihoods of all rows are wanted before the slopes */
-    pv_model_work *work; /* NULL: there are no rows here */
+    size_t begin, end;   /* the batch's rows that belong to this process */
+    bool early;          /* log-likelihoods of all rows are needed before the derivatives */
+    pv_model_work *work; /* NULL: this process has no rows */
     double *spare;
-    size_t most;        /* rows of a process, at most */
-    double *mine, *all; /* [most][classes], [limbs at most][params]; of each process. NULL: not shared */
+    size_t most;        /* the most rows of any process */
+    double *mine, *all; /* [most][classes], [most limbs][params]; from each process. NULL: not shared */
 };
 
 static size_t row_of(const pv__gradient *g, size_t group) {
     return group * g->group < g->size ? group * g->group : g->size;
 }
 
-/* The rows of rank r begin here. */
+/* Index of the first row of rank r. */
 static size_t rows_before(const pv__gradient *g, int rank) {
     return row_of(g, pv__share_of(g->tree.groups, rank, g->ctx->ranks.calls.size));
 }
@@ -94,7 +94,7 @@ bool pv__gradient_completes(const pv__gradient *g) {
     return g->tree.shared && !g->early;
 }
 
-/* Rank r's rows out of what it sent, into their places. */
+/* Copies the rows that rank r sent to their places. */
 static void place_rows(const pv__gradient *g, size_t stride, double *loglik) {
     size_t k = g->classes;
     for (int r = 0; r < g->ctx->ranks.calls.size; r++) {
@@ -104,7 +104,7 @@ static void place_rows(const pv__gradient *g, size_t stride, double *loglik) {
 }
 
 pv_status pv__gradient_forward(pv__gradient *g, const double *w, int64_t step, const double *x, double *loglik) {
-    const pv_fit_options *options = g->problem->options;
+    const pv_fit_options *options = &g->problem->plan->options;
     size_t k = g->classes, rows = g->end - g->begin, d = (size_t)pv_model_inputs(g->problem->model);
     double *own = loglik + g->begin * k;
     if (g->work) {

@@ -1,11 +1,11 @@
-/* Validation rows: a share of the data that training does not see, and their score.
+/* Validation rows: a part of the data that training does not use, and their score.
  *
  *   score  =  - sum_n v_n sum_y t_ny prevalence(y)/m_y log p(y|x_n,w),    m_y = sum_n v_n t_ny over these rows
  *
- * is the negative log-likelihood of a row of the stated population (soft labels included): label shares of the sample
- * do not matter. With strata it is share_s prevalence_s(y)/m_sy for a row of stratum s. Where the loss is of the
- * design, p(y|x,w) is first moved to that population, p(y|x,w) prevalence(y)/design(y), normalised; without a stated
- * prevalence the rows count as they are.
+ * is the negative log-likelihood of a row from the target population (including soft labels), independent of the
+ * sample's label proportions. With strata the factor is share_s prevalence_s(y)/m_sy for a row of stratum s. If the
+ * loss describes the design, p(y|x,w) is first converted to that population, p(y|x,w) prevalence(y)/design(y),
+ * normalised. Without a given prevalence the rows are not weighted.
  */
 #include <math.h>
 #include <string.h>
@@ -14,16 +14,16 @@
 #include "infer/infer.h"
 
 struct pv__holdout {
-    pv__problem problem; /* the validation rows as a problem of their own; borrows */
+    pv__problem problem; /* a problem with the validation rows; borrows */
     double *factor;      /* [classes], prevalence(y)/m_y; with strata [strata][classes] */
-    double *shift;       /* [classes], log prevalence(y)/design(y) where the loss is of the design, else 0 */
+    double *shift;       /* [classes], log prevalence(y)/design(y) if the loss describes the design, else 0 */
     double *loglik;      /* [n][classes] */
 };
 
-enum { SPLIT_REPEAT = 1 << 30 }; /* what pv_folds_make takes for it: no cross-validation has so many */
+enum { SPLIT_REPEAT = 1 << 30 }; /* a repeat number that no cross-validation reaches */
 
-/* The number of folds and of those held out whose share is nearest, with a row of each label, in each stratum where
- * there are any (or a group), for every fold.
+/* Chooses the number of folds, and of held-out folds, whose proportion is nearest to `share`, such that every fold has
+ * a row of each label, in each stratum (or a group).
  */
 static void choose_folds(const pv_dataset *data, int32_t strata, const int32_t *group, double share, int64_t *folds,
                          int64_t *held) {
@@ -70,7 +70,7 @@ pv_status pv__holdout_split(pv_ctx *ctx, const pv_schema *schema, const pv_datas
     }
     if (status != PV_OK)
         goto done;
-    for (size_t n = data->rows; n-- > 0;) /* learned from: at the front; held out: at the back; each in order */
+    for (size_t n = data->rows; n-- > 0;) /* training rows go to the front, held-out rows to the back, both in order */
         if (fold[n] < first)
             row[--out] = n;
     for (size_t n = 0; n < data->rows; n++)
@@ -91,15 +91,14 @@ pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_data
     PV_TRY(pv__alloc(ctx, 1, sizeof **holdout, holdout));
     pv__holdout *h = *holdout;
     h->problem = *problem;
-    pv__problem_take(&h->problem, held->rows, held->x);
-    h->problem.data = held->images ? held : NULL;
+    h->problem.rows = pv__rows_from(held);
     h->problem.targets = pv_dataset_targets(held);
     PV_TRY(pv__alloc(ctx, held->rows + 1 + sets, k * sizeof *h->loglik, &h->loglik));
     h->factor = h->loglik + held->rows * k;
     h->shift = h->factor + sets * k;
     double total = 0;
-    if (problem->stratified)
-        pv__strata_mass(&h->problem.targets, problem->stratified->strata, h->factor);
+    if (pv__strata_of(problem))
+        pv__strata_mass(&h->problem.targets, pv__strata_of(problem)->strata, h->factor);
     else
         pv_label_mass(&h->problem.targets, h->factor);
     for (size_t y = 0; y < sets * k; y++) {
@@ -110,7 +109,7 @@ pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_data
                             held->rows, sets > 1 ? ", in one of the strata" : "");
     }
     bool stated = problem->plan->has_prevalence;
-    const pv_stratified *strata = problem->stratified;
+    const pv_stratified *strata = pv__strata_of(problem);
     for (size_t i = 0; strata && i < sets * k; i++)
         h->factor[i] = strata->share[i / k] * strata->prevalence[i] / h->factor[i];
     if (strata)
@@ -118,7 +117,7 @@ pv_status pv__holdout_new(pv_ctx *ctx, const pv__problem *problem, const pv_data
     for (size_t y = 0; y < k; y++) {
         h->factor[y] = stated ? problem->population.prevalence[y] / h->factor[y] : 1 / total;
         if (stated && pv_loss_of_design(pv__problem_loss(problem)))
-            h->shift[y] = log(problem->population.prevalence[y] / problem->design[y]);
+            h->shift[y] = log(problem->population.prevalence[y] / problem->label_share[y]);
     }
     return PV_OK;
 }
@@ -133,7 +132,7 @@ void pv__holdout_free(pv_ctx *ctx, pv__holdout *holdout) {
 pv_status pv__holdout_score(pv_ctx *ctx, pv__holdout *h, pv__aboard *aboard, const double *w, double *score) {
     const pv_targets *targets = &h->problem.targets;
     size_t k = (size_t)targets->classes;
-    const bool strata = h->problem.stratified != NULL;
+    const bool strata = pv__strata_of(&h->problem) != NULL;
     PV_TRY(aboard ? pv__aboard_loglik(ctx, aboard, &h->problem, h->loglik)
                   : pv__objective_loglik(ctx, &h->problem, w, h->loglik));
     *score = 0;

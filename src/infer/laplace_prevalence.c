@@ -1,12 +1,13 @@
-/* Laplace's draws with the prevalence as it was stated. With p(x) profiled out and no prior on the intercept the
- * posterior is, to second order about its maximum, that of the prevalence, a Dirichlet with N_pr pi observations, times
- * one of everything else: slopes, and output biases less log lambda (docs/method.md, 9). The Gaussian of the curvature
- * has the first on the scale of log odds, where few observations of a rare label make it far from normal. So a draw's
- * Gaussian log lambda is taken out of its output biases and one from the Dirichlet put in.
+/* Makes the posterior of the prevalence exact in Laplace's draws. With p(x) profiled out and no prior on the intercept,
+ * the posterior is to second order around its maximum a product: that of the prevalence, a Dirichlet with N_pr pi
+ * observations, times that of everything else, slopes and output biases minus log lambda (docs/method.md, 9). The
+ * Gaussian approximates the former on the log-odds scale, where few observations of a rare label make it far from
+ * normal. Therefore a draw's Gaussian log lambda is subtracted from its output biases and replaced by one from the
+ * Dirichlet.
  *
- * What a draw of w tells is the most probable lambda given w; the rest of the Gaussian's spread, its covariance
+ * A draw of w determines the most probable lambda given w. The remaining spread of the Gaussian, its covariance
  *   (diag(1/pi_j) + 1/pi_0)/N_pr   of log(lambda_j/lambda_0)
- * less that of these over the draws, is drawn first.
+ * minus the covariance of these over the draws, is drawn first.
  */
 #include <math.h>
 #include <string.h>
@@ -18,18 +19,18 @@ typedef struct work {
     size_t k, J, count;
     double *ratio; /* [count][J]: log(lambda_j/lambda_0) of each draw */
     double *mean;  /* [J] */
-    double *rest;  /* [J][J]: factor of the covariance that draws of w leave out */
+    double *rest;  /* [J][J]: factor of the covariance that draws of w do not contain */
     double *shift; /* [k] */
 } work;
 
 bool pv__states_prevalence(const pv__problem *problem) {
     double n = problem->population.prevalence_n;
     bool free_intercept = !problem->plan->map || problem->plan->intercept_prior.kind == PV_PRIOR_NONE;
-    return pv__problem_form(problem) == PV_FORM_JOINT && problem->options->marginal == PV_MARGINAL_PROFILE &&
-           free_intercept && !problem->stratified && problem->unlabelled == 0 && isfinite(n) && n > 0;
+    return pv__problem_form(problem) == PV_FORM_JOINT && problem->plan->options.marginal == PV_MARGINAL_PROFILE &&
+           free_intercept && !pv__strata_of(problem) && problem->unlabelled == 0 && isfinite(n) && n > 0;
 }
 
-/* The factor of what is left of the Gaussian's covariance; where draws scatter as widely, nothing. */
+/* The factor of the remaining covariance; zero if the draws vary at least as much. */
 static void find_rest(const work *t, const pv_prevalence *population) {
     size_t J = t->J;
     const double *pi = population->prevalence;
@@ -48,7 +49,7 @@ static void find_rest(const work *t, const pv_prevalence *population) {
         memset(t->rest, 0, J * J * sizeof *t->rest);
 }
 
-/* log of a Gamma variate, which for a small shape may lie below the least double. */
+/* log of a Gamma variate, which for a small shape may be below the smallest double. */
 static double log_gamma_draw(pv_rng *rng, double shape) {
     double log_g = log(pv_rng_gamma(rng, shape + 1));
     return log_g + log(pv_rng_uniform(rng)) / shape;
@@ -62,7 +63,7 @@ static void state_one(const work *t, const pv__problem *problem, pv_rng *rng, co
     double norm = pv_log_sum_exp(t->k, log_marginal);
     for (size_t y = 0; y < t->k; y++)
         log_marginal[y] -= norm;
-    double *e = t->mean; /* no longer needed */
+    double *e = t->mean; /* reused: no longer needed */
     for (size_t j = 0; j < t->J; j++)
         e[j] = pv_rng_normal(rng);
     t->shift[0] = 0;
@@ -89,7 +90,7 @@ pv_status pv__state_prevalence(pv_ctx *ctx, const pv__problem *problem, pv_poste
             t.ratio[i * J + j] = log_marginal[i * k + j + 1] - log_marginal[i * k];
     find_rest(&t, &problem->population);
     for (size_t i = 0; i < p->count; i++) {
-        pv_rng rng = pv_rng_stream((uint64_t)problem->options->seed, PV_STREAM_LAPLACE_PREVALENCE, i);
+        pv_rng rng = pv_rng_stream((uint64_t)problem->plan->options.seed, PV_STREAM_LAPLACE_PREVALENCE, i);
         state_one(&t, problem, &rng, t.ratio + i * J, p->draws + i * p->dims, log_marginal + i * k);
     }
     pv__free(ctx, block);

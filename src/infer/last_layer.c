@@ -1,18 +1,18 @@
 /* Laplace's approximation over a network's last layer (`infer` laplace for images, minibatches and large networks).
  *
- * The layers below are kept as they were trained. Their output h makes the rest a softmax regression, logits h W + b,
- * of which u_y = (b_y - b_0, W_y - W_0), y = 1 .. K-1, is all that matters. With I the rows' information in u at the
- * trained layer, q their probabilities in the sample,
+ * The layers below stay as they were trained. Given their output h, the rest is a softmax regression with logits h W +
+ * b, which depends only on u_y = (b_y - b_0, W_y - W_0), y = 1 .. K-1. With I the rows' information about u at the
+ * trained layer, and q their probabilities in the sample,
  *
  *   covariance of u = (I + P)^-1  -  [intercepts, profile] (diag(1/n_y) + 1/n_0) ,
  *
- * the variance that `profile` has (errors.c; Prentice and Pyke 1979). P = 1/s^2 for weights, 0 for biases; s maximises
- * Laplace's evidence of the last layer, - |W|^2/(2 s^2) - d log s - 1/2 log det(I + P). Draws are normal about the
- * trained layer, class 0's weights held. A prevalence of N_pr observations is drawn from its Dirichlet, and biases move
- * with it.
+ * which is the variance that `profile` has (errors.c; Prentice and Pyke 1979). P = 1/s^2 for weights and 0 for biases;
+ * s maximises Laplace's evidence of the last layer, - |W|^2/(2 s^2) - d log s - 1/2 log det(I + P). Draws are normal
+ * around the trained layer with class 0's weights fixed. A prevalence of N_pr observations is drawn from its Dirichlet,
+ * and the biases move with it.
  *
- * What it does not know: that other layers below would have fitted as well. Its intervals are conditional on h
- * (docs/method.md, section 9, has how often they hold the truth).
+ * Limits: it ignores that other lower layers would have fitted equally well. Its intervals are conditional on h
+ * (docs/method.md, section 9, has their measured coverage).
  */
 #include "infer/last_layer.h"
 
@@ -29,7 +29,7 @@ bool pv__posterior_dims_sound(const pv_model *model, size_t dims) {
                                           : hidden > 0 && dims == (hidden + 1) * (size_t)model->classes;
 }
 
-/* ---- what the layer takes ---------------------------------------------------------------------------------------- */
+/* ---- inputs of the layer ----------------------------------------------------------------------------------------- */
 
 pv_status pv__hidden_rows(pv_ctx *ctx, const pv_model *model, const double *w, size_t n, const double *x,
                           const pv_dataset *data, double *hidden) {
@@ -58,14 +58,14 @@ done:
     return status;
 }
 
-/* ---- the softmax regression -------------------------------------------------------------------------------------- */
+/* ---- softmax regression ------------------------------------------------------------------------------------------ */
 
 typedef struct head {
-    pv__problem problem; /* of a linear model of the hidden outputs; borrows but for what is below */
+    pv__problem problem; /* a linear model of the hidden outputs; borrows everything except the arrays below */
     pv_model *linear;
     double *hidden; /* [n][width] */
     size_t width, params;
-    double *u;          /* [params], as `linear` has them: class 1 on, the bias first */
+    double *u;          /* [params], laid out as in `linear`: from class 1 on, the bias first */
     double *H, *factor; /* [params][params] */
     double scale;       /* of the prior */
 } head;
@@ -78,7 +78,7 @@ static void head_clear(pv_ctx *ctx, head *h) {
     pv__free(ctx, h->factor);
 }
 
-/* Where the last layer's weight (feature, or the bias where that is width) of a label lies behind `tail`. */
+/* Index in `tail` of the last layer's weight of a label for a feature, or of its bias (feature = width). */
 static size_t tail_index(const head *h, size_t feature, size_t label) {
     return feature * (size_t)h->linear->classes + label;
 }
@@ -89,11 +89,11 @@ static pv_status head_new(pv_ctx *ctx, const pv__problem *problem, const double 
     h->width = pv__model_hidden(model);
     PV_TRY(pv_model_new(ctx, "linear", (int)h->width, (int)k, &h->linear));
     h->params = pv_model_params(h->linear);
-    PV_TRY(pv__alloc(ctx, problem->n, h->width * sizeof(double), &h->hidden));
+    PV_TRY(pv__alloc(ctx, problem->rows.n, h->width * sizeof(double), &h->hidden));
     PV_TRY(pv__alloc(ctx, h->params, sizeof(double), &h->u));
     PV_TRY(pv__alloc(ctx, h->params, h->params * sizeof(double), &h->H));
     PV_TRY(pv__alloc(ctx, h->params, h->params * sizeof(double), &h->factor));
-    PV_TRY(pv__hidden_rows(ctx, model, w, problem->n, problem->x, problem->data, h->hidden));
+    PV_TRY(pv__hidden_rows(ctx, model, w, problem->rows.n, problem->rows.matrix, problem->rows.made, h->hidden));
     const double *tail = w + pv_model_params(model) - (h->width + 1) * k;
     for (size_t y = 1; y < k; y++)
         for (size_t f = 0; f <= h->width; f++) {
@@ -102,8 +102,7 @@ static pv_status head_new(pv_ctx *ctx, const pv__problem *problem, const double 
         }
     h->problem = *problem;
     h->problem.model = h->linear;
-    pv__problem_take(&h->problem, problem->n, h->hidden);
-    h->problem.data = NULL;
+    h->problem.rows = pv__rows_matrix(problem->rows.n, h->width, h->hidden);
     h->problem.batch = 0;
     return pv__information(ctx, &h->problem, h->u, h->H);
 }
@@ -112,8 +111,8 @@ static bool is_bias(const head *h, size_t i) {
     return i % (h->width + 1) == 0;
 }
 
-/* Laplace's evidence of a prior scale, up to a constant, -infinity where it has none; factor is left as the root of
- * I + P. */
+/* Laplace's evidence of a prior scale, up to a constant, -infinity if it does not exist; factor becomes a Cholesky
+ * factor of I + P. */
 static double evidence(head *h, double scale) {
     size_t P = h->params;
     double sum = 0;
@@ -130,7 +129,7 @@ static double evidence(head *h, double scale) {
     return isnan(sum) ? -(double)INFINITY : sum;
 }
 
-/* Golden section in log s; a few per cent are enough. */
+/* Golden-section search in log s; a few per cent of accuracy are enough. */
 static double choose_scale(head *h) {
     const double share = 0.61803398874989485;
     double low = log(1e-4), high = log(1e3), a = high - share * (high - low), b = low + share * (high - low);
@@ -153,8 +152,8 @@ static double choose_scale(head *h) {
     return exp(0.5 * (low + high));
 }
 
-/* factor becomes a root of the covariance. False: it has none, as where the layer is so far from its maximum that the
- * labels held fixed take more variance from the intercepts than these have. */
+/* Makes factor a root of the covariance. False if there is none: far from its maximum, the layer's intercepts can have
+ * less variance than fixing the labels subtracts. */
 static bool set_covariance(head *h) {
     size_t P = h->params;
     h->scale = choose_scale(h);
@@ -169,12 +168,12 @@ static bool set_covariance(head *h) {
 
 /* ---- draws ------------------------------------------------------------------------------------------------------- */
 
-/* The prevalence of a draw, and the biases moved with it. */
+/* Draws the prevalence and shifts the biases accordingly. */
 static void draw_prevalence(const head *h, uint64_t seed, size_t n, double *bias, double *log_marginal) {
     const pv__problem *problem = &h->problem;
     size_t k = (size_t)h->linear->classes;
     bool profile = pv__is_profile(problem), counted = profile && isfinite(problem->population.prevalence_n);
-    const double *pi = profile ? problem->population.prevalence : problem->design;
+    const double *pi = profile ? problem->population.prevalence : problem->label_share;
     pv_rng rng = pv_rng_stream(seed, PV_STREAM_LAPLACE_PREVALENCE, n);
     for (size_t y = 0; y < k; y++)
         log_marginal[y] =
@@ -202,7 +201,7 @@ static void draw_one(const head *h, uint64_t seed, size_t n, const double *tail,
 static pv_status draw_all(pv_ctx *ctx, const head *h, const double *tail, pv_classifier *c) {
     pv_posterior *p = c->posterior;
     size_t k = (size_t)h->linear->classes;
-    uint64_t seed = (uint64_t)h->problem.options->seed;
+    uint64_t seed = (uint64_t)h->problem.plan->options.seed;
     double *z;
     PV_TRY(pv__alloc(ctx, h->params, sizeof *z, &z));
     pv_status status = PV_OK;
@@ -225,15 +224,16 @@ pv_status pv__fit_last_layer(pv_ctx *ctx, const pv__problem *problem, const pv__
     PV_GOTO(done, head_new(ctx, problem, solution->w, &h));
     if (!set_covariance(&h)) {
         pv__log(ctx, PV_LOG_WARNING,
-                "`infer=laplace`: the last layer is too far from its maximum, or what it takes too much alike, to have "
-                "a covariance: the model has no posterior, and so no intervals; train it longer (`epochs`), or with a "
-                "smaller `rate`");
+                "`infer=laplace`: the last layer has no covariance, because it is too far from its maximum or its "
+                "inputs are too much alike. The model has no posterior and no intervals; train it longer (`epochs`), "
+                "or with a smaller `rate`");
         goto done;
     }
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *p, &p));
     *p = (pv_posterior){.kind = PV_POSTERIOR_LAPLACE,
                         .dims = dims,
-                        .count = (size_t)problem->options->draws < most ? (size_t)problem->options->draws : most,
+                        .count =
+                            (size_t)problem->plan->options.draws < most ? (size_t)problem->plan->options.draws : most,
                         .stop = PV_STOP_CONVERGED,
                         .elbo = (double)NAN,
                         .elbo_se = (double)NAN,
@@ -245,11 +245,11 @@ pv_status pv__fit_last_layer(pv_ctx *ctx, const pv__problem *problem, const pv__
     PV_GOTO(done, pv__alloc(ctx, p->count, k * sizeof(double), &c->draw_log_marginal));
     PV_GOTO(done, draw_all(ctx, &h, solution->w + params - dims, c));
     pv__log(ctx, PV_LOG_INFO,
-            "the posterior is of the last layer alone (%zu of %zu parameters; prior scale %.3g): intervals take the "
-            "layers below as right, and hold true risks far less often than they say",
+            "the posterior is of the last layer only (%zu of %zu parameters; prior scale %.3g): intervals ignore the "
+            "uncertainty of the layers below, and contain the true risk far less often than their level",
             dims, params, h.scale);
 done:
-    if (status == PV_ERR_INTERRUPTED && c->posterior) { /* the estimate stays, without half a posterior */
+    if (status == PV_ERR_INTERRUPTED && c->posterior) { /* keeps the estimate without an incomplete posterior */
         pv_posterior_free(ctx, c->posterior);
         pv__free(ctx, c->draw_log_marginal);
         c->posterior = NULL;

@@ -9,7 +9,8 @@ static inline bool pv__is_last_layer(const pv_classifier *classifier) {
     return classifier->posterior && classifier->posterior->dims < pv_model_params(classifier->model);
 }
 
-/* hidden [n][pv__model_hidden]: what the last layer takes, at w, of rows x [n][inputs]; NULL: of the images of data. */
+/* hidden [n][pv__model_hidden]: the inputs of the last layer at w, for rows x [n][inputs]; x NULL: for the images of
+ * data. */
 PV_MUST_USE pv_status pv__hidden_rows(pv_ctx *ctx, const pv_model *model, const double *w, size_t n, const double *x,
                                       const pv_dataset *data, double *hidden);
 

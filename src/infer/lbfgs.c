@@ -1,17 +1,18 @@
-/* Full-batch minimisation by L-BFGS (libLBFGS), or OWL-QN where the prior is Laplace.
+/* Full-batch minimisation by L-BFGS (quasi_newton.h), or OWL-QN with a Laplace prior.
  *
- * Coordinates: w = w_0 + sigma L^-T u with L from precondition.c and sigma the Newton decrement at the start, so that
- * libLBFGS's first step, of length 1 in u, is a Newton step. Models without a preconditioner use w itself.
+ * Coordinates: w = w_0 + sigma L^-T u, with L from precondition.c and sigma the Newton decrement at the start, so that
+ * the first step, of length 1 in u, is a Newton step. Models without a preconditioner use w itself.
  *
- * Values: near the optimum the decrease of a sum over many rows drowns in its rounding error long before the gradient
- * does, and a line search that trusts values gives up there. In a `fine` run values are relative to the start, and
- * small changes are taken from the gradients, f(u) - f(u_k) ~ (u - u_k).(g + g_k)/2, exact to third order in the step.
+ * Values: near the optimum, rounding errors of a sum over many rows exceed its decrease long before they affect the
+ * gradient, and a line search on values fails there. In a `fine` run values are relative to the start, and small
+ * changes are computed from gradients, f(u) - f(u_k) ~ (u - u_k).(g + g_k)/2, which is exact to third order in the
+ * step.
  */
-#include <lbfgs.h>
 #include <math.h>
 #include <string.h>
 
 #include "infer/infer.h"
+#include "infer/quasi_newton.h"
 
 typedef struct run {
     pv_ctx *ctx;
@@ -21,14 +22,14 @@ typedef struct run {
     pv__precondition metric;
     size_t params;
     double sigma;
-    size_t *place;           /* OWL-QN: where each of libLBFGS's variables stands in w (slopes first); else NULL */
+    size_t *place;           /* OWL-QN: index in w of each variable (slopes first); else NULL */
     double *origin;          /* [params] w_0 */
-    double *w, *dw;          /* [params] of the last evaluation */
-    double *u, *du;          /* [params] of the last accepted point */
-    double offset, accepted; /* value subtracted; value at the last accepted point */
+    double *w, *dw;          /* [params], of the last evaluation */
+    double *u, *du;          /* [params], at the last accepted point */
+    double offset, accepted; /* subtracted from values; value at the last accepted point */
     double began;
     int64_t iterations, before;
-    bool fresh; /* dw and start hold the evaluation at the start, which libLBFGS asks for first */
+    bool fresh; /* dw and start hold the evaluation at the start, which is requested first */
     double start;
     pv_status status;
     pv_stop stop;
@@ -66,11 +67,8 @@ static double fine_value(const run *r, double value, const double *u, const doub
     return r->accepted + change;
 }
 
-static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *u, lbfgsfloatval_t *du, int n,
-                                lbfgsfloatval_t step) {
-    (void)step;
-    run *r = instance;
-    memset(du, 0, (size_t)n * sizeof *du); /* libLBFGS may have rounded the number of variables up */
+static double evaluate(void *state, const double *u, double *du) {
+    run *r = state;
     to_parameters(r, u, r->w);
     double value = r->start;
     pv_status status = PV_OK;
@@ -80,36 +78,45 @@ static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *u, lbfgsf
     if (status != PV_OK || isnan(value)) {
         if (status != PV_OK && status != PV_ERR_NUMERIC)
             r->status = status;
+        memset(du, 0, r->params * sizeof *du);
         return HUGE_VAL;
     }
     to_gradient(r, r->dw, du);
     return r->options->fine ? fine_value(r, value, u, du) : value;
 }
 
-/* How far from the optimum, in units of the tolerance's: the largest entry of the gradient per row (with OWL-QN of the
- * pseudo-gradient), and where there is a metric also the gradient in its coordinates per square root of rows. The first
- * alone would pass a rare class whose whole part of the loss is small; the second does not depend on scales. */
+static double label_mass(const pv__problem *problem) {
+    double total = 0;
+    for (int y = 0; y < problem->targets.classes; y++)
+        total += problem->mass[y];
+    return total;
+}
+
+double pv__steepness(const pv__problem *problem, size_t params, const double *dw, const double *u, double unit) {
+    double most = 0, farthest = 0, total = label_mass(problem);
+    for (size_t i = 0; i < params; i++)
+        most = fmax(most, fabs(dw[i]));
+    for (size_t i = 0; u && i < params; i++)
+        farthest = fmax(farthest, fabs(u[i]));
+    return fmax(most / total, farthest / unit / (3 * sqrt(total)));
+}
+
+/* For OWL-QN, of the pseudo-gradient. */
 static double steepness(const run *r, const double *u, const double *du) {
-    double most = 0, total = 0, rate = r->place ? 1 / r->problem->plan->prior.scale : 0;
-    for (int y = 0; y < r->problem->targets.classes; y++)
-        total += r->problem->mass[y];
+    double most = 0, rate = r->place ? 1 / r->problem->plan->prior.scale : 0;
+    if (!r->place)
+        return pv__steepness(r->problem, r->params, r->dw, r->metric.factor ? du : NULL, r->sigma);
     for (size_t i = 0; i < r->params; i++) {
-        double g = r->place ? du[i] : r->dw[i];
-        if (r->place && !r->problem->is_bias[r->place[i]])
+        double g = du[i];
+        if (!r->problem->is_bias[r->place[i]])
             g = u[i] > 0 ? g + rate : u[i] < 0 ? g - rate : fmax(fabs(g) - rate, 0);
         most = fmax(most, fabs(g));
     }
-    most /= total;
-    for (size_t i = 0; r->metric.factor && i < r->params; i++)
-        most = fmax(most, fabs(du[i]) / r->sigma / (3 * sqrt(total)));
-    return most;
+    return most / label_mass(r->problem);
 }
 
-static int progress(void *instance, const lbfgsfloatval_t *u, const lbfgsfloatval_t *du, const lbfgsfloatval_t value,
-                    const lbfgsfloatval_t u_norm, const lbfgsfloatval_t du_norm, const lbfgsfloatval_t step, int n,
-                    int k, int evaluations) {
-    (void)u_norm, (void)du_norm, (void)step, (void)n, (void)evaluations;
-    run *r = instance;
+static bool accepted(void *state, const double *u, const double *du, double value, int64_t k) {
+    run *r = state;
     r->iterations = k;
     r->accepted = value;
     memcpy(r->u, u, r->params * sizeof *u);
@@ -125,10 +132,10 @@ static int progress(void *instance, const lbfgsfloatval_t *u, const lbfgsfloatva
         r->stop = PV_STOP_CONVERGED;
     else
         return r->status != PV_OK;
-    return 1;
+    return true;
 }
 
-/* Slopes before biases, so that libLBFGS can be told one range for the |w| term. */
+/* Orders slopes before biases, because the penalty applies to the first variables. */
 static pv_status order_for_owlqn(pv_ctx *ctx, run *r, size_t *slopes) {
     PV_TRY(pv__alloc(ctx, r->params, sizeof *r->place, &r->place));
     size_t at = 0;
@@ -142,51 +149,42 @@ static pv_status order_for_owlqn(pv_ctx *ctx, run *r, size_t *slopes) {
     return PV_OK;
 }
 
-static pv_status set_up(run *r, const double *w, lbfgs_parameter_t *parameters) {
-    lbfgs_parameter_init(parameters);
-    parameters->m = 12;
-    parameters->epsilon = 0; /* progress() decides */
-    parameters->max_iterations = (int)r->options->max_iter;
-    parameters->linesearch = LBFGS_LINESEARCH_BACKTRACKING_STRONG_WOLFE;
-    parameters->max_linesearch = 60;
+static pv_status set_up(run *r, const double *w, pv__quasi_newton *way) {
+    *way = (pv__quasi_newton){
+        .n = r->params, .max_iter = r->options->max_iter, .state = r, .evaluate = evaluate, .accepted = accepted};
     bool laplace = r->problem->plan->map && r->problem->plan->prior.kind == PV_PRIOR_LAPLACE;
     if (laplace) {
-        size_t slopes;
-        PV_TRY(order_for_owlqn(r->ctx, r, &slopes));
-        parameters->linesearch = LBFGS_LINESEARCH_BACKTRACKING;
-        parameters->orthantwise_c = 1 / r->problem->plan->prior.scale;
-        parameters->orthantwise_start = 0;
-        parameters->orthantwise_end = (int)slopes;
+        PV_TRY(order_for_owlqn(r->ctx, r, &way->penalised));
+        way->rate = 1 / r->problem->plan->prior.scale;
+    } else if (r->options->metric) {
+        r->metric = *r->options->metric;
     } else if (!r->problem->model->architecture->has_curvature && pv_model_is_convex(r->problem->model)) {
-        ; /* smooth: the gradient vanishes at the optimum, and decides */
+        ; /* smooth: the gradient vanishes at the optimum and is the criterion */
     } else if (!r->problem->model->architecture->has_curvature) {
-        /* ReLU has kinks, where the gradient need not vanish: stop when ten steps bring less than a ten-millionth. */
-        parameters->past = 10;
-        parameters->delta = 1e-7;
+        /* ReLU has kinks where the gradient need not vanish: stop if ten steps gain less than one part in ten
+         * million. */
+        way->delta = 1e-7;
     } else {
-        if (r->options->metric)
-            r->metric = *r->options->metric;
-        else
-            PV_TRY(pv__precondition_new(r->ctx, r->problem, w, &r->metric));
+        PV_TRY(pv__precondition_new(r->ctx, r->problem, w, &r->metric));
     }
     return PV_OK;
 }
 
-static pv_stop stop_reason(const run *r, int code) {
+static pv_stop stop_reason(const run *r, pv__quasi_newton_stop stop) {
     if (r->stop == PV_STOP_INTERRUPTED || r->stop == PV_STOP_CONVERGED)
         return r->stop;
-    if (code == LBFGS_STOP) /* a network: the loss no longer falls */
+    if (stop == PV_QUASI_NEWTON_FLAT) /* a network: the loss no longer decreases */
         return PV_STOP_CONVERGED;
-    if (code == LBFGSERR_MAXIMUMITERATION)
+    if (stop == PV_QUASI_NEWTON_MAX_ITER)
         return PV_STOP_MAX_ITER;
     return PV_STOP_NO_PROGRESS;
 }
 
 static pv_status minimise(run *r, double *w, double *value, pv_stop *stop, int64_t *iterations) {
     pv_ctx *ctx = r->ctx;
-    lbfgs_parameter_t parameters;
-    PV_TRY(set_up(r, w, &parameters));
-    /* One evaluation before libLBFGS's own: is there anything to do, and what is the scale? */
+    pv__quasi_newton way;
+    PV_TRY(set_up(r, w, &way));
+    /* One evaluation before the method's own: is there anything to do, and what is the scale? */
     double start;
     PV_TRY(pv__objective_eval(r->objective, w, r->place != NULL, &start, r->dw));
     if (!isfinite(start))
@@ -207,23 +205,23 @@ static pv_status minimise(run *r, double *w, double *value, pv_stop *stop, int64
     r->accepted = start - r->offset;
     *stop = PV_STOP_CONVERGED;
     *value = start;
-    double *u = lbfgs_malloc((int)r->params);
-    if (!u)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory in the optimiser");
+    double *u;
+    PV_TRY(pv__alloc(ctx, r->params, sizeof *u, &u));
     for (size_t i = 0; i < r->params; i++)
         r->u[i] = u[i] = r->metric.factor ? 0 : w[r->place ? r->place[i] : i];
     if (steepness(r, r->u, r->du) > r->options->tolerance) {
         r->stop = PV_STOP_MAX_ITER;
         double reached = start;
-        int code = lbfgs((int)r->params, u, &reached, evaluate, progress, r, &parameters);
-        if (code == LBFGSERR_OUTOFMEMORY)
-            r->status = pv__fail(ctx, PV_ERR_MEMORY, "out of memory in the optimiser");
+        pv__quasi_newton_stop why = PV_QUASI_NEWTON_STUCK;
+        pv_status status = pv__quasi_newton_run(ctx, &way, u, &reached, &why);
+        if (r->status == PV_OK)
+            r->status = status;
         *value = reached + r->offset;
-        *stop = stop_reason(r, code);
+        *stop = stop_reason(r, why);
         to_parameters(r, u, w);
     }
     *iterations += r->iterations;
-    lbfgs_free(u);
+    pv__free(ctx, u);
     return r->status;
 }
 

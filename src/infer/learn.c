@@ -1,16 +1,18 @@
 /* From a file and settings to a classifier: what prevail fit does, in one call. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base.h"
+#include "plan/plan.h"
 #include "prevail/infer.h"
 
 /* ---- roles --------------------------------------------------------------------------------------------------------
  */
 
-/* The target of a file of images where nobody said. */
+/* The default outcome of a file of images. */
 static pv_status find_target(pv_ctx *ctx, const char *path, pv_roles *roles, pv_image_options *image) {
     static const char *const votes[] = {"votes", "frequencies"};
     pv_archive *archive;
@@ -60,17 +62,21 @@ static pv_status complete_images(pv_ctx *ctx, const char *path, const char *mode
     return PV_OK;
 }
 
-/* Without a prior nothing says how collinear columns share their effect. */
-static void refuse_collinear(const pv_fit_options *fit, pv_roles *roles) {
+/* Settings of the columns that follow from the fit. Without a prior, collinear columns have no unique effects. */
+static pv_status follow_fit(pv_ctx *ctx, const pv_fit_options *fit, pv_roles *roles) {
+    roles->smooth = pv__model_is_smooth(fit->model) ? HUGE_VAL : 0;
+    if (pv__mixes(fit))
+        PV_TRY(pv__candidates_smooth(ctx, fit->candidates, &roles->smooth));
     bool prior = fit->infer != PV_INFER_ML && strcmp(fit->prior, "none") != 0;
     if (!prior && roles->collinear == PV_COLLINEAR_WARN)
         roles->collinear = PV_COLLINEAR_REFUSE;
+    return PV_OK;
 }
 
 pv_status pv_roles_complete(pv_ctx *ctx, const char *path, const pv_fit_options *fit, pv_roles *roles,
                             pv_image_options *image) {
     roles->prevalence = fit->prevalence;
-    refuse_collinear(fit, roles);
+    PV_TRY(follow_fit(ctx, fit, roles));
     PV_TRY(pv_model_views(ctx, fit->model, &image->views, &image->size));
     if (image->views == 0)
         roles->votes = image->votes;
@@ -84,7 +90,7 @@ pv_status pv_roles_complete(pv_ctx *ctx, const char *path, const pv_fit_options 
     return pv_roles_check(ctx, roles);
 }
 
-/* ---- the whole way ------------------------------------------------------------------------------------------------
+/* ---- the whole fit --------------------------------------------------------------------------------------------------
  */
 
 static pv_status check_settings(pv_ctx *ctx, const pv_settings *settings, bool sample) {
@@ -94,7 +100,7 @@ static pv_status check_settings(pv_ctx *ctx, const pv_settings *settings, bool s
     return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit:\nmake them by pv_fit_settings_new");
 }
 
-/* Learns from a table that was read for the roles. sample: rows of the population; NULL: none but fit's. */
+/* Learns from a table that was read with these roles. sample: rows of the population; NULL: none, or that in fit. */
 static pv_status learn(pv_ctx *ctx, const pv_table *table, const pv_table *sample, const pv_roles *roles,
                        const pv_fit_options *fit, pv_classifier **classifier) {
     pv_schema *schema;
@@ -139,7 +145,7 @@ pv_status pv_learn_sampled(pv_ctx *ctx, const pv_table *table, const pv_table *s
     pv_roles roles = *pv_roles_of(settings);
     pv_image_options image = *pv_image_options_of(settings);
     roles.prevalence = fit->prevalence;
-    refuse_collinear(fit, &roles);
+    PV_TRY(follow_fit(ctx, fit, &roles));
     PV_TRY(pv_model_views(ctx, fit->model, &image.views, &image.size));
     if (image.views > 0 && !table->arrays)
         return refuse_table(ctx, table->source, fit->model);

@@ -1,4 +1,4 @@
-/* log p(y|w) of a fit: one function for full batches, minibatches and densities. */
+/* log p(y|w) of a fit, computed by one function for full batches, minibatches and densities. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static pv_status plugin(pv_ctx *ctx, const pv__problem *problem, const double *w
     if (loglik)
         return pv_plugin_log_marginal(ctx, &problem->targets, prevalence, loglik, log_marginal);
     double *made;
-    PV_TRY(pv__alloc(ctx, problem->n, (size_t)problem->targets.classes * sizeof *made, &made));
+    PV_TRY(pv__alloc(ctx, problem->rows.n, (size_t)problem->targets.classes * sizeof *made, &made));
     pv_status status = pv__objective_loglik(ctx, problem, w, made);
     if (status == PV_OK)
         status = pv_plugin_log_marginal(ctx, &problem->targets, prevalence, made, log_marginal);
@@ -19,7 +19,7 @@ static pv_status plugin(pv_ctx *ctx, const pv__problem *problem, const double *w
 }
 
 void pv__stated_marginal(const pv__problem *problem, double *log_marginal) {
-    const pv_stratified *strata = problem->stratified;
+    const pv_stratified *strata = pv__strata_of(problem);
     size_t k = (size_t)problem->targets.classes;
     for (size_t y = 0; y < k; y++)
         log_marginal[y] = log(problem->population.prevalence[y]);
@@ -33,18 +33,18 @@ pv_status pv__log_marginal(pv_ctx *ctx, const pv__problem *problem, pv__objectiv
     bool relative = pv_loss_is_relative(pv__problem_loss(problem));
     pv_full_loss *full = objective && !relative ? pv__objective_loss(objective) : NULL;
     if (full) {
-        size_t sets = problem->stratified ? 1 + pv__ratio_sets(problem) : 1;
+        size_t sets = pv__strata_of(problem) ? 1 + pv__ratio_sets(problem) : 1;
         memcpy(log_marginal, pv_full_loss_log_marginal(full), sets * k * sizeof *log_marginal);
         return PV_OK;
     }
-    if (problem->stratified) { /* the selection likelihood's, or iw's, which is weighted to it */
+    if (pv__strata_of(problem)) { /* that of the selection likelihood, or of iw, whose rows are weighted to it */
         pv__stated_marginal(problem, log_marginal);
         return PV_OK;
     }
-    /* Matched sets have no marginal; with an intercept found for them it is the prevalence. */
+    /* Matched sets have no marginal; if an intercept was found for them, it is the prevalence. */
     const double *shares = relative && problem->plan->has_prevalence        ? problem->plan->prevalence
-                           : relative                                       ? problem->design
-                           : pv_loss_of_design(pv__problem_loss(problem))   ? problem->design
+                           : relative                                       ? problem->label_share
+                           : pv_loss_of_design(pv__problem_loss(problem))   ? problem->label_share
                            : pv__problem_form(problem) == PV_FORM_SELECTION ? problem->population.prevalence
                                                                             : NULL;
     for (size_t y = 0; shares && y < k; y++)

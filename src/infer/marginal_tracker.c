@@ -1,16 +1,17 @@
-/* The marginal as it moves: the auxiliary network's bias, kept near p(y|w) of all rows while w moves.
+/* Tracks the marginal during training: keeps the auxiliary network's bias near p(y|w) of all rows while w changes.
  *
  *   p-hat_B(y;w)  =  sum over the batch of population_n p(y|x_n,w)                                  (Appendix B)
  *   p-tilde(y;w)  =  p-hat_B(y;w)  -  sum over the batch of population_n T_n(y)  +  sum_n rho_n T_n(y)
  *
- * T_n(y) is p(y|x_n, .) when row n was last in a batch, or at the start; rho_n are the plug-in's weights of all rows.
- * The second and the third sum have the same expectation, so that p-tilde has p-hat's; its variance is that of
- * p(y|x_n,w) - T_n(y), what changed since the row was last seen: SAGA's variance reduction, of a sum of probabilities.
+ * T_n(y) is p(y|x_n, .) from when row n was last in a batch, or from the start; rho_n are the plug-in weights of all
+ * rows. The second and third sums have the same expectation, so p-tilde has that of p-hat. Its variance is that of
+ * p(y|x_n,w) - T_n(y), the change since the row was last used: the variance reduction of SAGA, for a sum of
+ * probabilities.
  *
- * The network moves from q to (1 - gain) q + gain p-tilde, gain = 1 / (1 + s^2/GOAL^2), s the relative standard
- * deviation of p-tilde, which the batch tells: precise estimates are followed at once, noisy ones averaged until about
- * a hundredth of q is left of the noise. More noise than that does harm: the loss divides by q, and 1/q of a noisy q is
- * too large on average, which pushes the label's probability down, and q after it.
+ * The network moves from q to (1 - gain) q + gain p-tilde, gain = 1 / (1 + s^2/GOAL^2), where s is the relative
+ * standard deviation of p-tilde, estimated from the batch. Precise estimates are followed at once, and noisy ones
+ * averaged until the noise is about a hundredth of q. More noise is harmful: the loss divides by q, and 1/q of a noisy
+ * q is too large on average, which pushes the label's probability down, and q after it.
  */
 #include <math.h>
 #include <string.h>
@@ -22,15 +23,16 @@ static const double GOAL = 0.02, LEAST_GAIN = 0.02, ERROR_MOST = 0.5;
 struct pv__follower {
     const pv__problem *problem;
     size_t strata;
-    double *last;                   /* [n][classes], T */
-    double *sum, *noise;            /* [classes]: sum_n rho_n T_n; s^2 */
-    double *rho, *population;       /* [n], [batch] */
-    double *p, *estimate;           /* [batch][classes], [classes] */
-    double *count, *added, *square; /* [strata], [strata][classes]: rows, and what they add and its square */
+    double *last;             /* [n][classes], T */
+    double *sum, *noise;      /* [classes]: sum_n rho_n T_n; s^2 */
+    double *rho, *population; /* [n], [batch] */
+    double *p, *estimate;     /* [batch][classes], [classes] */
+    double *count, *added,
+        *square; /* [strata], [strata][classes], [strata][classes]: rows, their sums, and sums of squares */
 };
 
 pv_status pv__follower_new(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__follower **follower) {
-    size_t n = problem->n, k = (size_t)problem->targets.classes, batch = problem->batch;
+    size_t n = problem->rows.n, k = (size_t)problem->targets.classes, batch = problem->batch;
     PV_TRY(pv__alloc(ctx, 1, sizeof **follower, follower));
     pv__follower *f = *follower;
     f->problem = problem;
@@ -62,8 +64,8 @@ void pv__follower_free(pv_ctx *ctx, pv__follower *follower) {
     pv__free(ctx, follower);
 }
 
-/* What the rows of each stratum add to p-tilde(y): sums and sums of squares, of all labels in one pass. The moments are
- * only for the gain, which can do without the digits that a difference of squares loses. */
+/* What the rows of each stratum contribute to p-tilde(y): sums and sums of squares, for all labels in one pass. The
+ * moments are needed only for the gain, which does not need the digits that a difference of squares loses. */
 static void add_rows(pv__follower *f, const pv__batch *batch) {
     size_t k = (size_t)f->problem->targets.classes;
     memset(f->count, 0, k * (2 * k + 1) * sizeof *f->count);
@@ -80,7 +82,7 @@ static void add_rows(pv__follower *f, const pv__batch *batch) {
     }
 }
 
-/* p-tilde(y), and the variance of it: rows of a stratum are drawn alike. */
+/* p-tilde(y), and its variance: rows of a stratum are drawn with equal probability. */
 static double estimate(const pv__follower *f, size_t y, double *variance) {
     size_t k = (size_t)f->problem->targets.classes;
     double all = f->sum[y];
@@ -93,7 +95,7 @@ static double estimate(const pv__follower *f, size_t y, double *variance) {
     return all;
 }
 
-/* Rows of the batch are now known as they are. One that is in it twice is taken in turn. */
+/* Stores the current probabilities of the batch's rows. A row that occurs twice is handled in turn. */
 static void remember(pv__follower *f, const pv__batch *batch) {
     size_t k = (size_t)f->problem->targets.classes;
     for (size_t y = 0; y < k; y++) {
@@ -120,7 +122,7 @@ pv_status pv__follower_step(pv_ctx *ctx, pv__follower *f, const pv_batch_design 
         double now = variance / (q * q);
         f->noise[y] = fmax(now, 0.95 * f->noise[y] + 0.05 * now);
         double gain = fmax(1 / (1 + f->noise[y] / (GOAL * GOAL)), LEAST_GAIN);
-        double ratio = fmax(1 + gain * (found / q - 1), 0.5); /* the estimate may be below zero */
+        double ratio = fmax(1 + gain * (found / q - 1), 0.5); /* the estimate may be negative */
         lag->error[y] = fmin(fmax(found / q - 1, -ERROR_MOST), ERROR_MOST);
         lag->gain[y] = gain;
         lag->least = fmin(lag->least, gain);
@@ -138,6 +140,6 @@ double *pv__follower_state(pv__follower *f, const double **rho) {
 
 size_t pv__follower_fields(pv__follower *f, pv_field *field) {
     size_t k = (size_t)f->problem->targets.classes;
-    field[0] = (pv_field){f->last, (f->problem->n + 2) * k * sizeof *f->last}; /* sum and noise with it */
+    field[0] = (pv_field){f->last, (f->problem->rows.n + 2) * k * sizeof *f->last}; /* includes sum and noise */
     return 1;
 }

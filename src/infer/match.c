@@ -1,7 +1,7 @@
-/* A known prevalence, held exactly: the output biases are shifted, by Newton's method in K-1 unknowns, until
+/* Matches a known prevalence exactly: shifts the output biases, by Newton's method in K-1 unknowns, until
  *   plug-in     sum_n rho_n p(y|x_n) = prevalence(y), or
- *   selection   sum_n v_n p_{s=1}(y|x_n) = n_y, which makes the profile's lambda the prevalence (BEYOND's twin).
- * Both are the gradient of a convex function of the shifts d, sum_n a_n logsumexp_y(g_ny + d_y) - sum_y b_y d_y.
+ *   selection   sum_n v_n p_{s=1}(y|x_n) = n_y, which makes the profile's lambda equal to the prevalence.
+ * Both are gradients of a convex function of the shifts d, sum_n a_n logsumexp_y(g_ny + d_y) - sum_y b_y d_y.
  */
 #include <math.h>
 #include <string.h>
@@ -19,13 +19,13 @@ typedef struct match {
     double *shift, *trial, *gradient; /* [k] */
     double *direction;                /* [k-1] */
     double *matrix;                   /* [k-1][k-1] */
-    size_t groups, width;             /* of rows, and of their sums: the value, the gradient, the matrix */
-    pv__part part;                    /* of the groups */
+    size_t groups, width;             /* number of groups of rows, and of sums per group: value, gradient, matrix */
+    pv__part part;                    /* this process's groups */
     double *sums, *total;             /* [groups][width], [width] */
     double *room;                     /* [groups][k] */
 } match;
 
-/* Rows begin .. end-1, value first. */
+/* Sums over rows begin .. end-1, value first. */
 static void add_rows(const match *m, const double *shift, bool derivatives, size_t begin, size_t end, double *p,
                      double *sums) {
     size_t k = m->k, J = k - 1;
@@ -46,7 +46,7 @@ static void add_rows(const match *m, const double *shift, bool derivatives, size
     }
 }
 
-/* The same of two labels, a vector of rows at a time. */
+/* The same for two labels, one vector of rows at a time. */
 static void add_two(const match *m, const double *shift, size_t begin, size_t end, double *sums) {
     enum { ROWS = 256 };
     static const int32_t first[ROWS] = {0};
@@ -68,7 +68,7 @@ static void add_two(const match *m, const double *shift, size_t begin, size_t en
     }
 }
 
-/* Value, and where wanted gradient and curvature in shifts 1 .. k-1 (shift 0 stays 0). */
+/* The value and, if wanted, gradient and curvature with respect to shifts 1 .. k-1 (shift 0 stays 0). */
 static double value_at(const match *m, const double *shift, bool derivatives) {
     size_t k = m->k, J = k - 1, count = m->part.last - m->part.first;
     PV__EACH_CHUNK_BY(pv__threads_for(m->ctx, count), count, i, {
@@ -89,7 +89,7 @@ static double value_at(const match *m, const double *shift, bool derivatives) {
     return value;
 }
 
-/* The largest relative error of a label's sum, of the gradient that was worked out last. */
+/* The largest relative error of a label's sum, from the last gradient. */
 static double worst_of(const match *m) {
     double worst = 0;
     for (size_t y = 1; y < m->k; y++)
@@ -99,7 +99,7 @@ static double worst_of(const match *m) {
 
 static const double CLOSE = 1e-13, GOOD_ENOUGH = 1e-9; /* relative errors of a label's sum */
 
-/* One step of Newton's method; *better is false where none decreases the value by what the slope promises. */
+/* One Newton step; *better is false if no step length decreases the value as much as the slope predicts. */
 static pv_status newton(match *m, bool closing, double total, bool *better) {
     size_t J = m->k - 1;
     double value = value_at(m, m->shift, true), slope = 0, step = 1, *direction = m->direction;
@@ -121,8 +121,9 @@ static pv_status newton(match *m, bool closing, double total, bool *better) {
     return PV_OK;
 }
 
-/* The shift of label y alone, the others held: its sum increases with it, and lies between two shifts that close in.
- * Newton's step where it falls between them, else the middle; until there are two, ever longer steps. */
+/* Solves for the shift of label y with the others fixed: its sum increases with the shift, so the solution is
+ * bracketed. Uses Newton's step if it falls inside the bracket, else the middle; until there is a bracket, steps
+ * grow. */
 static pv_status bracket(match *m, bool closing, size_t y) {
     enum { MOST = 400 };
     double low = -HUGE_VAL, high = HUGE_VAL, step = 1;
@@ -142,18 +143,18 @@ static pv_status bracket(match *m, bool closing, size_t y) {
             next = middle;
         }
         if (next == at || (isfinite(middle) && (middle == low || middle == high)))
-            return PV_OK; /* no number lies between */
+            return PV_OK; /* there is no double in between */
         m->shift[y] = next;
     }
     return PV_OK;
 }
 
-/* Newton's method; where logits are so large that the curvature vanishes, label by label until it serves again. */
+/* Newton's method; if logits are so large that the curvature vanishes, solves label by label until it works again. */
 static pv_status solve(pv_ctx *ctx, match *m) {
     enum { STEPS = 100, ROUNDS = 20 };
-    bool closing = pv__interrupted(ctx); /* before it began: a fit that was stopped keeps what it has */
+    bool closing = pv__interrupted(ctx); /* interrupted before: a stopped fit still matches its estimate */
     double total = 0;
-    for (size_t y = 0; y < m->k; y++) /* of a, too */
+    for (size_t y = 0; y < m->k; y++) /* equals the sum of a */
         total += m->b[y];
     for (int round = 0; round < ROUNDS; round++) {
         bool better = true;
@@ -172,27 +173,25 @@ static pv_status solve(pv_ctx *ctx, match *m) {
     PV_TRY(pv__reduce_check(ctx));
     if (worst_of(m) < 1e-6)
         return PV_OK;
-    return pv__fail(
-        ctx, PV_ERR_NUMERIC,
-        "no intercept makes the mean risk the stated prevalence: the scores of some rows are too "
-        "large:\nlook for cells far from all others, such as 99999999 for a missing one, and give them with "
-        "`na`");
+    return pv__fail(ctx, PV_ERR_NUMERIC,
+                    "no intercept makes the mean risk equal to the stated prevalence, because some rows have extreme "
+                    "scores:\nlook for outlying cells, such as 99999999 for a missing one, and name them with `na`");
 }
 
-/* Sums of a row; groups of rows. */
+/* The number of sums per row; groups of rows. */
 static size_t width_of(size_t k) {
     return 1 + k + (k - 1) * (k - 1);
 }
 
 static size_t groups_of(size_t n, size_t k) {
-    enum { ROWS_EACH = 16384, SUMS_MOST = 1 << 20 }; /* of a group; of all groups together */
+    enum { ROWS_EACH = 16384, SUMS_MOST = 1 << 20 }; /* rows per group; limit for the sums of all groups */
     size_t groups = 1 + n / ROWS_EACH, most = 1 + SUMS_MOST / width_of(k);
     most = most < GROUPS_MAX ? most : GROUPS_MAX;
     return groups < most ? groups : most;
 }
 
 void pv__match_rows(const pv_ctx *ctx, const pv__problem *problem, size_t *begin, size_t *end) {
-    size_t n = problem->n, groups = groups_of(n, (size_t)problem->targets.classes);
+    size_t n = problem->rows.n, groups = groups_of(n, (size_t)problem->targets.classes);
     pv__part part = pv__problem_part(ctx, problem, groups);
     *begin = part.first * n / groups;
     *end = part.last * n / groups;
@@ -201,7 +200,7 @@ void pv__match_rows(const pv_ctx *ctx, const pv__problem *problem, size_t *begin
 pv_status pv__match_shift(pv_ctx *ctx, const pv__problem *problem, const double *logits, const double *a,
                           const double *b, double *shift) {
     double *block;
-    size_t n = problem->n, k = (size_t)problem->targets.classes;
+    size_t n = problem->rows.n, k = (size_t)problem->targets.classes;
     match m = {.ctx = ctx, .n = n, .k = k, .logits = logits, .a = a, .b = b, .shift = shift};
     m.width = width_of(k);
     m.groups = groups_of(n, k);
@@ -221,8 +220,8 @@ pv_status pv__match_shift(pv_ctx *ctx, const pv__problem *problem, const double 
 }
 
 /* ---- ordered labels ----------------------------------------------------------------------------------------------
- * Thresholds move all labels together, so that no shift of logits serves: Newton's method in the biases themselves, for
- * the plug-in. (The selection likelihood with the prevalence held needs no matching: it is a likelihood as it stands.)
+ * The thresholds couple all labels, so no shift of logits works: Newton's method in the biases themselves, for the
+ * plug-in. (The selection likelihood with a fixed prevalence needs no matching, because it is a likelihood by itself.)
  */
 typedef struct ordinal_match {
     size_t n, k;
@@ -265,7 +264,7 @@ static void ordinal_solve(const ordinal_match *m, double *b) {
                 m->trial[j] = b[j] + share * m->step[j];
             now = ordinal_mean(m, m->trial);
         }
-        if (!(now < worst)) /* rounding is all that is left */
+        if (!(now < worst)) /* only rounding is left */
             return;
         memcpy(b, m->trial, J * sizeof *b);
         worst = now;
@@ -273,7 +272,7 @@ static void ordinal_solve(const ordinal_match *m, double *b) {
 }
 
 static pv_status match_ordinal(pv_ctx *ctx, const pv__problem *problem, double *w) {
-    size_t n = problem->n, k = (size_t)problem->targets.classes, stride;
+    size_t n = problem->rows.n, k = (size_t)problem->targets.classes, stride;
     double *block, *b = problem->model->architecture->output_bias(problem->model, w, &stride);
     PV_TRY(pv__alloc(ctx, n * (2 * k + 3) + 4 * k + k * k + pv__ordinal_room(k), sizeof *block, &block));
     ordinal_match m = {.n = n, .k = k, .prevalence = problem->population.prevalence, .loglik = block};
@@ -301,7 +300,7 @@ static pv_status match_ordinal(pv_ctx *ctx, const pv__problem *problem, double *
 }
 
 pv_status pv__match_prevalence(pv_ctx *ctx, const pv__problem *problem, bool selection, double *w) {
-    size_t n = problem->n, k = (size_t)problem->targets.classes;
+    size_t n = problem->rows.n, k = (size_t)problem->targets.classes;
     if (!pv__model_is_free(problem->model))
         return selection ? PV_OK : match_ordinal(ctx, problem, w);
     double *logits;
@@ -321,7 +320,7 @@ pv_status pv__match_prevalence(pv_ctx *ctx, const pv__problem *problem, bool sel
         a[i] = pv__weight(&problem->targets, i);
     const double *b = selection ? problem->mass : problem->population.prevalence;
     status = pv__match_shift(ctx, problem, logits, a, b, shift);
-    if (status == PV_ERR_INTERRUPTED) /* what was trained for hours is kept, and right: to the end, then */
+    if (status == PV_ERR_INTERRUPTED) /* hours of training must not be lost, so finish despite the interruption */
         status = pv__match_shift(ctx, problem, logits, a, b, shift);
     PV_GOTO(done, status);
     pv_model_shift(problem->model, shift, w);
@@ -330,7 +329,7 @@ done:
     return status;
 }
 
-/* ---- after the fit ----------------------------------------------------------------------------------------------- */
+/* ---- after a fit ------------------------------------------------------------------------------------------------- */
 
 static void move_all(const pv__problem *problem, const double *shift, pv_classifier *c) {
     pv_posterior *p = c->posterior;
@@ -341,7 +340,7 @@ static void move_all(const pv__problem *problem, const double *shift, pv_classif
         pv_model_shift(problem->model, shift, p->mixture.mean + i * p->dims);
 }
 
-/* Of a loss whose marginal is the mean that was moved, at the maximum and at each draw. */
+/* For losses whose marginal is the shifted mean: updates it at the maximum and for each draw. */
 static pv_status find_marginals(pv_ctx *ctx, const pv__problem *problem, pv_classifier *c) {
     const pv_posterior *p = c->posterior;
     size_t k = (size_t)problem->targets.classes;
@@ -354,14 +353,14 @@ static pv_status find_marginals(pv_ctx *ctx, const pv__problem *problem, pv_clas
 }
 
 pv_status pv__match_population(pv_ctx *ctx, const pv__problem *problem, pv_classifier *c) {
-    size_t n = problem->n, k = (size_t)problem->targets.classes, begin, end;
+    size_t n = problem->rows.n, k = (size_t)problem->targets.classes, begin, end;
     double *block;
     if (problem->plan->match == PV_MATCH_NONE)
         return PV_OK;
     PV_TRY(pv__alloc(ctx, n * (k + 1) + 2 * k, sizeof *block, &block));
     double *a = block + n * k, *target = a + n, *shift = target + k;
     pv_status status;
-    for (size_t y = 0; y < k; y++) /* profile's own; the others' is the mean that is to be moved */
+    for (size_t y = 0; y < k; y++) /* profile has its own; for others, the mean to be shifted */
         target[y] = pv__is_profile(problem) ? exp(c->log_marginal[y]) : problem->population.prevalence[y];
     pv__match_rows(ctx, problem, &begin, &end);
     pv_targets own = pv__targets_slice(&problem->targets, begin, end - begin);

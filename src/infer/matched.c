@@ -1,19 +1,19 @@
-/* Matched sets: what their conditional likelihood cannot know, and where the rest comes from.
+/* Matched sets: what their conditional likelihood does not determine, and how it is supplied.
  *
- * The likelihood (core/loss_matched.c) has odds ratios and no intercept. With the prevalence pi and a sample of the
- * population, rows of weight v_n, there is one intercept b that makes the mean risk the prevalence,
+ * The likelihood (core/loss_matched.c) has odds ratios but no intercept. Given the prevalence pi and a population
+ * sample with rows of weight v_n, exactly one intercept b makes the mean risk equal to the prevalence,
  *
  *   sum_n v_n sigma(eta_n + b)  =  pi sum_n v_n ,
  *
- * with the odds ratios taken as constant over the sets: the model is then one of absolute risks. Every draw of a
- * posterior has its own b.
+ * if the odds ratios are constant over the sets: the model is then one of absolute risks. Every draw of a posterior has
+ * its own b.
  */
 #include <math.h>
 #include <string.h>
 
 #include "infer/infer.h"
 
-/* ---- the intercept ----------------------------------------------------------------------------------------------- */
+/* ---- intercept --------------------------------------------------------------------------------------------------- */
 
 /* b with mean sigma(eta + b) = p, by Newton's method inside a bracket. */
 static double find_intercept(size_t n, const double *eta, const double *weight, double p) {
@@ -43,7 +43,7 @@ static double find_intercept(size_t n, const double *eta, const double *weight, 
 pv_status pv__matched_intercept(pv_ctx *ctx, const pv__problem *problem, const pv_dataset *sample, double *w) {
     size_t n = sample->rows;
     pv__problem people = *problem;
-    pv__problem_take(&people, n, sample->x);
+    people.rows = pv__rows_from(sample);
     double *loglik, shift[2] = {0};
     PV_TRY(pv__alloc(ctx, 3 * n, sizeof *loglik, &loglik));
     double *eta = loglik + 2 * n;
@@ -58,9 +58,9 @@ pv_status pv__matched_intercept(pv_ctx *ctx, const pv__problem *problem, const p
     return status;
 }
 
-/* ---- what sets cannot tell --------------------------------------------------------------------------------------- */
+/* ---- inestimable slopes ------------------------------------------------------------------------------------------ */
 
-/* first [sets]: a row of each set that has rows of both labels, else SIZE_MAX. */
+/* first [sets]: index of one row of each set that has rows of both labels, else SIZE_MAX. */
 static void find_firsts(const pv_targets *t, size_t sets, size_t *first, unsigned char *seen) {
     for (size_t s = 0; s < sets; s++)
         first[s] = SIZE_MAX;
@@ -112,7 +112,7 @@ static const char *name_of(const pv__problem *problem, size_t param) {
 pv_status pv__inestimable_clear(pv_ctx *ctx, const pv__problem *problem, double *w, pv_posterior *posterior) {
     size_t P = pv_model_params(problem->model), first = 0, more = 0;
     bool *estimable;
-    if (!pv_model_has_coefficients(problem->model)) /* a network's parameters are of no column */
+    if (!pv_model_has_coefficients(problem->model)) /* the parameters of a network do not belong to columns */
         return PV_OK;
     PV_TRY(pv__alloc(ctx, P, sizeof *estimable, &estimable));
     pv_status status = pv__estimable_find(ctx, problem, estimable);
@@ -141,7 +141,7 @@ pv_status pv__inestimable_clear(pv_ctx *ctx, const pv__problem *problem, double 
     return status;
 }
 
-/* Not estimable is what has the value 0 and no error, or draws without a spread. */
+/* A slope is inestimable if its value is 0 without a standard error, or with draws of no variance. */
 bool pv__is_estimable(const pv_classifier *c, size_t param) {
     if (!pv_loss_is_relative(c->loss))
         return true;

@@ -2,50 +2,52 @@
  *
  *   for each batch:  forward;  log q from the auxiliary network;  main and auxiliary losses;  backward;  step both
  *
- * Adam, its rate by a schedule (schedule.c). After each epoch the validation rows are scored (holdout.c), where there
- * are any. The state below is all there is: written to a checkpoint between two steps, it continues to the same bytes.
+ * The optimiser is Adam with a learning-rate schedule (schedule.c). After each epoch the validation rows, if any, are
+ * scored (holdout.c). The state below is complete: restored from a checkpoint written between two steps, training
+ * continues bit-identically.
  */
 #include <math.h>
 #include <string.h>
 
 #include "infer/infer.h"
 
-/* Loss per row beyond which nothing is being learned: the label has a probability below exp(-100). */
+/* Loss per row above which nothing is being learned: the label has a probability below exp(-100). */
 static const double ABSURD = 100;
 
 typedef struct trainer {
     pv_ctx *ctx;
     const pv__problem *problem;
     pv__batches *batches;
-    pv_auxiliary *auxiliary; /* NULL but for the auxiliary marginals */
+    pv_auxiliary *auxiliary; /* NULL except for the auxiliary marginals */
     pv__follower *follower;  /* NULL: the auxiliary network learns from the batches alone */
     pv_auxiliary_options auxiliary_rates;
     pv_batch_loss loss;
-    bool of_design;         /* the loss takes no population, and no marginal */
-    pv__gradient *gradient; /* NULL: aboard has what it would */
-    pv__aboard *aboard;     /* parameters, moments and steps on a device; NULL: here */
-    bool behind;            /* w and the moments have not been fetched from there since the last step */
+    bool of_design;         /* the loss depends neither on a population nor on a marginal */
+    pv__gradient *gradient; /* NULL: the device does this */
+    pv__aboard *aboard;     /* parameters, moments and steps are on a device; NULL: on the processor */
+    bool behind;            /* w and the moments have not been copied from the device since the last step */
     size_t params, classes, size;
-    double *w;                                /* the solution's */
-    double *dw, *mean, *square, *good, *best; /* [params]; good: at the last epoch's start; best: by validation score */
-    double *loglik, *dloglik;                 /* [size][classes] */
-    double *log_q, *log_target;               /* [classes] */
-    pv__lag lag;                              /* of the auxiliary network */
-    int64_t steps, epoch;                     /* in all; of one epoch */
-    int64_t told;                             /* steps whose loss is known: a device is some steps behind */
-    int64_t kept;                             /* the epoch that w is of in the end; 0: the last */
-    pv_trace *trace;                          /* NULL: none */
-    pv__holdout *holdout;                     /* NULL: none */
-    struct progress {                         /* what changes from step to step, beside the arrays */
+    double *w; /* that of the solution */
+    double *dw, *mean, *square, *good,
+        *best;                  /* [params]; good: at the start of the last epoch; best: by validation score */
+    double *loglik, *dloglik;   /* [size][classes] */
+    double *log_q, *log_target; /* [classes] */
+    pv__lag lag;                /* of the auxiliary network */
+    int64_t steps, epoch;       /* total, and within the epoch */
+    int64_t told;               /* steps whose loss is known: a device runs some steps ahead */
+    int64_t kept;               /* the epoch that the final w belongs to; 0: the last */
+    pv_trace *trace;            /* NULL: none */
+    pv__holdout *holdout;       /* NULL: none */
+    struct progress {           /* state that changes from step to step, except arrays */
         int64_t step, best_epoch;
         double value, smooth, rate; /* of the last step */
-        double busy;                /* seconds of this epoch's steps */
+        double busy;                /* seconds spent on this epoch's steps */
         double first;               /* loss of the first step */
-        double score, best_score;   /* of the validation rows, after the last epoch and the best */
+        double score, best_score;   /* of the validation rows, after the last and the best epoch */
     } at;
 } trainer;
 
-/* Brings w, and for a checkpoint all that it keeps, back from a device. */
+/* Copies w, and for a checkpoint the complete state, from a device. */
 static pv_status fetch(trainer *t, bool all) {
     if (!t->aboard || !(t->behind || all))
         return PV_OK;
@@ -60,13 +62,13 @@ static double rate_factor(const trainer *t) {
     return pv__schedule_at(&t->problem->plan->schedule, (double)t->at.step / steps, (double)(t->at.step + 1) / steps);
 }
 
-/* The prior's slope and Adam's step for a chunk of parameters. */
+/* The prior's gradient and Adam's step for a chunk of parameters. */
 static void step_chunk(trainer *t, size_t chunk) {
     size_t begin = chunk * PV_CHUNK, n = pv__chunk_rows(t->params, chunk);
     double *dw = t->dw + begin, *w = t->w + begin;
     for (size_t i = 0; t->problem->plan->map && i < n; i++)
         dw[i] += pv__prior_slope(t->problem, begin + i, w[i]);
-    if (t->problem->options->freeze_low) {
+    if (t->problem->plan->options.freeze_low) {
         size_t low = pv__model_low_params(t->problem->model);
         memset(dw, 0, (low < begin ? 0 : low - begin < n ? low - begin : n) * sizeof *dw);
     }
@@ -74,7 +76,7 @@ static void step_chunk(trainer *t, size_t chunk) {
     pv__core_kernels_get()->adam(&update, t->at.rate, (double)t->at.step + 1);
 }
 
-/* log q(y) of the auxiliary network, by the parameters as they are. */
+/* log q(y) of the auxiliary network, with the current parameters. */
 static pv_status auxiliary_forward(const trainer *t, double *log_q) {
     if (t->aboard)
         return pv__aboard_log_q(t->ctx, t->aboard, log_q);
@@ -87,18 +89,18 @@ static pv_status batch_loss(trainer *t, const pv__batch *batch) {
                               t->dloglik, t->log_target);
 }
 
-/* The batch's loss and gradient. An interruption ends a network's at once, with PV_ERR_INTERRUPTED. */
+/* The batch's loss and gradient. An interruption during a network's computation returns PV_ERR_INTERRUPTED at once. */
 static pv_status evaluate(trainer *t, const pv__batch *batch) {
     PV_TRY(pv__gradient_forward(t->gradient, t->w, t->at.step, batch->x, t->loglik));
     if (t->auxiliary)
         PV_TRY(auxiliary_forward(t, t->log_q));
     PV_TRY(batch_loss(t, batch));
     PV_TRY(pv__gradient_backward(t->gradient, t->w, batch->x, t->loglik, t->dloglik, t->dw));
-    return pv__gradient_completes(t->gradient) ? batch_loss(t, batch) : PV_OK; /* its value, of all rows */
+    return pv__gradient_completes(t->gradient) ? batch_loss(t, batch) : PV_OK; /* the value needs all rows */
 }
 
-/* The paper's way: the bias by Adam on the batch's own estimate, whose noise nobody knows, so that the linear network's
- * matrix and offset follow at the least gain. */
+/* The paper's method: Adam trains the bias on the batch's own estimate, whose noise is unknown, so the linear network's
+ * matrix and offset move with the smallest gain. */
 static void train_bias(trainer *t) {
     enum { SLOWLY = 50 }; /* steps */
     for (size_t y = 0; y < t->classes; y++) {
@@ -133,13 +135,13 @@ static double mass_of(const pv__problem *problem) {
     return rows;
 }
 
-/* Not finite, or far above where it began: steps too long for the loss. */
+/* Whether the loss is not finite, or far above its start: the steps are too long. */
 static bool has_diverged(const trainer *t) {
     double worst = 10 * fabs(t->at.first) + ABSURD * mass_of(t->problem);
     return !isfinite(t->at.value) || t->at.smooth > worst;
 }
 
-/* Waits for the outcomes of a device's steps until at most so many are outstanding, or one has diverged. */
+/* Waits for results of a device's steps until at most `ahead` are outstanding, or one has diverged. */
 static pv_status settle(trainer *t, int64_t ahead) {
     while (t->at.step - t->told > ahead && !has_diverged(t)) {
         double value;
@@ -149,11 +151,11 @@ static pv_status settle(trainer *t, int64_t ahead) {
     return PV_OK;
 }
 
-/* A step on the device, of which nothing is known when it has begun; those of an epoch are done when it is. */
+/* Begins a step on the device. Its result is read later; at the end of an epoch all are read. */
 static pv_status begin_step(trainer *t) {
     pv__batch batch = pv__batches_next(t->batches);
     double factor = rate_factor(t);
-    t->at.rate = t->problem->options->rate * factor;
+    t->at.rate = t->problem->plan->options.rate * factor;
     PV_TRY(pv__aboard_step(t->ctx, t->aboard, &batch, t->at.step, t->at.rate, t->auxiliary_rates.rate_bias * factor,
                            t->log_q));
     t->behind = true;
@@ -161,7 +163,7 @@ static pv_status begin_step(trainer *t) {
     return settle(t, t->at.step % t->epoch == 0 ? 0 : pv__aboard_ahead() - 1);
 }
 
-/* *interrupted: there was no step; all is as before it. */
+/* *interrupted: no step was taken, and the state is unchanged. */
 static pv_status train_step(trainer *t, bool *interrupted) {
     struct progress before = t->at;
     pv__batch batch = pv__batches_next(t->batches);
@@ -175,7 +177,7 @@ static pv_status train_step(trainer *t, bool *interrupted) {
     PV_TRY(status);
     if (t->auxiliary)
         PV_TRY(train_auxiliary(t, &batch));
-    t->at.rate = t->problem->options->rate * rate_factor(t);
+    t->at.rate = t->problem->plan->options.rate * rate_factor(t);
     PV__EACH_CHUNK(t->ctx, pv__chunks(t->params), c, step_chunk(t, c););
     t->at.step++;
     tell(t, t->at.value);
@@ -183,16 +185,16 @@ static pv_status train_step(trainer *t, bool *interrupted) {
 }
 
 pv_auxiliary_options pv__auxiliary_rates(const pv__problem *problem) {
-    pv_auxiliary_options rates = pv_auxiliary_options_default(problem->options->rate);
-    if (problem->options->auxiliary_rate > 0)
-        rates.rate_bias = problem->options->rate * problem->options->auxiliary_rate;
-    rates.sparsity = problem->options->auxiliary_sparsity;
+    pv_auxiliary_options rates = pv_auxiliary_options_default(problem->plan->options.rate);
+    if (problem->plan->options.auxiliary_rate > 0)
+        rates.rate_bias = problem->plan->options.rate * problem->plan->options.auxiliary_rate;
+    rates.sparsity = problem->plan->options.auxiliary_sparsity;
     return rates;
 }
 
-/* ---- setting up -------------------------------------------------------------------------------------------------- */
+/* ---- initialisation ---------------------------------------------------------------------------------------------- */
 
-/* Implementations 1 and 2 of the marginal's gradient take the batch's log p-hat; 3, and other losses, a row at a time.
+/* Implementations 1 and 2 of the marginal's gradient need the batch's log p-hat; 3, and other losses, work row by row.
  */
 static pv_status gradient_new(trainer *t) {
     bool joint = pv__problem_form(t->problem) == PV_FORM_JOINT;
@@ -212,8 +214,8 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
     t->classes = (size_t)problem->targets.classes;
     PV_TRY(pv__batches_new(ctx, problem, &t->batches));
     t->size = pv__batches_size(t->batches);
-    t->epoch = (int64_t)((problem->n + t->size - 1) / t->size);
-    t->steps = problem->options->epochs * t->epoch;
+    t->epoch = (int64_t)((problem->rows.n + t->size - 1) / t->size);
+    t->steps = problem->plan->options.epochs * t->epoch;
     t->loss = pv__batches_loss(t->batches);
     PV_TRY(pv__aboard_new(ctx, problem, t->size, &t->aboard));
     if (!t->aboard)
@@ -235,11 +237,11 @@ static pv_status trainer_new(pv_ctx *ctx, const pv__problem *problem, pv__soluti
         t->log_q[y] = log(problem->population.prevalence[y]);
     t->of_design = pv_loss_of_design(t->loss.loss);
     if (pv__problem_form(problem) == PV_FORM_JOINT) {
-        const double *start = problem->options->start == PV_START_PREVALENCE ? t->log_q : NULL;
+        const double *start = problem->plan->options.start == PV_START_PREVALENCE ? t->log_q : NULL;
         t->auxiliary_rates = pv__auxiliary_rates(problem);
-        t->auxiliary_rates.rate_offset = t->auxiliary_rates.rate_matrix = 0; /* they follow w */
+        t->auxiliary_rates.rate_offset = t->auxiliary_rates.rate_matrix = 0; /* they track w instead */
         PV_TRY(pv_auxiliary_new(ctx, t->loss.marginal, (int)t->classes, t->params, start, t->w, &t->auxiliary));
-        if (problem->options->auxiliary_rate == 0 && problem->options->infer != PV_INFER_VI) {
+        if (problem->plan->options.auxiliary_rate == 0 && problem->plan->options.infer != PV_INFER_VI) {
             t->auxiliary_rates.rate_bias = 0;
             PV_TRY(pv__follower_new(ctx, problem, t->w, &t->follower));
         }
@@ -266,7 +268,7 @@ static size_t fields_of(trainer *t, pv_field *field) {
     size_t n = 0;
     field[n++] = (pv_field){&t->at, sizeof t->at};
     field[n++] = (pv_field){t->w, t->params * sizeof *t->w};
-    field[n++] = (pv_field){t->mean, 4 * t->params * sizeof *t->mean}; /* and what follows it */
+    field[n++] = (pv_field){t->mean, 4 * t->params * sizeof *t->mean}; /* and the arrays after it */
     field[n++] = (pv_field){t->log_q, 2 * t->classes * sizeof *t->log_q};
     n += pv__batches_fields(t->batches, field + n);
     if (t->auxiliary)
@@ -295,12 +297,12 @@ static pv_status recall(trainer *t) {
     if (t->at.step < 1 || t->at.step > t->steps)
         return pv__checkpoint_damaged(t->ctx, "its step is not one of the training's");
     t->told = t->at.step;
-    PV_TRY(pv__checkpoint_finite(t->ctx, field + 1, 2)); /* the parameters, and what their steps go by */
+    PV_TRY(pv__checkpoint_finite(t->ctx, field + 1, 2)); /* the parameters and Adam's moments */
     PV_TRY(pv__batches_recalled(t->ctx, t->batches));
     return t->trace ? pv__trace_recall(t->ctx, t->trace, (size_t)(t->at.step / t->epoch)) : PV_OK;
 }
 
-/* ---- the loop ---------------------------------------------------------------------------------------------------- */
+/* ---- training loop ----------------------------------------------------------------------------------------------- */
 
 static pv_status begin_epoch(trainer *t) {
     t->at.busy = 0;
@@ -313,7 +315,7 @@ static pv_status begin_epoch(trainer *t) {
     return pv__batches_optimise(t->ctx, t->batches, t->problem, t->w, t->log_q);
 }
 
-/* log p(y|w) as the loss would take it now; NaN where it takes none. */
+/* log p(y|w) as the loss would use it now; NaN if it does not use one. */
 static pv_status marginal_in_use(const trainer *t, double *log_used) {
     if (t->auxiliary)
         PV_TRY(auxiliary_forward(t, log_used));
@@ -322,12 +324,12 @@ static pv_status marginal_in_use(const trainer *t, double *log_used) {
     return PV_OK;
 }
 
-/* A pass over all rows, whose sum the auxiliary network's or the stated marginal is compared with. */
+/* A pass over all rows, whose mean is compared with the auxiliary network or the given marginal. */
 static pv_status trace_epoch(trainer *t) {
     const pv__problem *problem = t->problem;
     double *loglik, *used, *exact;
-    PV_TRY(pv__alloc(t->ctx, problem->n + 2, t->classes * sizeof *loglik, &loglik));
-    used = loglik + problem->n * t->classes;
+    PV_TRY(pv__alloc(t->ctx, problem->rows.n + 2, t->classes * sizeof *loglik, &loglik));
+    used = loglik + problem->rows.n * t->classes;
     exact = used + t->classes;
     pv_status status;
     PV_GOTO(done, marginal_in_use(t, used));
@@ -349,7 +351,7 @@ done:
 }
 
 static bool patience_ended(const trainer *t) {
-    int64_t patience = t->problem->options->patience;
+    int64_t patience = t->problem->plan->options.patience;
     return t->holdout && patience > 0 && t->at.step >= t->epoch && t->at.step / t->epoch - t->at.best_epoch >= patience;
 }
 
@@ -393,13 +395,15 @@ static pv_status one_step(trainer *t, bool *interrupted) {
     PV_TRY(t->aboard ? begin_step(t) : train_step(t, interrupted));
     if (*interrupted)
         return PV_OK;
-    if (t->problem->data) /* images: found here, no state is kept that saw half of two files */
-        PV_TRY(pv_images_unchanged(t->ctx, t->problem->data->images, true));
+    if (pv__rows_are_images(
+            &t->problem->rows)) /* images: verified here, so that no saved state mixes two versions of a file */
+        PV_TRY(pv_images_unchanged(t->ctx, t->problem->rows.made->images, true));
     t->at.busy += pv__seconds() - before;
     return PV_OK;
 }
 
-/* The step that diverged is the last, whatever was begun after it; parameters are those of the epoch's start. */
+/* The step that diverged is the last one, even if later ones were begun; parameters return to the start of the
+ * epoch. */
 static pv_status diverge(trainer *t, pv_stop *stop) {
     *stop = PV_STOP_DIVERGED;
     t->at.step = t->told;
@@ -425,7 +429,7 @@ static pv_status train(trainer *t, pv_stop *stop) {
             return diverge(t, stop);
         if (t->at.step % t->epoch == 0)
             PV_TRY(end_epoch(t, &enough));
-        if (pv__seconds() - shown > 0.1) { /* which may tell of an interruption */
+        if (pv__seconds() - shown > 0.1) { /* may detect an interruption */
             shown = pv__seconds();
             show(t, (shown - began) * (double)t->at.step / (double)(t->at.step - from));
         }
@@ -446,7 +450,7 @@ static pv_status train(trainer *t, pv_stop *stop) {
     if (t->ctx->checkpoint)
         PV_TRY(keep(t));
     *stop = enough ? PV_STOP_EARLY : PV_STOP_COMPLETED;
-    if (t->holdout && t->problem->options->patience > 0) {
+    if (t->holdout && t->problem->plan->options.patience > 0) {
         memcpy(t->w, t->best, t->params * sizeof *t->w);
         t->at.score = t->at.best_score;
         t->kept = t->at.best_epoch;
@@ -454,14 +458,14 @@ static pv_status train(trainer *t, pv_stop *stop) {
     return PV_OK;
 }
 
-/* The loss of all rows with the marginal summed over all of them; the prior's comes beside it. */
+/* The loss of all rows with the marginal summed over all of them; without the prior's part. */
 static pv_status full_loss(pv_ctx *ctx, const pv__problem *problem, const double *loglik, double *value) {
     const pv_targets *targets = &problem->targets;
     size_t k = (size_t)targets->classes;
     double *dloglik, *log_ratio;
     pv_full_loss *full = NULL;
-    PV_TRY(pv__alloc(ctx, problem->n + pv__ratio_sets(problem), k * sizeof *dloglik, &dloglik));
-    log_ratio = dloglik + problem->n * k;
+    PV_TRY(pv__alloc(ctx, problem->rows.n + pv__ratio_sets(problem), k * sizeof *dloglik, &dloglik));
+    log_ratio = dloglik + problem->rows.n * k;
     pv_status status = PV_OK;
     switch (pv__problem_form(problem)) {
     case PV_FORM_SELECTION:
@@ -483,15 +487,15 @@ done:
     return status;
 }
 
-/* The full-data loss and marginal at the end, where the batches' are only estimates. Where it is above the first
- * step's, by more than that one's noise, nothing was learned: the rate was too high. */
+/* The full-data loss and marginal at the end, because those of batches are only estimates. If the loss exceeds that of
+ * the first step by more than its noise, nothing was learned: the rate was too high. */
 static pv_status finish(pv_ctx *ctx, const pv__problem *problem, double first, pv__solution *solution) {
     size_t k = (size_t)problem->targets.classes;
     pv__form form = pv__problem_form(problem);
     if (form != PV_FORM_ROWS && isinf(problem->population.prevalence_n))
         PV_TRY(pv__match_prevalence(ctx, problem, form == PV_FORM_SELECTION, solution->w));
     double *loglik;
-    PV_TRY(pv__alloc(ctx, problem->n, k * sizeof *loglik, &loglik));
+    PV_TRY(pv__alloc(ctx, problem->rows.n, k * sizeof *loglik, &loglik));
     pv_status status;
     PV_GOTO(done, pv__objective_loglik(ctx, problem, solution->w, loglik));
     PV_GOTO(done, pv__log_marginal(ctx, problem, NULL, solution->w, loglik, solution->log_marginal));

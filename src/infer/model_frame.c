@@ -1,10 +1,10 @@
-/* A model file's lines, sizes and checksum, and the texts and arrays of its header and payload. Nothing is allocated
- * that the file's own size does not justify. */
+/* Lines, sizes and checksum of a model file, and texts and arrays of its header and payload. Allocations never exceed
+ * what the file's size justifies. */
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <xxhash.h>
 
+#include "base/hash.h"
 #include "infer/model_file.h"
 
 pv_status pv__model_damaged(const pv__reader *r, const char *what) {
@@ -12,7 +12,7 @@ pv_status pv__model_damaged(const pv__reader *r, const char *what) {
                        "is not a usable prevail model: %s;\nfit it again or restore it from a copy", what);
 }
 
-/* The first two lines, in the n bytes that there are of them; *used: how many they take. */
+/* Parses the first two lines in n bytes; *used: their length. */
 static pv_status read_lines(pv__reader *r, const unsigned char *bytes, size_t n, size_t *used) {
     const size_t magic = sizeof PV__MODEL_MAGIC - 1, word = strlen("prevail-model ");
     const char *text = (const char *)bytes;
@@ -33,22 +33,19 @@ static pv_status read_lines(pv__reader *r, const unsigned char *bytes, size_t n,
     return PV_OK;
 }
 
-/* Whether the rest, behind the first two lines, is as long as these say. */
+/* Checks that the rest of the file has the size given in the first two lines. */
 static pv_status check_rest(const pv__reader *r, size_t rest) {
     if (r->header_size >= rest || r->payload_size != rest - r->header_size - 1)
-        return pv__model_damaged(r, "it is cut short, or has something added");
+        return pv__model_damaged(r, "it is truncated, or has extra data at the end");
     return PV_OK;
 }
 
 static pv_status check_sum(const pv__reader *r) {
-    XXH3_state_t *state = XXH3_createState();
-    if (!state)
-        return pv__fail(r->ctx, PV_ERR_MEMORY, "out of memory for the model's checksum");
-    XXH3_64bits_reset(state);
-    XXH3_64bits_update(state, r->header, r->header_size);
-    XXH3_64bits_update(state, r->payload, r->payload_size);
-    uint64_t own = XXH3_64bits_digest(state);
-    XXH3_freeState(state);
+    pv__hasher state;
+    pv__hasher_begin(&state);
+    pv__hasher_add(&state, r->header, r->header_size);
+    pv__hasher_add(&state, r->payload, r->payload_size);
+    uint64_t own = pv__hasher_end(&state);
     return own == r->sum ? PV_OK : pv__model_damaged(r, "its checksum is wrong");
 }
 
@@ -59,7 +56,7 @@ pv_status pv__model_frame(pv__reader *r, FILE *stream) {
     PV_TRY(read_lines(r, start, n, &used));
     if (fstat(fileno(stream), &about) != 0 || !S_ISREG(about.st_mode) || (off_t)used > about.st_size ||
         fseek(stream, (long)used, SEEK_SET) != 0)
-        return pv__model_damaged(r, "its size cannot be told");
+        return pv__model_damaged(r, "its size is unknown");
     PV_TRY(check_rest(r, (size_t)about.st_size - used));
     PV_TRY(pv__alloc(r->ctx, r->header_size + 1, 1, &r->header));
     PV_TRY(pv__alloc(r->ctx, r->payload_size, 1, &r->own));
@@ -82,21 +79,21 @@ pv_status pv__model_frame_bytes(pv__reader *r, const unsigned char *bytes, size_
     return check_sum(r);
 }
 
-pv_status pv__model_text(const pv__reader *r, json_t *object, const char *key, char **text) {
-    json_t *value = json_object_get(object, key);
-    if (!json_is_string(value))
+pv_status pv__model_text(const pv__reader *r, const pv_result *object, const char *key, char **text) {
+    const pv_result *value = pv_result_get(object, key);
+    if (!pv__value_is(value, PV_RESULT_TEXT))
         return pv__model_damaged(r, "a text is missing from its header");
-    return pv__strdup(r->ctx, json_string_value(value), text);
+    return pv__strdup(r->ctx, pv_result_text(value), text);
 }
 
-pv_status pv__model_texts(const pv__reader *r, json_t *list, char ***text, size_t *count) {
-    size_t n = json_array_size(list);
-    if (!json_is_array(list))
+pv_status pv__model_texts(const pv__reader *r, const pv_result *list, char ***text, size_t *count) {
+    size_t n = pv_result_count(list);
+    if (!pv__value_is(list, PV_RESULT_LIST))
         return pv__model_damaged(r, "a list is missing from its header");
     PV_TRY(pv__alloc(r->ctx, n, sizeof **text, text));
     *count = n;
     for (size_t i = 0; i < n; i++) {
-        const char *item = json_string_value(json_array_get(list, i));
+        const char *item = pv_result_text(pv_result_child(list, i));
         if (!item)
             return pv__model_damaged(r, "a list of its header holds something other than text");
         PV_TRY(pv__strdup(r->ctx, item, &(*text)[i]));
@@ -105,9 +102,9 @@ pv_status pv__model_texts(const pv__reader *r, json_t *list, char ***text, size_
 }
 
 pv_status pv__model_array(const pv__reader *r, const char *name, size_t count, bool undefined_too, double **values) {
-    json_t *entry = json_object_get(json_object_get(r->root, "arrays"), name);
-    json_int_t offset = json_integer_value(json_object_get(entry, "offset"));
-    if (!entry || json_integer_value(json_object_get(entry, "count")) != (json_int_t)count || offset < 0 ||
+    const pv_result *entry = pv_result_get(pv_result_get(r->root, "arrays"), name);
+    int64_t offset = pv__value_integer_of(pv_result_get(entry, "offset"));
+    if (!entry || pv__value_integer_of(pv_result_get(entry, "count")) != (int64_t)count || offset < 0 ||
         (size_t)offset > r->payload_size || count > (r->payload_size - (size_t)offset) / sizeof(double))
         return pv__model_damaged(r, "an array's size does not fit the model");
     PV_TRY(pv__alloc(r->ctx, count, sizeof(double), values));

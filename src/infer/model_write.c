@@ -1,13 +1,14 @@
-/* Model files, written: to a temporary file that is renamed, or into memory. */
+/* Writes model files: to a temporary file that is renamed, or into memory. */
 #include <math.h>
 #include <string.h>
-#include <xxhash.h>
 
+#include "base/hash.h"
+#include "infer/boosting.h"
 #include "infer/combined.h"
 #include "infer/infer.h"
 #include "infer/model_file.h"
 #include "infer/stacking.h"
-#include "base/json.h"
+#include "base/value.h"
 #include "model/model.h"
 
 typedef struct array {
@@ -16,203 +17,192 @@ typedef struct array {
     size_t count;
 } array;
 
-static json_t *strings(char *const *text, size_t n) {
-    json_t *list = json_array();
+static pv_result *strings(char *const *text, size_t n) {
+    pv_result *list = pv__value_list();
     for (size_t i = 0; i < n; i++)
-        if (json_array_append_new(list, pv__json_text(text[i])) != 0)
-            return json_decref(list), NULL;
+        pv__value_append(list, pv__value_text(text[i]));
     return list;
 }
 
-static json_t *numbers(const double *number, size_t n) {
-    json_t *list = json_array();
+static pv_result *numbers(const double *number, size_t n) {
+    pv_result *list = pv__value_list();
     for (size_t i = 0; i < n; i++)
-        if (json_array_append_new(list, json_real(number[i])) != 0)
-            return json_decref(list), NULL;
+        pv__value_append(list, pv__value_real(number[i]));
     return list;
 }
 
-static json_t *columns(const pv_schema *schema) {
-    json_t *list = json_array();
-    for (size_t i = 0; i < schema->sources; i++) {
-        const pv_source_column *s = &schema->source[i];
-        json_t *column = json_pack("{s:o}", "name", pv__json_text(s->name));
-        int failed = 0;
-        if (s->missing)
-            failed |= json_object_set_new(column, "missing", json_true());
-        if (s->auc > 0)
-            failed |= json_object_set_new(column, "auc", json_real(s->auc));
-        if (s->rows)
-            failed |= json_object_set_new(column, "rows", numbers(s->rows, (size_t)s->levels));
-        if (s->type == PV_COLUMN_TEXT)
-            failed |= json_object_set_new(column, "levels", strings(s->level, (size_t)s->levels));
-        else
-            failed |= json_object_set_new(column, "mean", json_real(s->mean)) |
-                      json_object_set_new(column, "sd", json_real(s->sd));
-        if (failed | json_array_append_new(list, column))
-            return json_decref(list), NULL;
-    }
+static pv_result *column_of(const pv_source_column *s) {
+    pv_result *column = pv__value_pack("t", "name", s->name);
+    if (s->missing)
+        pv__value_set(column, "missing", pv__value_flag(true));
+    if (s->auc > 0)
+        pv__value_set(column, "auc", pv__value_real(s->auc));
+    if (s->rows)
+        pv__value_set(column, "rows", numbers(s->rows, (size_t)s->levels));
+    if (s->type == PV_COLUMN_TEXT)
+        pv__value_set(column, "levels", strings(s->level, (size_t)s->levels));
+    if (s->type == PV_COLUMN_NUMBER)
+        pv__value_set(column, "mean", pv__value_real(s->mean));
+    if (s->type == PV_COLUMN_NUMBER)
+        pv__value_set(column, "sd", pv__value_real(s->sd));
+    return column;
+}
+
+static pv_result *columns(const pv_schema *schema) {
+    pv_result *list = pv__value_list();
+    for (size_t i = 0; i < schema->sources; i++)
+        pv__value_append(list, column_of(&schema->source[i]));
     return list;
 }
 
-static json_t *real_or_null(double x) {
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
-/* The columns and combinations of levels that are strata. */
-static json_t *strata_of(const pv_strata *strata) {
-    json_t *list = json_array(), *keys = json_array();
+/* The columns that define strata, and their combinations of levels. */
+static pv_result *strata_of(const pv_strata *strata) {
+    pv_result *list = pv__value_list(), *keys = pv__value_list();
     for (size_t i = 0; i < strata->columns; i++)
-        if (json_array_append_new(list,
-                                  json_pack("{s:o, s:o}", "name", pv__json_text(strata->column[i].name), "levels",
-                                            strings(strata->column[i].level, (size_t)strata->column[i].levels))) != 0)
-            return json_decref(list), json_decref(keys), NULL;
+        pv__value_append(list, pv__value_pack("tv", "name", strata->column[i].name, "levels",
+                                              strings(strata->column[i].level, (size_t)strata->column[i].levels)));
     for (int32_t s = 0; s < strata->count; s++)
-        if (json_array_append_new(keys, json_integer(strata->key[s])) != 0)
-            return json_decref(list), json_decref(keys), NULL;
-    return json_pack("{s:o, s:o}", "columns", list, "keys", keys);
+        pv__value_append(keys, pv__value_integer(strata->key[s]));
+    return pv__value_pack("vv", "columns", list, "keys", keys);
 }
 
-/* How images become views. */
-static json_t *image(const pv_image_encoding *e) {
-    return json_pack("{s:o, s:o, s:o, s:i, s:f, s:I, s:I, s:I, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "images",
-                     pv__json_text(e->images), "votes", pv__json_text(e->votes), "spacing", pv__json_text(e->spacing),
-                     "layout", (int)e->layout, "binarise", e->binarise, "votes_min", (json_int_t)e->votes_min, "views",
-                     (json_int_t)e->views, "size", (json_int_t)e->size, "low", real_or_null(e->low), "high",
-                     real_or_null(e->high), "mean", e->mean, "sd", e->sd, "field", e->field, "rotate", e->rotate,
-                     "shift", e->shift, "scale", e->scale, "flip", e->flip);
+/* How images are converted to views. */
+static pv_result *image(const pv_image_encoding *e) {
+    return pv__value_pack("tttirIIIrrrrrrrrb", "images", e->images, "votes", e->votes, "spacing", e->spacing, "layout",
+                          (int)e->layout, "binarise", e->binarise, "votes_min", (int64_t)e->votes_min, "views",
+                          (int64_t)e->views, "size", (int64_t)e->size, "low", e->low, "high", e->high, "mean", e->mean,
+                          "sd", e->sd, "field", e->field, "rotate", e->rotate, "shift", e->shift, "scale", e->scale,
+                          "flip", (int)e->flip);
 }
 
-static json_t *array_table(const array *arrays, size_t n) {
-    json_t *table = json_object();
+static pv_result *array_table(const array *arrays, size_t n) {
+    pv_result *table = pv__value_object();
     size_t offset = 0;
     for (size_t i = 0; i < n; i++) {
-        if (arrays[i].values && json_object_set_new(table, arrays[i].name,
-                                                    json_pack("{s:I, s:I}", "offset", (json_int_t)offset, "count",
-                                                              (json_int_t)arrays[i].count)) != 0)
-            return json_decref(table), NULL;
+        if (arrays[i].values)
+            pv__value_set(table, arrays[i].name,
+                          pv__value_pack("II", "offset", (int64_t)offset, "count", (int64_t)arrays[i].count));
         offset += arrays[i].values ? arrays[i].count * sizeof(double) : 0;
     }
     return table;
 }
 
-static json_t *posterior_of(const pv_posterior *p) {
+static pv_result *posterior_of(const pv_posterior *p) {
     if (!p)
-        return json_null();
-    return json_pack("{s:s, s:I, s:I, s:s, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "kind",
-                     pv_posterior_kind_name(p->kind), "count", (json_int_t)p->count, "parameters", (json_int_t)p->dims,
-                     "stop", pv_stop_name(p->stop), "iterations", (json_int_t)p->iterations, "elbo",
-                     real_or_null(p->elbo), "elbo_se", real_or_null(p->elbo_se), "evidence", real_or_null(p->evidence),
-                     "chains", (json_int_t)p->chains, "divergences", (json_int_t)p->divergences, "max_depth_hits",
-                     (json_int_t)p->max_depth_hits, "acceptance", real_or_null(p->acceptance), "step_size",
-                     real_or_null(p->step_size));
+        return pv__value_null();
+    return pv__value_pack("tIItIrrrIIIrr", "kind", pv_posterior_kind_name(p->kind), "count", (int64_t)p->count,
+                          "parameters", (int64_t)p->dims, "stop", pv_stop_name(p->stop), "iterations",
+                          (int64_t)p->iterations, "elbo", p->elbo, "elbo_se", p->elbo_se, "evidence", p->evidence,
+                          "chains", (int64_t)p->chains, "divergences", (int64_t)p->divergences, "max_depth_hits",
+                          (int64_t)p->max_depth_hits, "acceptance", p->acceptance, "step_size", p->step_size);
 }
 
-static json_t *sample_of(const pv_classifier *c) {
+static pv_result *sample_of(const pv_classifier *c) {
     char hash[32];
     if (!c->sample_source)
-        return json_null();
+        return pv__value_null();
     pv__format(hash, sizeof hash, "%016llx", (unsigned long long)c->sample_hash);
-    return json_pack("{s:o, s:s, s:I, s:b}", "source", pv__json_text(c->sample_source), "hash", hash, "rows",
-                     (json_int_t)c->sample_rows, "estimated", (int)c->estimated);
+    return pv__value_pack("ttIb", "source", c->sample_source, "hash", hash, "rows", (int64_t)c->sample_rows,
+                          "estimated", (int)c->estimated);
 }
 
-static json_t *combination_of(const pv_classifier *c) {
+static pv_result *combination_of(const pv_classifier *c) {
     const pv_combination *m = c->combination;
     if (!m)
-        return json_null();
-    json_t *term = json_array();
+        return pv__value_null();
+    pv_result *term = pv__value_list();
     for (size_t i = 0; i < m->slopes; i++)
-        if (json_array_append_new(term, json_integer(m->term[i])) != 0)
-            return json_decref(term), NULL;
-    return json_pack("{s:s, s:I, s:o, s:f, s:f, s:I, s:o, s:f, s:I}", "use", pv_estimate_name((pv_estimate)m->use),
-                     "terms", (json_int_t)m->terms, "term", term, "statistic", m->statistic, "p_value", m->p_value,
-                     "rank", (json_int_t)m->rank, "df_risk", real_or_null(m->df_risk), "units", m->units, "controls",
-                     (json_int_t)m->controls);
+        pv__value_append(term, pv__value_integer(m->term[i]));
+    return pv__value_pack("tIvrrIrrI", "use", pv_estimate_name((pv_estimate)m->use), "terms", (int64_t)m->terms, "term",
+                          term, "statistic", m->statistic, "p_value", m->p_value, "rank", (int64_t)m->rank, "df_risk",
+                          m->df_risk, "units", m->units, "controls", (int64_t)m->controls);
 }
 
-/* Takes record over. */
-static json_t *header_of(const pv_classifier *c, json_t *record, const array *arrays, size_t n) {
+/* Parts that only some models have. */
+static void add_parts(pv_result *object, const pv_classifier *c) {
+    const pv_schema *schema = c->schema;
+    const pv_reference *r = c->reference;
+    if (r && !r->cells) {
+        pv_result *count = pv__value_list();
+        for (size_t i = 0; i < 2; i++)
+            pv__value_append(count, pv__value_integer((int64_t)r->count[i]));
+        pv__value_set(object, "reference", count);
+    }
+    if (c->stacked)
+        pv__value_set(object, "stacked", pv__stacked_to_json(c->stacked));
+    if (c->boosted)
+        pv__value_set(object, "boosted", pv__boosted_to_json(c->boosted));
+    if (c->smoothing)
+        pv__value_set(object, "smoothing", pv__smoothed_to_json(c->smoothing));
+    if (schema->offset)
+        pv__value_set(object, "offset", pv__value_flag(true));
+    if (schema->sampling)
+        pv__value_set(object, "sampling", pv__value_flag(true));
+    if (schema->votes)
+        pv__value_set(object, "votes", pv__value_flag(true));
+    if (schema->image)
+        pv__value_set(object, "image", image(schema->image));
+    if (schema->missing != PV_MISSING_REFUSE && schema->missing != PV_MISSING_MODEL)
+        pv__value_set(object, "missing", pv__value_text(pv_missing_name((pv_missing)schema->missing)));
+    if (c->spread)
+        pv__value_set(object, "spread_df", pv__value_real(c->spread_df));
+    if (!pv__is_written_as_usual(&schema->written))
+        pv__value_set(object, "written", pv__written_to_json(&schema->written));
+    if (schema->terms > 0)
+        pv__value_set(object, "terms", pv__terms_to_json(schema));
+    if (c->stratified)
+        pv__value_set(object, "strata", strata_of(schema->strata));
+}
+
+/* Takes ownership of record. */
+static pv_result *header_of(const pv_classifier *c, pv_result *record, const array *arrays, size_t n) {
     char hash[32];
     pv__format(hash, sizeof hash, "%016llx", (unsigned long long)c->data_hash);
-    json_t *strength = isinf(c->prevalence_n) ? json_string("known") : json_real(c->prevalence_n);
-    json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:s, s:I, s:I}, s:{s:s, s:I, s:f, s:o, "
-        "s:I, s:I}, s:o, s:o, s:o, s:o, s:o}",
-        "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss), "marginal",
-        pv_marginal_name(c->marginal), "target", pv__json_text(c->schema->target), "weights",
-        pv__json_text(c->schema->weights), "labels", strings(c->schema->labels, (size_t)c->schema->classes), "columns",
-        columns(c->schema), "prevalence_n", strength, "data", "source", pv__json_text(c->source), "hash", hash, "rows",
-        (json_int_t)c->rows, "dropped", (json_int_t)c->dropped, "fit", "stop", pv_stop_name(c->stop), "iterations",
-        (json_int_t)c->iterations, "passes", c->passes, "loss", real_or_null(c->loss_value), "seed",
-        (json_int_t)c->seed, "separated", (json_int_t)c->separated, "sample", sample_of(c), "combination",
-        combination_of(c), "record", record, "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
-    const pv_reference *r = c->reference;
-    if (object && r && !r->cells &&
-        json_object_set_new(object, "reference",
-                            json_pack("[I, I]", (json_int_t)r->count[0], (json_int_t)r->count[1])) != 0)
-        return json_decref(object), NULL;
-    if (object && c->stacked && json_object_set_new(object, "stacked", pv__stacked_to_json(c->stacked)) != 0)
-        return json_decref(object), NULL;
-    if (object && c->schema->offset && json_object_set_new(object, "offset", json_true()) != 0)
-        return json_decref(object), NULL;
-    if (object && c->schema->sampling && json_object_set_new(object, "sampling", json_true()) != 0)
-        return json_decref(object), NULL;
-    if (object && c->schema->votes && json_object_set_new(object, "votes", json_true()) != 0)
-        return json_decref(object), NULL;
-    if (object && c->schema->image && json_object_set_new(object, "image", image(c->schema->image)) != 0)
-        return json_decref(object), NULL;
-    bool rule = c->schema->missing != PV_MISSING_REFUSE && c->schema->missing != PV_MISSING_MODEL;
-    if (object && rule &&
-        json_object_set_new(object, "missing", json_string(pv_missing_name((pv_missing)c->schema->missing))) != 0)
-        return json_decref(object), NULL;
-    if (object && c->spread && json_object_set_new(object, "spread_df", real_or_null(c->spread_df)) != 0)
-        return json_decref(object), NULL;
-    bool failed = false;
-    json_t *written = object ? pv__written_to_json(&c->schema->written, &failed) : NULL;
-    failed |= written && json_object_set_new(object, "written", written) != 0;
-    if (failed)
-        return json_decref(object), NULL;
-    if (object && c->schema->terms > 0 && json_object_set_new(object, "terms", pv__terms_to_json(c->schema)) != 0)
-        return json_decref(object), NULL;
-    if (object && c->stratified && json_object_set_new(object, "strata", strata_of(c->schema->strata)) != 0)
-        return json_decref(object), NULL;
+    pv_result *strength = isinf(c->prevalence_n) ? pv__value_text("known") : pv__value_real(c->prevalence_n);
+    pv_result *data = pv__value_pack("ttII", "source", c->source, "hash", hash, "rows", (int64_t)c->rows, "dropped",
+                                     (int64_t)c->dropped);
+    pv_result *fit =
+        pv__value_pack("tIrrII", "stop", pv_stop_name(c->stop), "iterations", (int64_t)c->iterations, "passes",
+                       c->passes, "loss", c->loss_value, "seed", (int64_t)c->seed, "separated", (int64_t)c->separated);
+    pv_result *object = pv__value_pack(
+        "ttttttvvvvvvvvvv", "version", PV_VERSION, "model", pv_model_spec(c->model), "loss", pv_loss_name(c->loss),
+        "marginal", pv_marginal_name(c->marginal), "target", c->schema->target, "weights", c->schema->weights, "labels",
+        strings(c->schema->labels, (size_t)c->schema->classes), "columns", columns(c->schema), "prevalence_n", strength,
+        "data", data, "fit", fit, "sample", sample_of(c), "combination", combination_of(c), "record", record,
+        "posterior", posterior_of(c->posterior), "arrays", array_table(arrays, n));
+    if (object)
+        add_parts(object, c);
     return object;
 }
 
-/* How many numbers from `at` on are converted at a time; 0: there are no more. */
+/* How many numbers from `at` on are converted at a time; 0: no more. */
 enum { PIECE = 1024 };
 static size_t piece_of(const array *a, size_t at) {
     size_t left = a->values ? a->count - at : 0;
     return left < PIECE ? left : PIECE;
 }
 
-static pv_status checksum(pv_ctx *ctx, const char *header, size_t header_size, const array *arrays, size_t n,
-                          uint64_t *sum) {
-    XXH3_state_t *state = XXH3_createState();
-    if (!state)
-        return pv__fail(ctx, PV_ERR_MEMORY, "out of memory for the model's checksum");
-    XXH3_64bits_reset(state);
-    XXH3_64bits_update(state, header, header_size);
+static uint64_t checksum(const char *header, size_t header_size, const array *arrays, size_t n) {
+    pv__hasher state;
+    pv__hasher_begin(&state);
+    pv__hasher_add(&state, header, header_size);
     for (size_t i = 0; i < n; i++)
         for (size_t at = 0, m; (m = piece_of(&arrays[i], at)) > 0; at += m) {
             double buffer[PIECE];
-            XXH3_64bits_update(state, pv__little_endian(arrays[i].values + at, sizeof *buffer, m, buffer),
-                               m * sizeof *buffer);
+            pv__hasher_add(&state, pv__little_endian(arrays[i].values + at, sizeof *buffer, m, buffer),
+                           m * sizeof *buffer);
         }
-    *sum = XXH3_64bits_digest(state);
-    XXH3_freeState(state);
-    return PV_OK;
+    return pv__hasher_end(&state);
 }
 
-/* What is written of a classifier. */
+/* The parts of a classifier to write. */
 enum { ARRAYS = 22 };
 typedef struct frame {
     char *header;
     size_t header_size, payload; /* bytes */
     array arrays[ARRAYS];
-    double *strata;                                    /* what is known of each; 0 observations: known */
-    char line[sizeof PV__MODEL_MAGIC + PV_SIZES_LINE]; /* the first two */
+    double *strata;                                    /* what is known about each; 0 observations: known exactly */
+    char line[sizeof PV__MODEL_MAGIC + PV_SIZES_LINE]; /* the first two lines */
 } frame;
 
 static pv_status copy_strata(pv_ctx *ctx, const pv_stratified *from, double **copy) {
@@ -264,25 +254,26 @@ static pv_status frame_of(pv_ctx *ctx, const pv_classifier *c, frame *f) {
         .strata = numbers};
     for (size_t i = 0; i < ARRAYS; i++)
         f->payload += f->arrays[i].values ? f->arrays[i].count * sizeof(double) : 0;
-    json_t *record;
+    pv_result *record, *header = NULL;
     pv_status status;
     PV_GOTO(done, pv__json_parse(ctx, c->record, strlen(c->record), &record));
-    PV_GOTO(done, pv__json_dump(ctx, header_of(c, record, f->arrays, ARRAYS),
+    header = header_of(c, record, f->arrays, ARRAYS);
+    PV_GOTO(done, pv__json_dump(ctx, header,
                                 "the model cannot be described: a column name, label or level is not valid UTF-8 "
                                 "text;\nsave the data as UTF-8",
                                 &f->header));
     f->header_size = strlen(f->header);
-    uint64_t sum = 0;
-    PV_GOTO(done, checksum(ctx, f->header, f->header_size, f->arrays, ARRAYS, &sum));
+    uint64_t sum = checksum(f->header, f->header_size, f->arrays, ARRAYS);
     pv__format(f->line, sizeof f->line, PV__MODEL_MAGIC PV_SIZES_FORMAT, f->header_size, f->payload,
                (unsigned long long)sum);
 done:
+    pv_result_free(header);
     if (status != PV_OK)
         frame_free(ctx, f);
     return status;
 }
 
-/* A stream, or memory that has room. */
+/* A stream, or a memory buffer. */
 typedef struct sink {
     FILE *stream;
     unsigned char *at;
@@ -290,7 +281,7 @@ typedef struct sink {
 
 static void put(sink *to, const void *bytes, size_t n) {
     if (to->stream) {
-        fwrite(bytes, 1, n, to->stream); /* the stream keeps a failure until it is committed */
+        fwrite(bytes, 1, n, to->stream); /* the stream keeps a write error until it is committed */
     } else {
         memcpy(to->at, bytes, n);
         to->at += n;

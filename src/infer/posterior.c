@@ -1,12 +1,12 @@
-/* The posterior of a fit: which engine, its options, and the marginal at each draw. */
+/* The posterior of a fit: chooses the engine and its options, and computes the marginal at each draw. */
 #include "infer/estimate.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Central differences for a Hessian, and Gaussians with full covariances, are for models of moderate size. */
+/* Numerical Hessians, and Gaussians with full covariances, are for models of moderate size. */
 
-/* log p(y|w) at each draw. An interruption leaves the draws whose turn has come, of all chains alike. */
+/* log p(y|w) at each draw. After an interruption keeps the draws done so far, equally many of all chains. */
 static pv_status find_marginals(pv_ctx *ctx, const pv_density *density, size_t k, pv_posterior *p, double *marginal) {
     enum { FEWEST = 16 };
     size_t chains = p->chains ? p->chains : 1, each = p->count / chains, done = 0;
@@ -32,8 +32,8 @@ static pv_status find_marginals(pv_ctx *ctx, const pv_density *density, size_t k
 
 static pv_status run_engine(pv_ctx *ctx, const pv__problem *problem, const pv_density *density, const double *w,
                             pv_posterior **posterior) {
-    const pv_fit_options *o = problem->options;
-    /* Draws of a large network are kept in fewer copies: a few million numbers in all. */
+    const pv_fit_options *o = &problem->plan->options;
+    /* Large networks get fewer draws, limited to a few million numbers in all. */
     int64_t room = (int64_t)(4000000 / density->dims) + 100, draws = o->draws < room ? o->draws : room;
     switch ((pv_inference)o->infer) {
     case PV_INFER_LAPLACE: {
@@ -86,7 +86,7 @@ pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__s
     if (pv__plan_is_last_layer(problem->plan, problem->model))
         return pv__fit_last_layer(ctx, problem, solution, classifier);
     pv__problem shared = *problem;
-    shared.shared = problem->options->infer == PV_INFER_LAPLACE; /* which asks on this thread alone */
+    shared.shared = problem->plan->options.infer == PV_INFER_LAPLACE; /* evaluates on this thread alone */
     pv_density density = {0};
     pv__estimator *estimator = NULL;
     pv_status status;
@@ -96,16 +96,16 @@ pv_status pv__fit_posterior(pv_ctx *ctx, const pv__problem *problem, const pv__s
         PV_GOTO(done, pv__density_new(ctx, &shared, &density));
     PV_GOTO(done, run_engine(ctx, problem, &density, solution->w, &classifier->posterior));
     pv_posterior *posterior = classifier->posterior;
-    size_t width = (problem->stratified ? 1 + pv__ratio_sets(problem) : 1) * k;
+    size_t width = (pv__strata_of(problem) ? 1 + pv__ratio_sets(problem) : 1) * k;
     PV_GOTO(done, pv__alloc(ctx, posterior->count, width * sizeof(double), &classifier->draw_log_marginal));
     PV_GOTO(done, find_marginals(ctx, &density, width, posterior, classifier->draw_log_marginal));
-    if (problem->stratified)
+    if (pv__strata_of(problem))
         PV_GOTO(done, pv__part_marginals(ctx, posterior->count, k, width, classifier));
     if (posterior->kind == PV_POSTERIOR_LAPLACE && pv__states_prevalence(problem) && pv__model_is_free(problem->model))
         status = pv__state_prevalence(ctx, problem, posterior, classifier->draw_log_marginal);
 done:
     if (estimator)
-        pv__estimator_free(ctx, estimator); /* the density with it */
+        pv__estimator_free(ctx, estimator); /* also frees the density */
     else
         pv__density_free(ctx, &density);
     return status;

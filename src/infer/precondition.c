@@ -1,9 +1,9 @@
-/* The information of a subsample of rows as a metric for the optimiser of linear models.
+/* The information of a subsample of rows as a metric for optimising linear models.
  *
  *   H_y = N/m sum over m rows of v_n phi_n p_ny (1 - p_ny) x~_n x~_n^T + prior curvature,   x~ = (1, x),
  *
- * one block per logit, p the probabilities as the training sample sees them. With w = L^-T u, H = L L^T, the problem is
- * nearly round in u, and L-BFGS needs a handful of steps whatever the scales and correlations of the columns.
+ * one block per logit, with p the probabilities in the training sample. With w = L^-T u, H = L L^T, the problem is
+ * nearly isotropic in u, and L-BFGS needs only a handful of steps for any scales and correlations of the columns.
  */
 #include <math.h>
 #include <string.h>
@@ -13,11 +13,11 @@
 
 enum { ROWS_MAX = 1 << 15, SIZE_DENSE_MAX = 1000, GROUPS = 8 };
 
-/* A curvature that bounds the prior's from above, so that the metric stays positive where a prior is not convex. */
+/* An upper bound of the prior's curvature, so that the metric stays positive definite if a prior is not convex. */
 double pv__prior_curvature(const pv__problem *problem, size_t i, double w) {
     if (!problem->plan->map)
         return 0;
-    const pv_prior *prior = problem->is_bias[i] ? &problem->plan->intercept_prior : &problem->plan->prior;
+    const pv_prior *prior = pv__prior_of(problem, i);
     double away = w - problem->centre[i];
     switch (prior->kind) {
     case PV_PRIOR_NORMAL:
@@ -35,14 +35,14 @@ static double *block_of(const pv__precondition *p, size_t b) {
     return p->factor + b * p->size * (p->diagonal ? 1 : p->size);
 }
 
-/* Adds the prior and takes the root. False where the information is not finite. */
+/* Adds the prior and factorises. False if the information is not finite. */
 static bool finish_block(const pv__problem *problem, pv__precondition *made, size_t b, const double *w) {
     double *h = block_of(made, b);
     size_t size = made->size, step = made->diagonal ? 1 : size + 1;
     for (size_t i = 0; i < size; i++)
         h[i * step] += pv__prior_curvature(problem, b * size + i, w[b * size + i]);
     if (!made->diagonal) {
-        /* A direction without information gets a little, and is then left to the line search. */
+        /* A direction without information gets a small amount and is left to the line search. */
         return pv__cholesky(size, h, 1e-8);
     }
     bool finite = true;
@@ -53,7 +53,7 @@ static bool finish_block(const pv__problem *problem, pv__precondition *made, siz
     return finite;
 }
 
-/* Rows gathered with a leading 1, a block of them at a time. */
+/* Rows gathered in blocks, with a leading 1. */
 enum { BLOCK_ROWS = 256 };
 
 typedef struct gathered {
@@ -75,7 +75,7 @@ static gathered gathered_in(double *block, size_t size, size_t k) {
     return g;
 }
 
-/* The information weight of a row for logits y and l: its weight, as the loss has it, times p (1 - p), or -p p'. */
+/* The information weight of a row for logits y and l: its weight in the loss times p (1 - p), or -p p'. */
 static double row_weight(const pv__problem *problem, size_t n, const double *log_p, size_t y, size_t l) {
     double weight = pv__weight(&problem->targets, n);
     if (problem->targets.label)
@@ -105,19 +105,19 @@ static void add_block(const pv__problem *problem, const pv__compute *compute, pv
     }
 }
 
-/* Rows first .. last-1 of the subsample. */
+/* Processes rows first .. last-1 of the subsample. */
 static void run_rows(const pv_ctx *ctx, const pv__problem *problem, const double *w, size_t first, size_t last,
                      size_t rows, double *block, pv_model_work *work, pv__precondition *made) {
     size_t size = made->size, d = (size_t)pv_model_inputs(problem->model), k = (size_t)problem->targets.classes;
     size_t skip = problem->model->offset;
-    double scale = (double)problem->n / (double)rows;
+    double scale = (double)problem->rows.n / (double)rows;
     gathered g = gathered_in(block, size, k);
     size_t which[BLOCK_ROWS];
     pv__log_ratio(problem, g.log_ratio);
     for (; first < last; first += BLOCK_ROWS) {
         size_t count = last - first < BLOCK_ROWS ? last - first : BLOCK_ROWS;
         pv__spill_breathe(ctx);
-        pv__problem_spread(problem, first, count, scale, g.x);
+        pv__rows_spread(&problem->rows, first, count, scale, g.x);
         for (size_t r = 0; r < count; r++) {
             which[r] = pv__spread_row(first + r, scale);
             g.plain[r * size] = 1;
@@ -134,16 +134,17 @@ static void run_rows(const pv_ctx *ctx, const pv__problem *problem, const double
     }
 }
 
-/* All, where that costs little beside a fit; else evenly spaced, enough for two digits of a standard error. */
+/* All rows if that is cheap compared to a fit; otherwise evenly spaced ones, enough for two digits of a standard
+ * error. */
 static size_t rows_for(const pv__precondition *made) {
     const size_t fewest = ROWS_MAX / 2, affordable = 50000000 / (made->blocks * made->size * made->size);
     return affordable < fewest ? fewest : affordable;
 }
 
-/* Groups of rows, their sums added in order: the same bits for any number of threads. */
+/* Sums groups of rows in order, so results are bit-identical for any number of threads. */
 static pv_status sum_groups(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__precondition *made) {
     size_t k = (size_t)problem->targets.classes, most = made->whole ? rows_for(made) : ROWS_MAX;
-    size_t rows = problem->n < most ? problem->n : most;
+    size_t rows = problem->rows.n < most ? problem->rows.n : most;
     size_t length = made->blocks * made->size * (made->diagonal ? 1 : made->size);
     size_t room = gathered_size(made->size, k, pv__ratio_sets(problem)), groups = rows < 4 * BLOCK_ROWS ? 1 : GROUPS;
     double *partial = NULL, *block = NULL;

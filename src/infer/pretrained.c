@@ -1,6 +1,6 @@
-/* The first two convolutions of VGG-16 as the low-level module: from torchvision's state dict (features.0.weight,
- * [out][in] [3][3]) or the older conv1_1_W ([3][3][in][out]), saved as NPZ. The first one's three input channels are
- * summed: a grey image is one whose channels are equal.
+/* Loads the first two convolutions of VGG-16 into the low-level module: from torchvision's state dict
+ * (features.0.weight, [out][in] [3][3]) or the older conv1_1_W ([3][3][in][out]), saved as NPZ. The three input
+ * channels of the first one are summed, because a grey image has equal channels.
  */
 #include <math.h>
 
@@ -39,7 +39,7 @@ static pv_status find(pv_ctx *ctx, const char *path, pv_archive *archive, const 
     return PV_OK;
 }
 
-/* Looked at and used in one: the file may be written to. */
+/* Reads each value only once, because the file may be written to. */
 static pv_status take(pv_ctx *ctx, const char *path, const pv_array *array, size_t i, double *value) {
     *value = pv_array_number(array, i);
     return isfinite(*value)

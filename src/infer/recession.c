@@ -1,6 +1,6 @@
 /* The recession cone of a log-likelihood: C = {d : A d >= 0}.
  *
- * Each row a of A is a margin: how far the row's own label leads another, as a linear function of the parameters. The
+ * Each row a of A is a margin: the lead of a row's own label over another, as a linear function of the parameters. The
  * likelihood has a finite maximum if and only if A d >= 0 implies A d = 0 (Albert and Anderson 1984). By Stiemke's
  * lemma exactly one of these exists:
  *
@@ -11,44 +11,46 @@
  * and the step h = (A^T W A)^-1 A^T p:
  *
  *   A^T (p - W A h) = 0, so W_c a_c h < p_c for all c proves overlap;
- *   where the rows separate, a_c h tends to 1 for rows that gain and to 0 for the others. With the gaining rows set
- *   aside, h is moved onto {d : a_c d = 0 for all others}, and signs are verified.
+ *   if the rows are separated, a_c h tends to 1 for rows that gain and to 0 for the others. With the gaining rows set
+ *   aside, h is projected to {d : a_c d = 0 for all others}, and signs are verified.
  *
- * The rows that do not gain may be separated in their turn, by a direction that the others outweigh: the search goes on
- * among them until they overlap. The result is that of Konis's linear program (2007), max sum_c a_c d subject to
- * 0 <= a_c d <= 1, and does not depend on the scale or correlation of columns.
+ * The remaining rows may in turn be separated by a direction that was dominated, so the search continues among them
+ * until they overlap. The result equals that of Konis's linear program (2007), max sum_c a_c d subject to 0 <= a_c d <=
+ * 1, and does not depend on the scale or correlation of columns.
  *
- * Steps and null spaces come from orthogonalisation (modified Gram-Schmidt) of the rows themselves, never from a Gram
- * matrix, so that columns may span eight orders of magnitude. Limits: columns that differ from a linear combination of
- * others by less than RANK of their norm count as that combination.
+ * Steps and null spaces are computed by orthogonalising the rows themselves (modified Gram-Schmidt), never from a Gram
+ * matrix, so that columns may span eight orders of magnitude. Limits: a column that differs from a linear combination
+ * of others by less than RANK of its norm counts as that combination.
  */
 #include <math.h>
 #include <string.h>
 
 #include "infer/recession.h"
+#include "prevail/core.h"
 
-static const double RANK = 1e-11;   /* of a column's norm: what is rounding */
-static const double GAINS = 0.5;    /* a_c h of rows that gain tends to 1 */
-static const double NEARLY = 0.1;   /* the others' tends to 0 */
-static const double DEEPEST = -60;  /* margins below count as this where weights are made */
-static const double HIDDEN = 1e-14; /* of a weighted column's norm: the same where rows have lost their weights */
+static const double RANK = 1e-11;  /* relative to a column's norm: rounding */
+static const double GAINS = 0.5;   /* a_c h of rows that gain tends to 1 */
+static const double NEARLY = 0.1;  /* for the others it tends to 0 */
+static const double DEEPEST = -60; /* smaller margins are treated as this in weights */
+static const double HIDDEN =
+    1e-14; /* relative to a weighted column's norm: rounding, if rows have lost their weights */
 enum { STEPS = 120, HALVINGS = 50 };
 
 typedef struct search {
     pv_ctx *ctx;
     size_t rows, size; /* of A */
     const double *A;
-    size_t *at, active; /* [rows], rows that are looked at; how many */
-    size_t *column;     /* [size], columns that are independent among them, first; then the others */
+    size_t *at, active; /* [rows], the active rows; their number */
+    size_t *column;     /* [size], the columns that are independent on the active rows, followed by the others */
     size_t rank;
-    double *q;         /* [size + 1][rows], columns that are orthogonalised */
-    double *r;         /* [size + 1][size + 1], their triangle */
+    double *q;         /* [size + 1][rows], orthogonalised columns */
+    double *r;         /* [size + 1][size + 1], their triangular factor */
     double *norm;      /* [size] */
     double *margin;    /* [rows], a z */
     double *along;     /* [rows], a h */
     double *trial;     /* [rows] */
     double *z, *h, *e; /* [size] */
-    size_t *left;      /* [rows], of the active ones, those that do not gain */
+    size_t *left;      /* [rows], the active rows that do not gain */
     size_t *other;     /* [size], a copy of column */
 } search;
 
@@ -76,7 +78,7 @@ static double *r_of(const search *s, size_t i, size_t j) {
     return s->r + i * (s->size + 1) + j;
 }
 
-/* The given columns of rows at [m], times root [m] (NULL: 1), into q. */
+/* Copies the given columns of rows at [m], times root [m] (NULL: 1), to q. */
 static void gather(search *s, size_t m, const size_t *at, size_t columns, const size_t *column, const double *root) {
     for (size_t i = 0; i < m; i++) {
         const double *row = s->A + at[i] * s->size;
@@ -107,7 +109,7 @@ static void swap_columns(search *s, size_t m, size_t a, size_t b, size_t *column
     column[b] = held;
 }
 
-/* Takes the direction of q's column j out of those after it, up to `last`. */
+/* Removes the direction of q's column j from the columns after it, up to `last`. */
 static void take_out(search *s, size_t m, size_t j, size_t last) {
     double *own = q_of(s, j), length = sqrt(dot(m, own, own));
     *r_of(s, j, j) = length;
@@ -120,8 +122,8 @@ static void take_out(search *s, size_t m, size_t j, size_t last) {
     }
 }
 
-/* The rank of the columns of rows at [m]; independent ones come first in column [columns], and r has their triangle and
- * what the others are made of. */
+/* The rank of the columns of rows at [m]. Independent columns are moved to the front of column [columns]; r holds their
+ * triangular factor and the coefficients of the others. */
 static size_t rank_of(search *s, size_t m, const size_t *at, size_t columns, size_t *column) {
     gather(s, m, at, columns, column, NULL);
     for (size_t j = 0; j < columns; j++)
@@ -144,7 +146,7 @@ static size_t rank_of(search *s, size_t m, const size_t *at, size_t columns, siz
     return columns;
 }
 
-/* After rank_of: d of the independent columns, given that of the others, such that no row sees it. */
+/* After rank_of: completes d, given on the dependent columns, such that A d = 0 for these rows. */
 static void unseen_by(const search *s, size_t rank, size_t columns, const size_t *column, double *d) {
     for (size_t i = rank; i-- > 0;) {
         double sum = 0;
@@ -163,12 +165,12 @@ static double margin_of(const search *s, size_t row, const double *d) {
 static double value_of(size_t m, const double *margin) {
     double sum = 0;
     for (size_t i = 0; i < m; i++)
-        sum += margin[i] > 0 ? log1p(exp(-margin[i])) : log1p(exp(margin[i])) - margin[i];
+        sum -= pv_log_sigmoid(margin[i]);
     return sum;
 }
 
 static double own_p(double margin) {
-    return margin > 0 ? exp(-margin) / (1 + exp(-margin)) : 1 / (1 + exp(margin));
+    return pv_sigmoid(-margin);
 }
 
 static double weight_of(double margin) {
@@ -176,7 +178,7 @@ static double weight_of(double margin) {
     return t / ((1 + t) * (1 + t));
 }
 
-/* h of the active rows. False where rounding hides a direction. */
+/* Computes h for the active rows. False if rounding hides a direction. */
 static bool newton_step(search *s) {
     size_t m = s->active, k = s->rank;
     double *target = q_of(s, k);
@@ -212,7 +214,7 @@ static bool is_overlap(const search *s) {
     return true;
 }
 
-/* Along h, as far as the value falls. */
+/* Moves along h as long as the value decreases. */
 static bool go(search *s) {
     size_t m = s->active;
     double value = value_of(m, s->margin), slope = 0;
@@ -232,7 +234,7 @@ static bool go(search *s) {
 
 /* ---- separation -------------------------------------------------------------------------------------------------- */
 
-/* Sum of the sizes of what a margin is a sum of: rounding is a share of it. */
+/* Sum of the absolute terms of a margin, to which its rounding error is relative. */
 static double size_of(const search *s, size_t row, const double *d) {
     double sum = 0;
     for (size_t j = 0; j < s->size; j++)
@@ -240,8 +242,8 @@ static double size_of(const search *s, size_t row, const double *d) {
     return sum;
 }
 
-/* Whether h, moved to where those rows that do not gain have margins of 0, separates the others; that direction is then
- * e, and what is left are the rows that do not gain. */
+/* Whether h, projected to where the rows that do not gain have margins 0, separates the others. If so, e is that
+ * direction and left lists the rows that do not gain. */
 static bool separates(search *s, size_t *left) {
     double least = HUGE_VAL, most = -HUGE_VAL;
     size_t m = s->active, count = 0;
@@ -263,15 +265,15 @@ static bool separates(search *s, size_t *left) {
     for (size_t i = 0; i < m; i++) {
         bool gains = s->along[i] > GAINS;
         double own = margin_of(s, s->at[i], s->e), rounding = 10 * RANK * (1 + size_of(s, s->at[i], s->e));
-        if (gains ? !(own > NEARLY && own > rounding) : !(fabs(own) <= rounding)) /* margins of 1 are gained */
+        if (gains ? !(own > NEARLY && own > rounding) : !(fabs(own) <= rounding)) /* gaining rows have margins near 1 */
             return false;
     }
     *left = count;
     return true;
 }
 
-/* Of the active rows: 1: e separates those that are not among the `left` first of s->left; 0: they overlap; -1: neither
- * was found. */
+/* For the active rows: 1: e separates those that are not among the first `left` of s->left; 0: they overlap; -1:
+ * neither was found. */
 static int look(search *s, size_t *left) {
     for (int step = 0; step < STEPS; step++) {
         if (!newton_step(s))
@@ -286,7 +288,7 @@ static int look(search *s, size_t *left) {
     return -1;
 }
 
-/* direction <- big direction + e, big enough for the rows that gain already. */
+/* direction <- factor direction + e, with a factor large enough for the rows that already gain. */
 static void combine(const search *s, pv__recession *made) {
     double big = 1;
     for (size_t i = 0; i < s->rows; i++)
@@ -298,7 +300,7 @@ static void combine(const search *s, pv__recession *made) {
         made->direction[j] = big * made->direction[j] + s->e[j];
 }
 
-/* The rows that gain are marked, and the others remain active. */
+/* Marks the rows that gain; the others stay active. */
 static void set_aside(search *s, size_t left, pv__recession *made) {
     size_t kept = 0;
     for (size_t i = 0; i < s->active; i++) {
@@ -364,7 +366,7 @@ pv_status pv__recession_find(pv_ctx *ctx, size_t rows, size_t size, const double
         s.rank = rank_of(&s, s.active, s.at, size, s.column);
         if (first) {
             made->full = s.rank == size;
-            for (size_t j = s.rank; j < size; j++) /* no two alike */
+            for (size_t j = s.rank; j < size; j++) /* makes all entries different */
                 made->unseen[s.column[j]] = 1 + fmod(0.6180339887498949 * (double)(j + 1), 1);
             unseen_by(&s, s.rank, size, s.column, made->unseen);
         }

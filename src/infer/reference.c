@@ -1,10 +1,11 @@
-/* Reference ratios: the log likelihood ratios log p(1|x)/p(1) - log p(0|x)/p(0) of labelled rows that a model has not
- * seen, what an unknown prevalence is told by (docs/method.md, 10.5). For a logistic model they are the training
- * rows', each by a model fitted without its fold. Such a fit is Newton's method from the model of all rows: to its end
- * where rows are few for the parameters, else one step with the information of some rows.
+/* Reference ratios: log likelihood ratios log p(1|x)/p(1) - log p(0|x)/p(0) of labelled rows that were not used to fit
+ * the model, from which an unknown prevalence is inferred (docs/method.md, 10.5). For a logistic model they are those
+ * of the training rows, each from a model fitted without the row's fold. That fit is Newton's method starting at the
+ * model of all rows: to convergence if there are few rows per parameter, else one step with the information of a
+ * subset.
  *
- * With MANY rows of either label for each parameter leaving some out changes slopes by half a percent: the rows then
- * serve as they are, MOST of a label, evenly spaced.
+ * With MANY rows of each label per parameter, leaving some out changes slopes by half a percent, so the rows are scored
+ * by the model itself, using MOST evenly spaced rows per label.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,10 +15,9 @@
 #include "data/schema_learn.h"
 #include "infer/combined.h"
 #include "infer/cross_fit.h"
-#include "infer/stacking.h"
 
 enum { FEWEST = 20, MOST = 10000, MANY = 200, ENOUGH = 1000000 };
-enum { HELD = 4 * PV__CROSS_PARAMS }; /* numbers of rows that are made of columns and held: stacks may be small */
+enum { HELD = 4 * PV__CROSS_PARAMS }; /* numbers in the buffer for rows assembled from columns: stacks may be small */
 
 /* ---- the struct -------------------------------------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ static int by_score(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Rows in order, equal scores together. Returns how many there are. */
+/* Merges rows of equal score, in order. Returns the number left. */
 static size_t join(scored *row, size_t n) {
     size_t made = 0;
     qsort(row, n, sizeof *row, by_score);
@@ -53,7 +53,7 @@ static size_t join(scored *row, size_t n) {
     return made;
 }
 
-/* Where there are too many, groups of neighbours of about equal weight. */
+/* If there are too many, merges neighbours into groups of about equal weight. */
 static size_t group(scored *row, size_t rows) {
     size_t n = join(row, rows);
     double total = 0, before = 0;
@@ -122,10 +122,10 @@ done:
     return status;
 }
 
-/* ---- how many rows they are ----------------------------------------------------------------------------------------
+/* ---- effective number of rows ---------------------------------------------------------------------------------------
  */
 
-/* Of weights alone: those of a sample are worth (sum v)^2 / sum v^2 rows, counts are people. */
+/* The number of people from weights alone: (sum v)^2 / sum v^2 for sampling weights; counts are people. */
 static double people_of(const pv__sampled *s, double *share) {
     double sum = 0, squares = 0;
     memset(share, 0, s->cells * sizeof *share);
@@ -176,14 +176,14 @@ done:
     return status;
 }
 
-/* Of each label, from the scores [n] of rows row [n] of a problem, in tenths of the scores. */
+/* For each label, from scores [n] of rows row [n] of a problem, grouped into tenths of the scores. */
 static pv_status count_units(pv_ctx *ctx, const pv__problem *problem, size_t n, const double *score,
                              const int32_t *label, const double *weight, const size_t *row, pv_reference *made) {
     enum { CELLS = 10 };
     double edge[CELLS - 1], *share = NULL, *sorted = NULL;
     int32_t *cluster = NULL;
     pv_status status = PV_OK;
-    if (!problem->cluster && !problem->sampling)
+    if (!problem->design->cluster && !problem->design->sampling)
         return PV_OK;
     PV_GOTO(done, pv__alloc(ctx, n, CELLS * sizeof *share, &share));
     PV_GOTO(done, pv__alloc(ctx, n, sizeof *sorted, &sorted));
@@ -191,8 +191,8 @@ static pv_status count_units(pv_ctx *ctx, const pv__problem *problem, size_t n, 
     memcpy(sorted, score, n * sizeof *sorted);
     for (int j = 0; j < CELLS - 1; j++)
         edge[j] = pv_quantile(n, sorted, (j + 1.0) / CELLS);
-    for (size_t i = 0; problem->cluster && i < n; i++)
-        cluster[i] = problem->cluster[row[i]];
+    for (size_t i = 0; problem->design->cluster && i < n; i++)
+        cluster[i] = problem->design->cluster[row[i]];
     for (int y = 0; y < 2 && status == PV_OK; y++) {
         memset(share, 0, n * CELLS * sizeof *share);
         for (size_t i = 0; i < n; i++) {
@@ -201,7 +201,7 @@ static pv_status count_units(pv_ctx *ctx, const pv__problem *problem, size_t n, 
                 cell++;
             share[i * CELLS + cell] = label[i] == y ? weight[i] : 0;
         }
-        const pv__sampled how = {n, CELLS, share, problem->cluster ? cluster : NULL, problem->sampling};
+        const pv__sampled how = {n, CELLS, share, problem->design->cluster ? cluster : NULL, problem->design->sampling};
         status = pv__effective_units(ctx, &how, &made->units[y]);
     }
 done:
@@ -211,18 +211,18 @@ done:
     return status;
 }
 
-/* ---- scores by models without a fold ------------------------------------------------------------------------------
+/* ---- scores by models without a fold --------------------------------------------------------------------------------
  */
 
-/* Rows, some in pieces, and the models that scored them. */
+/* Rows, possibly split into pieces, and the models that scored them. */
 typedef struct pieces_of {
     double *score, *weight, *fold; /* fold [PV__CROSS_FOLDS][p] */
     int32_t *label;
     size_t *row;
 } pieces_of;
 
-/* Scores of the rows, piece by piece, each by the model without its fold; *pieces of them. efficient: NULL, or what the
- * estimate is combined of, beside c. */
+/* Scores the rows, piece by piece, each by the model without its fold; *pieces: their number. efficient: the second
+ * estimate that is combined with c; NULL: none. */
 static pv_status score_folds(pv_ctx *ctx, const pv__cross *c, const pv__cross *efficient, const pv_combination *m,
                              const double *w, double offset, const pieces_of *to, size_t *pieces) {
     *pieces = 0;
@@ -248,17 +248,17 @@ static pv_status score_folds(pv_ctx *ctx, const pv__cross *c, const pv__cross *e
     return PV_OK;
 }
 
-/* ---- a classifier's own ------------------------------------------------------------------------------------------ */
+/* ---- reference of a fit ------------------------------------------------------------------------------------------ */
 
-/* Means and variances of the columns, label by label, from pieces of rows that ranks and threads share. */
+/* Means and variances of the columns by label, from pieces of rows divided among ranks and threads. */
 typedef struct moments {
     const pv__problem *problem;
-    size_t d, run, stride, rows, width; /* every stride-th run of rows, rows in all; width of a piece's sums */
+    size_t d, run, stride, rows, width; /* uses every stride-th run of rows, `rows` in all; width: sums per piece */
 } moments;
 
 enum { PIECE = 1 << 14, ROOM = 16384, LONGEST = 64 }; /* a run is longer than PV__RUN: there are more of them */
 
-/* Masses [2], means [2][d] and sums of squares about them [2][d] of a piece. */
+/* Masses [2], means [2][d] and sums of squares about them [2][d] for a piece. */
 static void describe_piece(const moments *m, size_t piece, double *sums) {
     const pv_targets *targets = &m->problem->targets;
     size_t end = m->rows - piece * PIECE < PIECE ? m->rows : (piece + 1) * PIECE, d = m->d;
@@ -269,7 +269,7 @@ static void describe_piece(const moments *m, size_t piece, double *sums) {
         size_t first = at - at % m->run, i = first * m->stride + at % m->run;
         if ((at - first) % most == 0) { /* the next rows of the run */
             size_t left = end - at < m->run - at % m->run ? end - at : m->run - at % m->run;
-            held = pv__problem_rows(NULL, m->problem, i, left < most ? left : most, room);
+            held = pv__rows_get(NULL, &m->problem->rows, i, left < most ? left : most, room);
             from = at;
         }
         int y = targets->label[i];
@@ -288,7 +288,7 @@ static void describe_piece(const moments *m, size_t piece, double *sums) {
     }
 }
 
-/* Adds a piece to what there is of those before it. */
+/* Merges the moments of a piece into those of the pieces before it. */
 static void add_piece(size_t d, const double *piece, double *sums) {
     for (size_t y = 0; y < 2; y++) {
         double before = sums[y], all = before + piece[y], share = piece[y] / all;
@@ -305,21 +305,16 @@ static void add_piece(size_t d, const double *piece, double *sums) {
     }
 }
 
-pv_status pv__reference_units(pv_ctx *ctx, const pv__problem *problem, size_t n, const double *score,
-                              const int32_t *label, const double *weight, const size_t *row, pv_reference *made) {
-    return count_units(ctx, problem, n, score, label, weight, row, made);
-}
-
-pv_status pv__reference_columns(pv_ctx *ctx, const pv__problem *problem, pv_reference *made) {
+static pv_status refer_columns(pv_ctx *ctx, const pv__problem *problem, pv_reference *made) {
     size_t d = (size_t)pv_model_inputs(problem->model), size;
     if (d == 0 || d > PV_REFERENCE_COLUMNS)
         return PV_OK;
     moments m = {.problem = problem, .d = d, .width = 2 + 4 * d};
-    m.stride = 1 + problem->n / ENOUGH; /* means and variances of so many are as good as of all */
+    m.stride = 1 + problem->rows.n / ENOUGH; /* means and variances from this many rows are accurate enough */
     for (m.run = LONGEST; m.run * d > ROOM;)
         m.run /= 2;
-    size_t over = problem->n % (m.run * m.stride);
-    m.rows = problem->n / (m.run * m.stride) * m.run + (over < m.run ? over : m.run);
+    size_t over = problem->rows.n % (m.run * m.stride);
+    m.rows = problem->rows.n / (m.run * m.stride) * m.run + (over < m.run ? over : m.run);
     size_t pieces = (m.rows + PIECE - 1) / PIECE;
     pv__part part = pv__problem_part(ctx, problem, pieces);
     double *own = NULL, *all = NULL, *sums = NULL;
@@ -344,23 +339,24 @@ done:
     return status;
 }
 
-/* What the folds can be fitted by: sums over rows of a smooth loss of a logistic model. */
+/* Whether folds can be fitted: a logistic model whose smooth loss is a sum over rows. */
 static bool can_cross(const pv__problem *problem) {
     bool profiled = pv_loss_has_marginal(pv__problem_loss(problem));
     return !(problem->targets.classes > PV_REFERENCE_LABELS ||
-             (problem->targets.classes > 2 && problem->model->offset) || !problem->targets.label || problem->data ||
-             problem->batch > 0 || problem->unlabelled > 0 || problem->stratified ||
-             pv_loss_is_relative(pv__problem_loss(problem)) || !pv_model_has_coefficients(problem->model) ||
-             (profiled && problem->options->marginal != PV_MARGINAL_PROFILE) ||
+             (problem->targets.classes > 2 && problem->model->offset) || !problem->targets.label ||
+             pv__rows_are_images(&problem->rows) || problem->batch > 0 || problem->unlabelled > 0 ||
+             pv__strata_of(problem) || pv_loss_is_relative(pv__problem_loss(problem)) ||
+             !pv_model_has_coefficients(problem->model) ||
+             (profiled && problem->plan->options.marginal != PV_MARGINAL_PROFILE) ||
              (problem->plan->map && problem->plan->prior.kind == PV_PRIOR_LAPLACE));
 }
 
-/* ---- evenly spaced rows of each label, by the model itself ------------------------------------------------------- */
+/* ---- evenly spaced rows of each label, scored by the model itself ------------------------------------------------ */
 
-/* Rows of each label, and those of them that count: of all, and before this rank's own. */
+/* The number of rows of each label, and of those that count: in total, and before this rank's. */
 typedef struct counts {
     size_t all[2], before[2], own[2], counting[2];
-    size_t begin, end; /* the rank's rows */
+    size_t begin, end; /* range of the rank's rows */
 } counts;
 
 static pv_status count_rows(pv_ctx *ctx, const pv__problem *problem, counts *c) {
@@ -401,7 +397,7 @@ typedef struct picked {
     int64_t label, row;
 } picked;
 
-/* Rows of columns that are next to each other, of which some are asked for. */
+/* A buffer of adjacent rows assembled from columns, some of which are needed. */
 typedef struct nearby {
     size_t first, rows;
     const double *x;
@@ -409,23 +405,22 @@ typedef struct nearby {
 } nearby;
 
 static double logit_near(const pv__cross *c, const double *w, size_t i, nearby *near) {
-    size_t left = c->problem->n - i;
+    size_t left = c->problem->rows.n - i;
     double z;
-    if (!c->problem->columns)
+    if (!c->problem->rows.made)
         return pv__cross_logits(c, w, i, &z), z;
     if (i < near->first || i - near->first >= near->rows) {
         near->first = i;
         near->rows = HELD / (size_t)pv_model_inputs(c->problem->model);
         near->rows = near->rows < PV__RUN ? near->rows : PV__RUN;
         near->rows = left < near->rows ? left : near->rows;
-        near->x = pv__problem_rows(NULL, c->problem, i, near->rows, near->room);
+        near->x = pv__rows_get(NULL, &c->problem->rows, i, near->rows, near->room);
     }
     size_t d = (size_t)pv_model_inputs(c->problem->model);
     return pv__cross_logit(c, w, near->x + (i - near->first) * d + c->problem->model->offset);
 }
 
-/* Of each label every so many runs of rows, so that these are evenly spread. *made, freed by the caller: *count of all
- * rows. */
+/* Selects runs of rows at equal distances for each label. *made, freed by the caller: *count of all rows. */
 static pv_status pick_rows(pv_ctx *ctx, const pv__cross *c, const counts *rows, const double *w, double offset,
                            picked **made, size_t *count) {
     const pv_targets *t = &c->problem->targets;
@@ -452,7 +447,7 @@ static pv_status pick_rows(pv_ctx *ctx, const pv__cross *c, const counts *rows, 
     return status;
 }
 
-/* The reference of evenly spaced rows. */
+/* The reference from evenly spaced rows. */
 static pv_status refer_to_some(pv_ctx *ctx, const pv__cross *c, const counts *rows, const double *w, double offset,
                                pv_reference **made) {
     picked *all = NULL;
@@ -483,9 +478,9 @@ done:
     return status;
 }
 
-/* ---- rows of models without them --------------------------------------------------------------------------------- */
+/* ---- rows scored by models fitted without them ------------------------------------------------------------------- */
 
-/* *made NULL: there are none. */
+/* *made NULL: not possible. */
 static pv_status refer_to_folds(pv_ctx *ctx, pv__cross *c, const pv_classifier *classifier, double offset,
                                 pv_reference **made) {
     const pv_combination *m = classifier->combination;
@@ -522,6 +517,29 @@ done:
     return status;
 }
 
+pv_status pv__reference_of_ratios(pv_ctx *ctx, const pv__problem *problem, const pv_dataset *data, size_t n,
+                                  const size_t *row, const double *ratio, pv_reference **reference) {
+    size_t of_label[2] = {0, 0};
+    double *weight;
+    int32_t *label;
+    PV_TRY(pv__alloc(ctx, n, sizeof *weight, &weight));
+    pv_status status = pv__alloc(ctx, n, sizeof *label, &label);
+    for (size_t i = 0; status == PV_OK && i < n; i++) {
+        weight[i] = data->weight ? data->weight[row[i]] : 1;
+        label[i] = data->label[row[i]];
+        of_label[label[i]] += weight[i] > 0;
+    }
+    if (status == PV_OK && of_label[0] >= FEWEST && of_label[1] >= FEWEST)
+        status = pv_reference_new(ctx, n, ratio, label, weight, reference);
+    if (status == PV_OK && *reference) /* counts in pieces are different rows, without clusters or sampling weights */
+        status = count_units(ctx, problem, n, ratio, label, weight, row, *reference);
+    if (status == PV_OK && *reference)
+        status = refer_columns(ctx, problem, *reference);
+    pv__free(ctx, weight);
+    pv__free(ctx, label);
+    return status;
+}
+
 pv_status pv__reference_of_fit(pv_ctx *ctx, const pv__problem *problem, pv_classifier *classifier) {
     size_t params = pv_model_params(problem->model);
     if (!can_cross(problem) || params > PV__CROSS_PARAMS || classifier->stop == PV_STOP_INTERRUPTED ||
@@ -529,7 +547,7 @@ pv_status pv__reference_of_fit(pv_ctx *ctx, const pv__problem *problem, pv_class
         return PV_OK;
     size_t logits = (size_t)problem->targets.classes - 1;
     pv__cross c = {
-        .ctx = ctx, .problem = problem, .n = problem->n, .p = params, .logits = logits, .size = params / logits};
+        .ctx = ctx, .problem = problem, .n = problem->rows.n, .p = params, .logits = logits, .size = params / logits};
     counts rows = {0};
     double offset = classifier->log_marginal[1] - classifier->log_marginal[0], fewest = problem->mass[0];
     for (size_t y = 1; y <= logits; y++)
@@ -545,8 +563,10 @@ pv_status pv__reference_of_fit(pv_ctx *ctx, const pv__problem *problem, pv_class
         goto done;
     PV_GOTO(done, many ? refer_to_some(ctx, &c, &rows, classifier->w, offset, &classifier->reference)
                        : refer_to_folds(ctx, &c, classifier, offset, &classifier->reference));
-    if (classifier->reference)
-        status = pv__reference_columns(ctx, problem, classifier->reference);
+    if (classifier->reference) {
+        status = refer_columns(ctx, problem, classifier->reference);
+        classifier->passes += problem->batch > 0 ? 0 : 1 / (1 + floor((double)problem->rows.n / (double)ENOUGH));
+    }
 done:
     if (status == PV_ERR_INTERRUPTED) {
         classifier->stop = PV_STOP_INTERRUPTED;

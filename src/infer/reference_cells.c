@@ -1,9 +1,10 @@
-/* Reference rows of three labels and more: how many people of each label fall into which cell (docs/method.md, 10.5).
+/* Reference rows of three or more labels: the number of people of each label in each cell (docs/method.md, 10.5).
  *
- * A row's label is that of the largest ratio r(y), which no prevalence moves; its confidence that ratio's share of all.
- * Rows of a label are cut in two at the median of their confidence, each label of the reference counting as much, equal
- * ones together; where either part has fewer than FEW_PEOPLE they stay together. Every row is scored by a model fitted
- * without it, by the likelihood of the sample; where rows are many for the parameters by the model itself.
+ * A row is assigned to the label with the largest ratio r(y), which does not depend on the prevalence; its confidence
+ * is that ratio divided by the sum of all. Rows assigned to a label are split at the median confidence, with equal
+ * weight on each label of the reference and equal values together; they are not split if either part has fewer than
+ * FEW_PEOPLE. Every row is scored by a model fitted without it, using the sample's likelihood; with many rows per
+ * parameter, by the model itself.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ void pv__label_cells_free(pv_ctx *ctx, pv_label_cells *cells) {
     pv__free(ctx, cells);
 }
 
-/* The label of the largest ratio, and its share of them all. */
+/* The label with the largest ratio, and that ratio divided by the sum of all. */
 static size_t favoured(int classes, const double *score, double *confidence) {
     size_t best = 0;
     double top = 0, sum = 0;
@@ -58,7 +59,7 @@ size_t pv__label_cell_of(const pv_label_cells *cells, const double *score) {
     return 2 * best + (confidence > cells->cut[best]);
 }
 
-/* ---- cuts -------------------------------------------------------------------------------------------------------- */
+/* ---- splits ------------------------------------------------------------------------------------------------------ */
 
 typedef struct sure {
     double confidence, share, people;
@@ -72,7 +73,7 @@ static int by_confidence(const void *a, const void *b) {
     return x->confidence < y->confidence ? -1 : x->confidence > y->confidence;
 }
 
-/* Of rows of one label, in order. */
+/* The split of rows of one label, in order. */
 static double cut_of(const sure *row, size_t n) {
     double all = 0, people = 0, before = 0, below = 0;
     for (size_t i = 0; i < n; i++) {
@@ -115,7 +116,7 @@ static pv_status cut(pv_ctx *ctx, const pv__scored_rows *r, const double *mass, 
 
 /* ---- counts ------------------------------------------------------------------------------------------------------ */
 
-/* People of each label, as many as say as much. */
+/* The effective number of people of each label. */
 static pv_status count(pv_ctx *ctx, const pv__scored_rows *r, const double *mass, pv_label_cells *cells) {
     size_t k = (size_t)r->classes, width = 2 * k;
     double *share = NULL;
@@ -164,7 +165,7 @@ pv_status pv__label_cells_new(pv_ctx *ctx, const pv__scored_rows *r, pv_label_ce
     return status;
 }
 
-/* ---- of a fit ---------------------------------------------------------------------------------------------------- */
+/* ---- reference of a fit ------------------------------------------------------------------------------------------ */
 
 typedef struct pieces {
     size_t n;
@@ -178,11 +179,11 @@ static void put(const pv__cross *c, const double *w, const double *offset, size_
     for (size_t l = 0; l < c->logits; l++)
         z[l] = fmin(fmax(z[l] - offset[l], -PV_REFERENCE_SCORE), PV_REFERENCE_SCORE);
     to->label[to->n] = c->problem->targets.label[i];
-    to->cluster[to->n] = c->problem->cluster ? c->problem->cluster[i] : 0;
+    to->cluster[to->n] = c->problem->design->cluster ? c->problem->design->cluster[i] : 0;
     to->weight[to->n++] = weight;
 }
 
-/* Each row by the model without its fold; none where one cannot be fitted. */
+/* Scores each row by the model without its fold; no rows if a fold cannot be fitted. */
 static pv_status put_folds(pv_ctx *ctx, pv__cross *c, const double *w, const double *offset, pieces *to) {
     PV_TRY(pv__alloc(ctx, PV__CROSS_FOLDS, c->p * sizeof *to->fold, &to->fold));
     PV_TRY(pv__cross_new(ctx, c->problem, w, false, c));
@@ -203,7 +204,7 @@ static pv_status put_folds(pv_ctx *ctx, pv__cross *c, const double *w, const dou
     return PV_OK;
 }
 
-/* Of each label every so many, by the model itself. */
+/* Scores evenly spaced rows of each label by the model itself. */
 static void put_some(const pv__cross *c, const double *w, const double *offset, pieces *to) {
     const pv_targets *t = &c->problem->targets;
     size_t all[PV_REFERENCE_LABELS] = {0}, at[PV_REFERENCE_LABELS] = {0};
@@ -241,8 +242,8 @@ pv_status pv__label_cells_of_fit(pv_ctx *ctx, pv__cross *c, const pv_classifier 
                                   .score = all.score,
                                   .weight = all.weight,
                                   .label = all.label,
-                                  .cluster = c->problem->cluster ? all.cluster : NULL,
-                                  .sampling = c->problem->sampling};
+                                  .cluster = c->problem->design->cluster ? all.cluster : NULL,
+                                  .sampling = c->problem->design->sampling};
     PV_GOTO(done, pv__label_cells_new(ctx, &rows, &cells));
     if (!cells)
         goto done;

@@ -1,39 +1,39 @@
-/* The prior's scale, chosen by the rows: `prior` auto, and usual where rows are few for the slopes or weights.
+/* Chooses the prior's scale from the rows: for `prior` auto, and for usual if there are few rows per slope or weight.
  *
- * Of a linear model the marginal likelihood chooses (evidence.c). Of others, and where that does not serve,
- * cross-validation:
+ * For a linear model it maximises the marginal likelihood (evidence.c). For others, and if that is not possible, it
+ * uses cross-validation:
  *
  *   score(s)  =  - mean over folds of  sum_n v_n prevalence(y_n)/m_{y_n} log p(y_n|x_n, w_s)
  *
- * over the rows n of the fold, w_s the maximum of the posterior of the other folds with the prior normal:s on slopes,
- * and m_y the fold's mass of label y: the negative log-likelihood of somebody of the population whom the model has not
- * seen. The least score is taken, but a scale nearer to the usual one where the two differ by chance only: by less than
- * the standard error, over folds, of their difference. docs/method.md has what both gain, and how often intervals of a
- * linear model then hold the truth.
+ * over the rows n of the fold, where w_s is the posterior maximum of the other folds with prior normal:s on slopes, and
+ * m_y the fold's mass of label y: the negative log-likelihood of a person of the population who was not used in the
+ * fit. The scale with the lowest score is chosen, unless a scale nearer to the usual one differs only by chance: by
+ * less than the standard error, over folds, of the difference. docs/method.md shows the gains, and the coverage of a
+ * linear model's intervals afterwards.
  */
 #include <math.h>
 #include <string.h>
 
 #include "data/schema_learn.h"
-#include "infer/infer.h"
+#include "infer/deal_units.h"
 
 static const double scales[] = {0.1, 0.25, 0.35, 0.5, 1, 2.5, 10};
 enum { SCALES = sizeof scales / sizeof *scales, USUAL = 5, FOLDS_MAX = 5 };
-enum { NETWORK_FIRST = 1, NETWORK_LAST = USUAL, NETWORK_FOLDS = 3 }; /* a network of smaller weights is flat */
-static const double MANY_PER_PARAMETER = 100; /* rows of each label: the prior then decides little */
-static const double FEW_PER_COLUMN = 5;       /* it decides much, of columns from: */
+enum { NETWORK_FIRST = 1, NETWORK_LAST = USUAL, NETWORK_FOLDS = 3 }; /* with smaller weights a network is flat */
+static const double MANY_PER_PARAMETER = 100; /* rows of each label: with more, the prior matters little */
+static const double FEW_PER_COLUMN = 5;       /* with fewer, and at least this many columns, it matters much: */
 enum { MANY_COLUMNS = 5 };
-enum { MANY_ROWS = 20000 };             /* one fold is judged of so many: they tell enough */
-enum { CHOICE_REPEAT = (1 << 30) + 1 }; /* what pv_folds_make takes: no cross-validation has so many */
+enum { MANY_ROWS = 20000 };             /* with more rows one evaluated fold is enough */
+enum { CHOICE_REPEAT = (1 << 30) + 1 }; /* a repeat number that no cross-validation reaches */
 
 typedef struct choice {
     const pv_schema *schema;
     const pv_dataset *data;
     const pv_fit_options *options;
     int32_t *fold;        /* [rows] */
-    size_t folds, judged; /* of which so many, the first, are judged */
-    size_t first, tried;  /* of the scales */
-    size_t nearest;       /* the scale to stay near to */
+    size_t folds, judged; /* evaluated folds come first */
+    size_t first, tried;  /* range of the scales */
+    size_t nearest;       /* the scale to prefer */
     double *score;        /* [judged][tried] */
 } choice;
 
@@ -52,7 +52,7 @@ static pv_status take(pv_ctx *ctx, const choice *c, size_t fold, bool inside, pv
     return status;
 }
 
-/* The negative log-likelihood of the held rows, weighted to the fit's population. */
+/* The negative log-likelihood of the held-out rows, weighted to the fit's population. */
 static pv_status score_of(pv_ctx *ctx, const pv_classifier *fitted, const pv_dataset *held, double *score) {
     pv_targets targets = pv_dataset_targets(held);
     size_t k = (size_t)targets.classes, n = targets.n, inputs = (size_t)pv_model_inputs(fitted->model);
@@ -108,9 +108,9 @@ static pv_status run_one(pv_ctx *ctx, void *state, size_t index) {
     how.infer = PV_INFER_MAP;
     how.bare = true;
     how.trace = false;
-    ctx->options.log = NULL; /* the fit that follows says what there is to be said */
+    ctx->options.log = NULL; /* warnings will come from the final fit */
     status = pv_fit(ctx, c->schema, learn, &how, &fitted);
-    if (status == PV_ERR_NUMERIC) { /* not with this scale, then */
+    if (status == PV_ERR_NUMERIC) { /* this scale cannot be used */
         c->score[index] = HUGE_VAL;
         status = PV_OK;
         goto done;
@@ -126,7 +126,8 @@ done:
 
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
-/* Mean over folds of the score of scale a less that of b, and its standard error; of one fold it is not known: 0. */
+/* Mean over folds of the score of scale a minus that of b, and its standard error, which is 0 (unknown) for one
+ * fold. */
 static double difference(const choice *c, size_t a, size_t b, double *error) {
     double sum = 0, square = 0, n = (double)c->judged;
     for (size_t f = 0; f < c->judged; f++)
@@ -139,7 +140,7 @@ static double difference(const choice *c, size_t a, size_t b, double *error) {
     return sum / n;
 }
 
-/* The best; of those that differ from it by chance only, the one nearest to `from`. */
+/* The best scale; among those that differ from it only by chance, the one nearest to `from`. */
 static size_t choose(const choice *c, size_t from) {
     size_t best = from;
     double error;
@@ -154,10 +155,10 @@ static size_t choose(const choice *c, size_t from) {
     return best;
 }
 
-/* How many folds there can be; fewer than two: none. */
+/* The largest possible number of folds; fewer than two: none. */
 static size_t folds_of(const pv_dataset *data, size_t most) {
     size_t folds = most;
-    bool counts = data->weight && !data->sampling && !data->group; /* whose people are dealt one by one */
+    bool counts = data->weight && !data->sampling && !data->group; /* counts, whose people are dealt one by one */
     for (int y = 0; y < data->classes; y++) {
         double people = 0;
         for (size_t i = 0; i < data->rows; i++)
@@ -167,7 +168,7 @@ static size_t folds_of(const pv_dataset *data, size_t most) {
     return folds;
 }
 
-/* Rows of the rarest label for each slope of it, or for each weight of a network. */
+/* Rows of the rarest label per slope, or per weight of a network. */
 static pv_status rows_per_slope(pv_ctx *ctx, const pv_dataset *data, const pv_model *model, double *rows) {
     pv_targets targets = pv_dataset_targets(data);
     double *mass, least = HUGE_VAL;
@@ -185,17 +186,17 @@ static pv_status rows_per_slope(pv_ctx *ctx, const pv_dataset *data, const pv_mo
     return PV_OK;
 }
 
-/* What `auto` is not for; NULL: it is. */
+/* Why `auto` cannot be used; NULL if it can. */
 static const char *obstacle(const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options) {
     if (data->images)
-        return "images, whose training takes too long to be repeated";
+        return "images, because training would have to be repeated";
     const pv__design_options stated = pv__design_options_of(options);
     if (pv__survey_has_strata(schema, data, &stated) || pv__design_strata(schema, &stated) > 1)
         return "strata";
     return data->matched || pv_loss_is_relative((pv_loss)options->loss) ? "matched sets" : NULL;
 }
 
-/* The outcome of a job, for a checkpoint. */
+/* The outcome of a job for a checkpoint. */
 static size_t outcome_of(void *state, size_t index, pv_field *field) {
     choice *c = state;
     field[0] = (pv_field){&c->score[index], sizeof *c->score};
@@ -207,7 +208,7 @@ static bool is_sound(const void *state, size_t index) {
     return !isnan(c->score[index]);
 }
 
-/* Nothing is shrunk without a prior, and robust has none unless asked. */
+/* Fixes the prior. Without one nothing is shrunk; robust has none unless requested. */
 static pv_status close_prior(pv_ctx *ctx, pv__plan *plan, double scale) {
     const pv_fit_options *o = plan->given;
     char text[PV__PRIOR_TEXT];
@@ -217,11 +218,11 @@ static pv_status close_prior(pv_ctx *ctx, pv__plan *plan, double scale) {
     return pv__plan_set_prior(ctx, plan, none ? "none" : text);
 }
 
-/* Of a linear model, by the marginal likelihood. */
+/* For a linear model: by the marginal likelihood. */
 static pv_status choose_by_rows(pv_ctx *ctx, const pv__problem *problem, pv__plan *plan) {
     double scale;
     pv_status status = pv__evidence_scale(ctx, problem, &scale, &plan->prior_spread);
-    if (status == PV_ERR_INTERRUPTED) { /* as the fit will see */
+    if (status == PV_ERR_INTERRUPTED) { /* the fit will detect it too */
         plan->prior_spread = 0;
         return close_prior(ctx, plan, scales[USUAL]);
     }
@@ -230,23 +231,37 @@ static pv_status choose_by_rows(pv_ctx *ctx, const pv__problem *problem, pv__pla
     return close_prior(ctx, plan, scale);
 }
 
+pv_status pv__smoothing_find(pv_ctx *ctx, const pv__problem *problem, pv__smoothing *smoothing, pv__plan *plan) {
+    if (!smoothing)
+        return PV_OK;
+    pv__smoothing_state(smoothing, plan->prior.scale);
+    bool serves = pv__evidence_serves(problem), wanted = plan->prior_by_rows || !plan->options.bare;
+    pv_status status = serves && wanted ? pv__smoothing_choose(ctx, problem, !plan->prior_by_rows, smoothing) : PV_OK;
+    if (status == PV_ERR_INTERRUPTED) { /* the fit will detect it too */
+        pv__smoothing_state(smoothing, plan->prior.scale);
+        return PV_OK;
+    }
+    if (!plan->prior_by_rows)
+        return status;
+    plan->options.prior = "auto";
+    plan->options.prior_chosen = true;
+    plan->prior_spread = 1; /* each group has a scale of its own */
+    return status;
+}
+
 static pv_status compare(pv_ctx *ctx, choice *c, size_t *chosen) {
-    size_t finished = 0;
+    size_t finished = 0, folds = c->folds;
     pv_dataset *split = NULL;
     pv_status status;
-    if (!c->data->group)
-        PV_TRY(pv__counts_split(ctx, c->data, c->folds, &split));
+    const pv__dealing how = {
+        .seed = (uint64_t)c->options->seed, .first = CHOICE_REPEAT, .repeats = 1, .least = HUGE_VAL};
+    PV_GOTO(done, pv__deal_units(ctx, c->schema, c->data, &how, &folds, &split, &c->fold));
+    if (folds < c->folds) /* too few groups to split: no choice possible */
+        goto done;
     if (split)
         c->data = split;
-    PV_GOTO(done, pv__alloc(ctx, c->data->rows, sizeof *c->fold, &c->fold));
     PV_GOTO(done, pv__alloc(ctx, c->judged * c->tried, sizeof *c->score, &c->score));
-    status =
-        pv_folds_make(ctx, c->schema, c->data, (int64_t)c->folds, (uint64_t)c->options->seed, CHOICE_REPEAT, c->fold);
-    if (status == PV_ERR_INPUT) /* too few groups to split: no choice */
-        status = PV_OK;
-    else if (status == PV_OK)
-        status =
-            pv_jobs_run_kept(ctx, "prior", c->judged * c->tried, true, run_one, outcome_of, is_sound, c, &finished);
+    status = pv_jobs_run_kept(ctx, "prior", c->judged * c->tried, true, run_one, outcome_of, is_sound, c, &finished);
     if (status != PV_OK || finished < c->judged * c->tried)
         goto done;
     *chosen = choose(c, c->nearest);
@@ -276,6 +291,10 @@ pv_status pv__prior_decide(pv_ctx *ctx, const pv_schema *schema, const pv_datase
     }
     if (!plan->prior_is_open)
         return PV_OK;
+    if (problem->smoothing) { /* with very many rows the scales matter little */
+        plan->prior_by_rows = serves;
+        return serves ? PV_OK : pv__plan_set_prior(ctx, plan, "normal:1");
+    }
     plan->prior_by_rows = serves && (asked ? o->infer != PV_INFER_ML : plan->few_rows);
     if (plan->prior_by_rows)
         return PV_OK;
@@ -286,8 +305,8 @@ pv_status pv__prior_decide(pv_ctx *ctx, const pv_schema *schema, const pv_datase
         PV_TRY(rows_per_slope(ctx, data, model, &rows));
     if (linear && !asked && open && !o->bare && data->features >= MANY_COLUMNS && rows < FEW_PER_COLUMN)
         pv__log(ctx, PV_LOG_INFO,
-                "fewer than %g rows of a label for each column: the prior decides much. `prior=auto` lets the rows "
-                "choose its scale, and often predicts better",
+                "there are fewer than %g rows of a label for each column, so the prior matters. `prior=auto` chooses "
+                "its scale from the rows, and often predicts better",
                 FEW_PER_COLUMN);
     bool choose = asked || (!linear && open && rows < MANY_PER_PARAMETER);
     plan->prior_folds = choose ? folds_of(data, linear ? FOLDS_MAX : NETWORK_FOLDS) : 0;
@@ -295,14 +314,15 @@ pv_status pv__prior_decide(pv_ctx *ctx, const pv_schema *schema, const pv_datase
         return PV_OK;
     if (asked)
         pv__log(ctx, PV_LOG_WARNING,
-                "`prior=auto`: too few rows, or groups of them, to choose by; the prior is normal:%g", scales[USUAL]);
+                "`prior=auto`: there are too few rows or groups to choose the scale; the prior is normal:%g",
+                scales[USUAL]);
     return close_prior(ctx, plan, scales[USUAL]);
 }
 
 pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv__problem *problem,
                            pv__plan *plan) {
     size_t folds = plan->prior_folds, none = SCALES, chosen = none;
-    if (plan->prior_by_rows)
+    if (plan->prior_by_rows && !problem->smoothing)
         return choose_by_rows(ctx, problem, plan);
     if (folds < 2)
         return PV_OK;
@@ -318,7 +338,8 @@ pv_status pv__prior_choose(pv_ctx *ctx, const pv_schema *schema, const pv_datase
     PV_TRY(compare(ctx, &c, &chosen));
     if (chosen == none && strcmp(plan->given->prior, "auto") == 0)
         pv__log(ctx, PV_LOG_WARNING,
-                "`prior=auto`: too few rows, or groups of them, to choose by; the prior is normal:%g", scales[USUAL]);
+                "`prior=auto`: there are too few rows or groups to choose the scale; the prior is normal:%g",
+                scales[USUAL]);
     plan->options.prior_chosen = chosen != none;
     return close_prior(ctx, plan, scales[chosen == none ? USUAL : chosen]);
 }

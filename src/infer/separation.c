@@ -1,19 +1,19 @@
-/* Separation: whether the likelihood of a convex model has a finite maximum, for every model and inference.
+/* Separation: determines whether the likelihood of a convex model has a finite maximum, for every model and inference.
  *
- * The maximum is infinite where some direction d of the parameters lets no row's own label lose, and one gain. What a
- * row asks of d is linear in all models:
+ * The maximum is infinite if in some direction d of the parameters no row's own label loses and at least one gains. In
+ * all models the condition of a row is linear in d:
  *
- *   linear      d_y x - d_z x >= 0 for its label y and every other z (each label that a row has votes for)
+ *   linear      d_y x - d_z x >= 0 for its label y and every other z (for each label with votes)
  *   ordinal     c_y - d x >= 0 and d x - c_(y-1) >= 0, c the thresholds
  *   matched     d x_i - d x_j >= 0 for every case i and control j of a set
  *
- * A proper prior on the intercept, or the thresholds, keeps them finite: d is then 0 there. recession.c decides for a
- * working set of such margins. A working set that overlaps proves that all rows do; a direction that separates it is
- * tried on all rows, and those that contradict it join. So does a row that tells columns apart that the working set
- * cannot. Most fits need no pass over the rows, separated ones two or three.
+ * A proper prior on the intercept, or on thresholds, keeps them finite: d is then 0 there. recession.c decides for a
+ * working set of such margins. If the working set overlaps, so do all rows. A direction that separates it is tested on
+ * all rows, and rows that contradict it join the working set. So does a row that distinguishes columns which are equal
+ * on the working set. Most fits need no pass over the rows, separated ones two or three.
  *
- * Limits: models of more than SIZE_MAX_DENSE parameters, or of so many labels that a working set costs more than
- * MOST_WORK, are tested at the optimiser's estimate alone, for complete separation.
+ * Limits: models with more than SIZE_MAX_DENSE parameters, or with so many labels that a working set costs more than
+ * MOST_WORK, are tested only for complete separation at the optimiser's estimate.
  */
 #include <math.h>
 #include <string.h>
@@ -23,24 +23,24 @@
 #include "infer/recession.h"
 
 enum { SIZE_MAX_DENSE = 1000, ROUNDS = 60, PIECE = 512 };
-static const double MOST_START = 2e9, MOST_WORK = 2e10; /* multiplications: of the first working set, of any */
-static const double TINY = 1e-10;                       /* of a margin's terms: rounding */
+static const double MOST_START = 2e9, MOST_WORK = 2e10; /* multiplications, for the first working set and for any */
+static const double TINY = 1e-10;                       /* rounding, relative to a margin's terms */
 
 /* ---- margins ----------------------------------------------------------------------------------------------------- */
 
 typedef struct margin {
-    size_t row, other;   /* other: the control of a set */
-    int32_t plus, minus; /* linear: labels. ordinal: a threshold, and 1 below which or 0 above which the row is */
+    size_t row, other;   /* other: the control of a matched set */
+    int32_t plus, minus; /* linear: labels. ordinal: a threshold, and whether the row is below (1) or above (0) it */
 } margin;
 
 typedef struct view {
     pv_ctx *ctx;
     const pv__problem *problem;
     size_t k, slopes;
-    bool free;     /* intercepts and thresholds are parameters of d */
+    bool free;     /* intercepts and thresholds are among the parameters of d */
     bool relative; /* matched sets */
-    size_t size;   /* of d */
-    size_t *row;   /* rows in the order of their sets; of each, where it begins in them */
+    size_t size;   /* length of d */
+    size_t *row;   /* rows in the order of their sets, and where each set begins */
     size_t *first, sets;
 } view;
 
@@ -52,7 +52,7 @@ static size_t stride_of(const view *v) {
     return v->slopes + v->free;
 }
 
-/* Adds factor times row n, with a leading 1 where intercepts are free, to a. */
+/* Adds factor times row n, with a leading 1 if intercepts are free, to a. */
 static void add_row(const view *v, size_t n, double factor, double *room, double *a) {
     const double *x = pv__problem_row(v->problem, n, room);
     bool ahead = v->free && !is_ordinal(v) && !v->relative;
@@ -81,7 +81,7 @@ static void fill(const view *v, const margin *m, double *room, double *a) {
     }
 }
 
-/* The margins of row n into m [k k]; how many. */
+/* Writes the margins of row n to m [k k]; returns how many. */
 static size_t margins_of(const view *v, size_t n, margin *m) {
     const pv_targets *t = &v->problem->targets;
     size_t count = 0;
@@ -99,7 +99,7 @@ static size_t margins_of(const view *v, size_t n, margin *m) {
     return count;
 }
 
-/* ---- the working set --------------------------------------------------------------------------------------------- */
+/* ---- working set ------------------------------------------------------------------------------------------------- */
 
 typedef struct margins {
     size_t count, room;
@@ -115,7 +115,7 @@ static pv_status push(pv_ctx *ctx, margins *set, const margin *m) {
     return PV_OK;
 }
 
-/* So many rows of each label, evenly spread. */
+/* Adds `rows` rows of each label, evenly spread. */
 static pv_status start_rows(const view *v, size_t rows, margins *set) {
     const pv_targets *t = &v->problem->targets;
     size_t *have = NULL, *seen;
@@ -124,9 +124,9 @@ static pv_status start_rows(const view *v, size_t rows, margins *set) {
     PV_GOTO(done, pv__alloc(v->ctx, 2 * v->k, sizeof *have, &have));
     PV_GOTO(done, pv__alloc(v->ctx, v->k * v->k, sizeof *own, &own));
     seen = have + v->k;
-    for (size_t n = 0; n < v->problem->n; n++)
+    for (size_t n = 0; n < v->problem->rows.n; n++)
         have[t->label ? t->label[n] : 0]++;
-    for (size_t n = 0; n < v->problem->n; n++) {
+    for (size_t n = 0; n < v->problem->rows.n; n++) {
         size_t y = t->label ? (size_t)t->label[n] : 0, at = seen[y]++;
         if (have[y] > rows && at * rows / have[y] == (at + 1) * rows / have[y])
             continue;
@@ -140,10 +140,10 @@ done:
     return status;
 }
 
-/* Of evenly spread sets: the first case with all controls, and the first control with all cases. */
+/* Adds from evenly spread sets the first case with all controls, and the first control with all cases. */
 static pv_status start_sets(const view *v, size_t rows, margins *set) {
     const int32_t *label = v->problem->targets.label;
-    size_t every = v->problem->n / rows + 1;
+    size_t every = v->problem->rows.n / rows + 1;
     for (size_t s = 0; s < v->sets; s += every) {
         const size_t *row = v->row + v->first[s];
         size_t count = v->first[s + 1] - v->first[s], one = count, none = count;
@@ -162,7 +162,7 @@ static pv_status start_sets(const view *v, size_t rows, margins *set) {
 
 static pv_status order_sets(view *v) {
     const pv_targets *t = &v->problem->targets;
-    size_t n = v->problem->n;
+    size_t n = v->problem->rows.n;
     for (size_t i = 0; i < n; i++)
         v->sets = (size_t)t->set[i] + 1 > v->sets ? (size_t)t->set[i] + 1 : v->sets;
     PV_TRY(pv__alloc(v->ctx, n, sizeof *v->row, &v->row));
@@ -179,9 +179,9 @@ static pv_status order_sets(view *v) {
 /* ---- a pass over all rows ---------------------------------------------------------------------------------------- */
 
 typedef struct pass {
-    const double *d, *unseen; /* a direction, and one that the working set cannot see; NULL: not wanted */
-    size_t most;              /* margins to be found */
-    size_t skip; /* of those that qualify, one in so many is taken: twice as few each time they are too many */
+    const double *d, *unseen; /* a direction, and one with zero products on the working set; NULL: not wanted */
+    size_t most;              /* maximum number of margins to collect */
+    size_t skip;              /* takes one in `skip` of the qualifying margins; doubled whenever there are too many */
     size_t passed;
     bool all_gain;
     margins found;
@@ -220,7 +220,7 @@ static double along_of(const view *v, size_t n, double *room, const double *d) {
     return sum;
 }
 
-/* The pairs of a set that say most of d: its lowest case with its highest control, and its highest with its lowest. */
+/* The most informative pairs of a set: its lowest case with its highest control, and its highest with its lowest. */
 static pv_status consider_set(const view *v, pass *p, size_t s, const double *d) {
     const int32_t *label = v->problem->targets.label;
     margin worst = {0}, best = {0};
@@ -260,7 +260,7 @@ static pv_status run_pass(const view *v, pass *p) {
         if (p->unseen)
             PV_GOTO(done, consider_set(v, p, s, p->unseen));
     }
-    for (size_t n = 0; n < v->problem->n && !v->relative; n++) {
+    for (size_t n = 0; n < v->problem->rows.n && !v->relative; n++) {
         if (n % PIECE == 0)
             PV_GOTO(done, pv__go_on(v->ctx));
         size_t count = margins_of(v, n, own);
@@ -275,9 +275,9 @@ done:
     return status;
 }
 
-/* ---- the search -------------------------------------------------------------------------------------------------- */
+/* ---- search ------------------------------------------------------------------------------------------------------ */
 
-/* The optimiser's estimate as a guess at d; NULL: none. start [size]. */
+/* The optimiser's estimate as a guess of d; NULL: none. start [size]. */
 static const double *guess(const view *v, const double *w, double *start) {
     if (!w || is_ordinal(v))
         return NULL;
@@ -289,7 +289,7 @@ static const double *guess(const view *v, const double *w, double *start) {
         return start;
     }
     memcpy(start, w, v->size * sizeof *w);
-    if (v->problem->stratified || pv__alloc(v->ctx, v->k, sizeof *ratio, &ratio) != PV_OK)
+    if (pv__strata_of(v->problem) || pv__alloc(v->ctx, v->k, sizeof *ratio, &ratio) != PV_OK)
         return start;
     pv__log_ratio(v->problem, ratio);
     for (size_t y = 1; y < v->k; y++)
@@ -313,7 +313,7 @@ done:
     return status;
 }
 
-/* Which coefficients d moves: those whose part of some margin is more than rounding. */
+/* Marks the coefficients that d affects: those with a part in some margin above rounding. */
 static pv_status mark(const view *v, const margins *set, const double *d, pv__separation *found) {
     double *a = NULL, *room = NULL, *part = NULL, most = 0;
     pv_status status;
@@ -344,7 +344,7 @@ done:
     return status;
 }
 
-/* One round: decides for the working set, and lets all rows contradict it. */
+/* One round: decides for the working set, then tests the result on all rows. */
 static pv_status round_of(const view *v, margins *set, const double *start, bool whole, pv__separation *found,
                           bool *done) {
     enum { FEWEST = 256 };
@@ -372,12 +372,12 @@ done:
     return status;
 }
 
-/* Multiplications that a decision on so many margins takes. */
+/* Multiplications needed to decide for this many margins. */
 static double work_of(const view *v, size_t count) {
     return (double)count * (double)v->size * (double)v->size;
 }
 
-/* Margins of one row of each label. */
+/* Number of margins of one row per label. */
 static size_t least_margins(const view *v) {
     return is_ordinal(v) || v->relative ? 2 * v->k : v->k * (v->k - 1);
 }
@@ -387,18 +387,18 @@ static pv_status search(view *v, const double *w, pv__separation *found, bool *d
     margins set = {0};
     double *start = NULL;
     size_t rows = EACH * v->size > FEWEST ? EACH * v->size : FEWEST;
-    if (v->k > 2 && !is_ordinal(v) && !v->relative) /* a row of more labels has more margins */
+    if (v->k > 2 && !is_ordinal(v) && !v->relative) /* a row with several labels has more margins */
         rows = rows / ((v->k - 1) * (v->k - 1)) + 1;
-    bool whole = v->problem->n <= WHOLE && v->problem->n <= 4 * rows, done = false;
+    bool whole = v->problem->rows.n <= WHOLE && v->problem->rows.n <= 4 * rows, done = false;
     pv_status status;
     if (whole)
-        rows = v->problem->n;
+        rows = v->problem->rows.n;
     PV_GOTO(done, pv__alloc(v->ctx, v->size + v->k * (v->slopes + 1), sizeof *start, &start));
     const double *from = guess(v, w, start);
     if (v->relative) {
         PV_GOTO(done, order_sets(v));
         PV_GOTO(done, start_sets(v, rows, &set));
-        whole = false; /* not all pairs */
+        whole = false; /* not all pairs were included */
     } else {
         PV_GOTO(done, start_rows(v, rows, &set));
     }
@@ -411,12 +411,12 @@ done:
     return status;
 }
 
-/* The least margin by which a row's own label leads, at w, in the sample; rows of weight 0 do not count. Rows are gone
- * through a piece at a time, until one does not lead. */
+/* The smallest lead of a row's own label at w in the sample, ignoring rows of weight 0. Processes rows piecewise and
+ * stops at the first row whose label does not lead. */
 static pv_status least_margin(pv_ctx *ctx, const pv__problem *problem, const double *w, double *least) {
     enum { ROWS = 4096 };
     size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
-    size_t room = problem->n < ROWS ? problem->n : ROWS, made = problem->columns ? room * d : 0;
+    size_t room = problem->rows.n < ROWS ? problem->rows.n : ROWS, made = pv__rows_room(&problem->rows, room);
     double *loglik, *log_ratio;
     PV_TRY(pv__alloc(ctx, (room + pv__ratio_sets(problem)) * k + made, sizeof *loglik, &loglik));
     log_ratio = loglik + room * k;
@@ -424,12 +424,12 @@ static pv_status least_margin(pv_ctx *ctx, const pv__problem *problem, const dou
     pv__log_ratio(problem, log_ratio);
     *least = HUGE_VAL;
     pv_status status = PV_OK;
-    for (size_t begin = 0; status == PV_OK && *least > 0 && begin < problem->n; begin += ROWS) {
+    for (size_t begin = 0; status == PV_OK && *least > 0 && begin < problem->rows.n; begin += ROWS) {
         pv__problem piece = *problem;
-        size_t rows = problem->n - begin < ROWS ? problem->n - begin : ROWS;
-        pv__problem_take(&piece, rows, pv__problem_rows(ctx, problem, begin, rows, buffer));
+        size_t rows = problem->rows.n - begin < ROWS ? problem->rows.n - begin : ROWS;
+        piece.rows = pv__rows_matrix(rows, d, pv__rows_get(ctx, &problem->rows, begin, rows, buffer));
         status = pv__objective_loglik(ctx, &piece, w, loglik);
-        for (size_t i = 0; status == PV_OK && i < piece.n; i++) {
+        for (size_t i = 0; status == PV_OK && i < piece.rows.n; i++) {
             size_t own = (size_t)problem->targets.label[begin + i];
             const double *ratio = pv__ratio_of(&problem->targets, log_ratio, begin + i), *own_row = loglik + i * k;
             for (size_t y = 0; y < k && pv__weight(&problem->targets, begin + i) > 0; y++)
@@ -441,7 +441,7 @@ static pv_status least_margin(pv_ctx *ctx, const pv__problem *problem, const dou
     return status;
 }
 
-/* Whether no two labels have a range in common in column j. */
+/* Whether no two labels overlap in the range of column j. */
 static bool apart(size_t k, size_t d, const double *low, const double *high, size_t j) {
     for (size_t y = 0; y < k; y++)
         for (size_t z = 0; z < y; z++)
@@ -450,14 +450,14 @@ static bool apart(size_t k, size_t d, const double *low, const double *high, siz
     return true;
 }
 
-/* The first column in which no two labels have a range in common; inputs where there is none. Columns are forgotten
- * once two labels meet in them, which most do soon. */
+/* The first column in which the ranges of no two labels overlap; `inputs` if there is none. Columns are dropped when
+ * two labels overlap in them, which happens early for most. */
 static pv_status find_column(pv_ctx *ctx, const pv__problem *problem, size_t *column) {
     enum { LOOK = 256 };
     size_t k = (size_t)problem->targets.classes, d = (size_t)pv_model_inputs(problem->model);
     size_t left = pv__model_slopes(problem->model);
     double *low = NULL, *high, *row;
-    size_t *open = NULL; /* [left], columns in which no two have met */
+    size_t *open = NULL; /* [left], columns without overlap so far */
     *column = d;
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, (2 * k + 1) * d, sizeof *low, &low));
@@ -470,16 +470,16 @@ static pv_status find_column(pv_ctx *ctx, const pv__problem *problem, size_t *co
     }
     for (size_t j = 0; j < left; j++)
         open[j] = j + problem->model->offset;
-    for (size_t i = 0; i < problem->n && left > 0; i++) {
+    for (size_t i = 0; i < problem->rows.n && left > 0; i++) {
         size_t y = (size_t)problem->targets.label[i];
-        const double *of = pv__problem_rows(ctx, problem, i, 1, row);
+        const double *of = pv__rows_get(ctx, &problem->rows, i, 1, row);
         for (size_t o = 0; o < left && pv__weight(&problem->targets, i) != 0; o++) {
             size_t j = open[o];
             double x = of[j];
             low[y * d + j] = fmin(low[y * d + j], x);
             high[y * d + j] = fmax(high[y * d + j], x);
         }
-        if ((i + 1) % LOOK != 0 && i + 1 < problem->n)
+        if ((i + 1) % LOOK != 0 && i + 1 < problem->rows.n)
             continue;
         size_t kept = 0;
         for (size_t o = 0; o < left; o++)
@@ -495,7 +495,7 @@ done:
     return status;
 }
 
-/* ---- what is asked ----------------------------------------------------------------------------------------------- */
+/* ---- interface --------------------------------------------------------------------------------------------------- */
 
 pv_status pv__separation_find(pv_ctx *ctx, const pv__problem *problem, const double *w, pv__separation *found) {
     bool relative = pv_loss_is_relative(pv__problem_loss(problem)), ordinal = problem->model->ordinal;
@@ -508,7 +508,7 @@ pv_status pv__separation_find(pv_ctx *ctx, const pv__problem *problem, const dou
               .relative = relative};
     v.size = ordinal ? v.slopes + (v.free ? v.k - 1 : 0) : relative ? v.slopes : (v.k - 1) * stride_of(&v);
     *found = (pv__separation){0};
-    if (!pv_model_is_convex(problem->model) || problem->data || v.size == 0)
+    if (!pv_model_is_convex(problem->model) || pv__rows_are_images(&problem->rows) || v.size == 0)
         return PV_OK;
     PV_TRY(pv__alloc(ctx, v.slopes + 1, sizeof *found->sign, &found->sign));
     bool decided = false;
@@ -554,7 +554,7 @@ done:
     return status;
 }
 
-/* The columns whose coefficients are infinite, in words. */
+/* Lists the columns with infinite coefficients. */
 static void name_columns(const pv__problem *problem, const pv__separation *found, char *text, size_t room) {
     enum { NAMED = 4 };
     size_t count = 0, at = 0;
@@ -580,13 +580,13 @@ pv_status pv__separation_refuse(pv_ctx *ctx, const pv__problem *problem, const d
         goto done;
     name_columns(problem, &found, names, sizeof names);
     bool relative = pv_loss_is_relative(pv__problem_loss(problem));
-    status =
-        pv__fail(ctx, PV_ERR_INPUT,
-                 "the columns separate %s %s, and maximum likelihood has no finite estimate%s%s.\nUse `infer=map`, or "
-                 "a posterior, with a prior such as `prior=normal:2.5`; or leave out, or merge, what separates",
-                 relative ? "the cases of the sets from their controls" : "the labels",
-                 found.complete ? "completely" : "in part (quasi-complete separation)",
-                 *names ? " for the coefficients of " : "", names);
+    status = pv__fail(
+        ctx, PV_ERR_INPUT,
+        "the columns separate %s %s, so that maximum likelihood has no finite estimate%s%s.\nUse `infer=map` or a "
+        "posterior with a prior such as `prior=normal:2.5`, or leave out or merge the columns that separate",
+        relative ? "the cases of the sets from their controls" : "the labels",
+        found.complete ? "completely" : "in part (quasi-complete separation)",
+        *names ? " for the coefficients of " : "", names);
 done:
     pv__separation_free(ctx, &found);
     return status;

@@ -1,13 +1,13 @@
-/* Residuals of units that are more than a row: clusters (side.h).
+/* Residuals of units with several rows: clusters (side.h).
  *
- * Of unit g with s_g = sum c_i r_i (x) x~_i and M_g = sum c_i A_i (x) x~_i x~_i^T of its rows, the residuals without
- * the unit itself, to first order,
+ * For unit g with s_g = sum c_i r_i (x) x~_i and M_g = sum c_i A_i (x) x~_i x~_i^T over its rows, the
+ * leave-one-unit-out residuals are to first order
  *
  *   r_i + A_i (I (x) x~_i)^T U_g,   U_g = (H - M_g)^-1 s_g ,
  *
- * are (I - H_gg)^-1 r_g, H_gg the unit's block of the hat matrix (CR3; Mancl and DeRouen 2001), and U_g is the unit's
- * influence. Of a unit that is one row of one person that is what side.c has. Where a direction of H is the unit's
- * alone, to nine tenths, 0.9 M_g is taken: no residual becomes more than ten times as long.
+ * which equal (I - H_gg)^-1 r_g, where H_gg is the unit's block of the hat matrix (CR3; Mancl and DeRouen 2001), and
+ * U_g is the unit's influence. For a unit with one row of one person this is the formula in side.c. If nine tenths or
+ * more of a direction of H come from the unit, 0.9 M_g is used, so no residual is multiplied by more than ten.
  */
 #include <string.h>
 
@@ -22,15 +22,11 @@ typedef struct levering {
     double *room[PV__ROW_SLOTS];
 } levering;
 
-static size_t pairs_of(const pv__side *s) {
-    return s->J * (s->J + 1) / 2;
-}
-
 static size_t room_of(const pv__side *s) {
-    return pairs_of(s) * s->size * s->size + 2 * s->P * s->P + s->P;
+    return pv__side_pairs(s) * s->size * s->size + 2 * s->P * s->P + s->P;
 }
 
-/* Rows in a run from `at`, one after the other in the unit and in the table. */
+/* Number of rows from `at` on that are consecutive in the unit and in the table. */
 static size_t run_of(const levering *l, size_t at, size_t end) {
     size_t n = 1;
     while (at + n < end && n < PV__ROW_BLOCK && l->row[at + n] == l->row[at] + n)
@@ -38,7 +34,7 @@ static size_t run_of(const levering *l, size_t at, size_t end) {
     return n;
 }
 
-/* s_g to step [P], and the lower triangles of the blocks of M_g. */
+/* s_g in step [P], and the lower triangles of the blocks of M_g. */
 static void add_unit(const levering *l, size_t slot, size_t begin, size_t end, double *blocks, double *step) {
     const pv__side *s = l->side;
     double weight[PV__ROW_BLOCK];
@@ -64,7 +60,7 @@ static void add_unit(const levering *l, size_t slot, size_t begin, size_t end, d
     }
 }
 
-/* to [P][P] = H - by M_g, the lower triangle. */
+/* to [P][P] = H - by M_g, lower triangle. */
 static void take_off(const pv__side *s, const double *blocks, double by, double *to) {
     for (size_t j = 0; j < s->J; j++)
         for (size_t m = 0; m <= j; m++, blocks += s->size * s->size)
@@ -75,7 +71,7 @@ static void take_off(const pv__side *s, const double *blocks, double by, double 
                 }
 }
 
-/* step [P] becomes (L L^T)^-1 step. */
+/* step [P] = (L L^T)^-1 step. */
 static void solve(size_t P, const double *L, double *step) {
     for (size_t i = 0; i < P; i++) {
         for (size_t j = 0; j < i; j++)
@@ -89,10 +85,10 @@ static void solve(size_t P, const double *L, double *step) {
     }
 }
 
-/* s_g becomes U_g. */
+/* Replaces s_g by U_g. */
 static void influence_of(const pv__side *s, const double *blocks, double *room, double *step) {
     size_t P = s->P;
-    take_off(s, blocks, 1 / MOST, room); /* positive definite where no direction is the unit's alone */
+    take_off(s, blocks, 1 / MOST, room); /* positive definite if no direction belongs to the unit alone */
     bool shared = pv__cholesky(P, room, 0);
     take_off(s, blocks, shared ? 1 : MOST, room);
     if (!pv__cholesky(P, room, 0))
@@ -126,7 +122,7 @@ static void move_residuals(const levering *l, size_t slot, size_t begin, size_t 
 static void lever_units(void *state, size_t slot, size_t begin, size_t n, double *sums) {
     const levering *l = state;
     const pv__side *s = l->side;
-    size_t squares = pairs_of(s) * s->size * s->size;
+    size_t squares = pv__side_pairs(s) * s->size * s->size;
     double *blocks = l->room[slot], *step = blocks + squares, *room = step + s->P;
     for (size_t g = begin; g < begin + n; g++) {
         size_t first = l->first[g], end = l->first[g + 1];
@@ -142,7 +138,7 @@ static void lever_units(void *state, size_t slot, size_t begin, size_t n, double
 }
 
 pv_status pv__side_lever_units(pv_ctx *ctx, pv__side *s, const pv__units *units) {
-    const double most = 2e10; /* units times parameters cubed: some seconds. Beyond, rows have leverage of their own */
+    const double most = 2e10; /* units times parameters cubed: some seconds. With more, leverage is computed by row */
     size_t n = units->design.rows, count = units->count;
     double P = (double)s->P, levered;
     if (!units->of || !s->inflate || (double)count * P * P * P > most)
@@ -159,7 +155,7 @@ pv_status pv__side_lever_units(pv_ctx *ctx, pv__side *s, const pv__units *units)
         first[units->of[i] + 1]++;
     for (size_t g = 0; g < count; g++)
         first[g + 1] += first[g];
-    for (size_t i = 0; i < n; i++) /* leaves the end of each unit in first, one place early */
+    for (size_t i = 0; i < n; i++) /* leaves each unit's end in `first`, one position early */
         row[first[units->of[i]]++] = i;
     memmove(first + 1, first, count * sizeof *first);
     first[0] = 0;

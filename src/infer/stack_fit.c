@@ -1,22 +1,24 @@
-/* `model=auto`: candidates are fitted to folds, weighted by what they say of the other rows, and mixed.
+/* `model=auto`: candidates are fitted to folds, weighted by their likelihood on the held-out rows, and mixed.
  *
  *   maximise over the simplex   f(v) = sum_n a_n log sum_k v_k q_k(y_n|x_n),   a_n = share_s pi_sy / (rows of s and y),
  *
- * q_k being candidate k fitted without the fold of row n, moved to the prevalence and capped (model/stack.c): the mean
- * log score of somebody of the population whom no candidate has seen (van der Laan, Polley and Hubbard 2007; Rose and
- * van der Laan 2008 for samples by label). Candidates of a weight below LEAST are left out, the others are weighed
- * again and fitted to all rows. Means and standard deviations are learned in each fold; knots and what fills missing
- * cells, which do not depend on labels, are those of all rows. The gain reported for the mixture takes weights
- * that were found without the fold that is scored.
+ * where q_k is candidate k fitted without the fold of row n, converted to the prevalence and capped (model/stack.c):
+ * the mean log score for a person of the population who was used by no candidate (van der Laan, Polley and Hubbard
+ * 2007; Rose and van der Laan 2008 for samples by label). Candidates with a weight below LEAST are dropped; the others
+ * are weighted again and fitted to all rows. Means and standard deviations are learned in each fold; knots and values
+ * for missing cells, which do not depend on labels, are those of all rows. The gain reported for the mixture uses
+ * weights that were found without the fold being scored.
  *
- * Few units make folds by chance matter: they are dealt FEW_REPEATS times. Of many rows one fold is held out, once.
+ * With few units, random folds matter, so they are drawn FEW_REPEATS times. With many rows a single fold is held out,
+ * once.
  */
 #include <math.h>
 #include <string.h>
 
+#include "core/log_add.h"
+#include "data/schema_learn.h"
 #include "infer/stacking.h"
-
-enum { REFERENCE_LEAST = 20 }; /* rows of each label, as for a linear model's reference */
+#include "model/trees.h"
 
 static void stack_clear(pv_ctx *ctx, pv__stacking *s) {
     pv__free(ctx, s->fold);
@@ -28,9 +30,9 @@ static void stack_clear(pv_ctx *ctx, pv__stacking *s) {
     pv__free(ctx, s->stratum_marginal);
 }
 
-/* ---- the members, of all rows ------------------------------------------------------------------------------------ */
+/* ---- members fitted to all rows ---------------------------------------------------------------------------------- */
 
-/* Where the parameters of member number `member` begin. */
+/* The parameters of the given member. */
 static double *member_at(const pv__stacking *s, size_t member) {
     double *w = s->made->w + 1 + s->k;
     for (size_t m = 0; m < member; m++)
@@ -46,7 +48,46 @@ static const pv__candidate *member_of(const pv__stacking *s, size_t member) {
 }
 
 static size_t strata_cells(const pv__stacking *s) {
-    return s->problem->stratified ? (size_t)s->problem->stratified->strata * s->k : 0;
+    return pv__strata_of(s->problem) ? (size_t)pv__strata_of(s->problem)->strata * s->k : 0;
+}
+
+/* Fits the candidate to all rows. */
+static pv_status fit_all(pv_ctx *ctx, const pv__stacking *s, const pv__candidate *candidate, pv_classifier **fitted) {
+    const pv_fit_options how = pv__stack_options(s, candidate);
+    if (s->scores == 0 && (s->curves == 0 || pv__model_is_smooth(candidate->model)))
+        return pv_fit(ctx, s->schema, s->all, &how, fitted);
+    pv_schema *schema = NULL;
+    pv_dataset *data = NULL;
+    size_t *row = NULL;
+    pv_status status;
+    PV_GOTO(done, pv_schema_copy(ctx, s->schema, &schema));
+    PV_GOTO(done, pv__alloc(ctx, s->all->rows, sizeof *row, &row));
+    for (size_t i = 0; i < s->all->rows; i++)
+        row[i] = i;
+    PV_GOTO(done, pv_dataset_take(ctx, s->all, s->all->rows, row, &data));
+    pv__stack_narrow(ctx, s, candidate, schema, data);
+    status = pv_fit(ctx, schema, data, &how, fitted);
+done:
+    pv_schema_free(ctx, schema);
+    pv_dataset_free(ctx, data);
+    pv__free(ctx, row);
+    return status;
+}
+
+/* A linear model of its scores alone, [classes - 1][1 + classes - 1], that takes them as they stand. */
+static pv_status write_scores(pv_ctx *ctx, const pv__stacking *s, const pv__candidate *candidate, double *w) {
+    double *centre, *slope;
+    PV_TRY(pv__alloc(ctx, 2 * s->k, sizeof *centre, &centre));
+    slope = centre + s->k;
+    pv__stack_score(s, candidate, s->schema, centre, slope);
+    memcpy(w, s->log_prior, s->k * sizeof *w);
+    w += s->k;
+    for (size_t y = 0; y + 1 < s->k; y++, w += s->k) {
+        w[0] = centre[y] + s->log_prior[y + 1] - s->log_prior[0];
+        w[1 + y] = slope[y];
+    }
+    pv__free(ctx, centre);
+    return PV_OK;
 }
 
 static pv_status run_member(pv_ctx *ctx, void *state, size_t member) {
@@ -58,9 +99,10 @@ static pv_status run_member(pv_ctx *ctx, void *state, size_t member) {
         strata[i] = s->log_prior[i % s->k];
     if (!candidate->model)
         return PV_OK;
+    if (pv__stack_is_score(s, candidate))
+        return write_scores(ctx, s, candidate, w);
     ctx->options.log = NULL;
-    const pv_fit_options how = pv__stack_options(s, candidate);
-    PV_TRY(pv_fit(ctx, s->schema, s->all, &how, &fitted));
+    PV_TRY(fit_all(ctx, s, candidate, &fitted));
     memcpy(w, fitted->log_marginal, s->k * sizeof *w);
     memcpy(w + s->k, fitted->w, pv_model_params(fitted->model) * sizeof *w);
     if (fitted->stratified)
@@ -87,15 +129,28 @@ static bool member_is_sound(const void *state, size_t member) {
     return sound;
 }
 
-/* The mixture in the place of the model without members. */
+/* Builds the mixture, which replaces the model without members. */
 static pv_status make_model(pv_ctx *ctx, pv__stacking *s, pv_classifier *c) {
     const char *spec[PV__CANDIDATES_MAX];
-    size_t members = 0;
+    char own[PV__CANDIDATES_MAX][64];
+    size_t members = 0, curved = (size_t)s->all->features - s->scores, plain = curved - s->curves;
     char *text;
     pv_model *made = NULL;
-    for (size_t i = 0; i < s->count; i++)
-        if (s->v[i] > 0)
-            spec[members++] = s->candidate[i]->model;
+    for (size_t i = 0; i < s->count; i++) {
+        const char *model = s->candidate[i]->model;
+        if (!(s->v[i] > 0))
+            continue;
+        if (model && pv__stack_is_score(s, s->candidate[i])) {
+            pv__format(own[members], sizeof own[members], "%s@%zu:%zu", model, pv__stack_score_at(s, s->candidate[i]),
+                       s->k - 1);
+            model = own[members];
+        } else if (model &&
+                   (s->scores > 0 || (s->curves > 0 && !pv__model_is_smooth(model)))) { /* of the first alone */
+            pv__format(own[members], sizeof own[members], "%s@%zu", model, pv__model_is_smooth(model) ? curved : plain);
+            model = own[members];
+        }
+        spec[members++] = model;
+    }
     PV_TRY(pv__stack_spec(ctx, members, spec, &text));
     pv_status status = pv__model_new(ctx, text, s->all->features, false, s->all->classes, &made);
     pv__free(ctx, text);
@@ -115,7 +170,7 @@ static pv_status fit_members(pv_ctx *ctx, pv__stacking *s, pv_classifier *c) {
     c->w[0] = s->cap;
     memcpy(c->w + 1, s->log_prior, s->k * sizeof *c->w);
     memcpy(c->log_marginal, s->log_prior, s->k * sizeof *c->log_marginal);
-    for (size_t i = 0; i < s->count; i++) /* before they are recalled, each with its own */
+    for (size_t i = 0; i < s->count; i++) /* before they are restored, each with its own */
         if (s->v[i] > 0)
             *member_at(s, member++) = log(s->v[i]);
     PV_TRY(pv_jobs_run_kept(ctx, "members", member, true, run_member, member_outcome, member_is_sound, s, &finished));
@@ -123,49 +178,68 @@ static pv_status fit_members(pv_ctx *ctx, pv__stacking *s, pv_classifier *c) {
         double *own = &c->stratified->log_marginal[i];
         *own = -HUGE_VAL;
         for (size_t m = 0; m < member; m++)
-            *own = pv__stack_log_sum(*own, *member_at(s, m) + s->stratum_marginal[m * strata_cells(s) + i]);
+            *own = pv__log_add(*own, *member_at(s, m) + s->stratum_marginal[m * strata_cells(s) + i]);
     }
     return PV_OK;
 }
 
-/* What an unknown prevalence is calibrated by: the ratios of the first repeat. */
+/* The reference for an unknown prevalence: the ratios of the first repeat. */
 static pv_status make_reference(pv_ctx *ctx, const pv__stacking *s, pv_classifier *c) {
-    size_t n = s->start[s->judged], of_label[2] = {0, 0};
-    double *score;
-    int32_t *label;
-    if (s->k != 2 || s->problem->stratified)
+    size_t n = s->start[s->judged];
+    double *ratio;
+    if (s->k != 2 || pv__strata_of(s->problem))
         return PV_OK;
-    PV_TRY(pv__alloc(ctx, n, 2 * sizeof *score, &score));
-    pv_status status = pv__alloc(ctx, n, sizeof *label, &label);
-    for (size_t j = 0; status == PV_OK && j < n; j++) {
-        const double *log_p = s->mixed + 2 * j;
-        score[j] = log_p[1] - s->log_prior[1] - (log_p[0] - s->log_prior[0]);
-        score[n + j] = pv__stack_weight(s, s->row[j]);
-        label[j] = s->data->label[s->row[j]];
-        of_label[label[j]] += score[n + j] > 0;
-    }
-    if (status == PV_OK && of_label[0] >= REFERENCE_LEAST && of_label[1] >= REFERENCE_LEAST)
-        status = pv_reference_new(ctx, n, score, label, score + n, &c->reference);
-    if (status == PV_OK &&
-        c->reference) /* rows in pieces are counts, which have neither clusters nor sampling weights */
-        status = pv__reference_units(ctx, s->problem, n, score, label, score + n, s->row, c->reference);
-    if (status == PV_OK && c->reference)
-        status = pv__reference_columns(ctx, s->problem, c->reference);
-    pv__free(ctx, score);
-    pv__free(ctx, label);
+    PV_TRY(pv__alloc(ctx, n, sizeof *ratio, &ratio));
+    for (size_t j = 0; j < n; j++)
+        ratio[j] = s->mixed[2 * j + 1] - s->log_prior[1] - (s->mixed[2 * j] - s->log_prior[0]);
+    pv_status status = pv__reference_of_ratios(ctx, s->problem, s->data, n, s->row, ratio, &c->reference);
+    pv__free(ctx, ratio);
     return status;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- the whole fit ----------------------------------------------------------------------------------------------- */
+
+/* Models that score(...) of `terms` has: their ratios are columns. */
+static pv_status take_scores(pv_ctx *ctx, pv__stacking *s) {
+    size_t each = s->k - 1, first = s->schema->terms - s->scores;
+    if (s->scores > 0 && pv__strata_of(s->problem))
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`terms`: score(...) does not support strata with prevalences of their own, in which nothing "
+                        "tells its marginal:\nleave it out");
+    if (s->scores % each != 0)
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`terms`: %zu scores are of no whole number of models:\ngive each one score(...) for every "
+                        "label but the first, %zu here, in the labels' order",
+                        s->scores, each);
+    if (s->scores / each > PV__CANDIDATES_MAX - s->count)
+        return pv__fail(ctx, PV_ERR_USAGE, "`terms`: %zu models with scores are too many:\nleave some out",
+                        s->scores / each);
+    for (size_t i = 0; i < s->scores / each; i++) {
+        s->given[i] =
+            (pv__candidate){.name = s->schema->term[first + i * each].column[0], .model = "linear", .loss = PV_LOSS_IG};
+        s->candidate[s->count++] = &s->given[i];
+    }
+    return PV_OK;
+}
 
 static pv_status choose_candidates(pv_ctx *ctx, pv__stacking *s) {
     bool chosen[PV__CANDIDATES_MAX];
     size_t count;
     const pv__candidate *list = pv__candidates(&count);
-    PV_TRY(pv__candidates_parse(ctx, s->problem->plan->given->candidates, chosen));
-    for (size_t i = 0; i < count; i++)
-        if (chosen[i] && pv__candidate_fits(&list[i], s->all->rows, s->all->features))
+    const char *asked = s->problem->plan->given->candidates;
+    bool named = strcmp(asked, "all") != 0; /* candidates that are named must be available */
+    PV_TRY(pv__candidates_parse(ctx, asked, chosen));
+    s->curves = pv__schema_smooth(s->schema);
+    s->scores = pv__schema_scores(s->schema);
+    int plain = s->all->features - (int)(s->curves + s->scores);
+    for (size_t i = 0; i < count; i++) {
+        bool smooth = list[i].model && pv__model_is_smooth(list[i].model);
+        if (chosen[i] && named && list[i].library)
+            PV_TRY(pv__boosting_load(ctx));
+        if (chosen[i] && pv__candidate_fits(ctx, &list[i], s->all->rows, plain) && (!smooth || s->curves > 0))
             s->candidate[s->count++] = &list[i];
+    }
+    PV_TRY(take_scores(ctx, s));
     if (s->count == 0)
         return pv__fail(ctx, PV_ERR_USAGE, "`candidates=%s`: too many rows and columns for these alone:\nadd linear",
                         s->problem->plan->given->candidates);

@@ -1,85 +1,34 @@
-/* Candidates of a mixture, cross-fitted: units are dealt into folds, and each candidate is fitted to the rest of a fold
- * and says what it takes the fold's rows for. A job is one candidate and one part, a fold of a repeat.
+/* Cross-fits the candidates of a mixture: assigns units to folds, fits each candidate without a fold, and predicts the
+ * fold's rows. A job is one candidate and one part, which is a fold of a repeat.
  */
 #include <math.h>
 #include <string.h>
 
 #include "data/schema_learn.h"
+#include "infer/deal_units.h"
 #include "infer/stacking.h"
 
-enum { FEW_UNITS = 200, FEW_REPEATS = 5, SOME_UNITS = 2000, FOLDS = 10, MANY_FOLDS = 5, MANY_ROWS = 100000 };
-enum { FIRST_REPEAT = (1 << 30) + 2 }; /* what pv_folds_make takes: neither cv nor a prior's choice has it */
+enum { FEW_UNITS = 200, FEW_REPEATS = 5, SOME_UNITS = 2000, FOLDS = 10, MANY_FOLDS = 5 };
+enum { FIRST_REPEAT = (1 << 30) + 2 }; /* a repeat number that neither cv nor the prior's choice uses */
 
 /* ---- units and folds --------------------------------------------------------------------------------------------- */
 
-/* Units of each label, a cluster counting for every label it has; returns all of them. */
-static pv_status count_units(pv_ctx *ctx, const pv_dataset *data, double *of_label, double *units) {
-    size_t k = (size_t)data->classes, groups = 0;
-    for (size_t i = 0; data->clustered && i < data->rows; i++)
-        groups = (size_t)data->group[i] >= groups ? (size_t)data->group[i] + 1 : groups;
-    bool *seen;
-    PV_TRY(pv__alloc(ctx, groups + 1, (k + 1) * sizeof *seen, &seen));
-    *units = 0;
-    for (size_t y = 0; y < k; y++)
-        of_label[y] = 0;
-    for (size_t i = 0; i < data->rows; i++) {
-        double people = pv__stack_counts(data) ? data->weight[i] : 1;
-        bool *own = data->clustered ? seen + (size_t)data->group[i] * (k + 1) : NULL;
-        size_t y = (size_t)data->label[i];
-        if (own && people > 0) {
-            of_label[y] += !own[y];
-            *units += !own[k];
-            own[y] = own[k] = true;
-        } else {
-            of_label[y] += people;
-            *units += people;
-        }
-    }
-    pv__free(ctx, seen);
-    return PV_OK;
-}
-
-static pv_status deal(pv_ctx *ctx, pv__stacking *s, pv_dataset **split) {
-    uint64_t seed = (uint64_t)s->problem->options->seed;
-    pv_status status = PV_ERR_INPUT;
-    for (; s->folds >= 2; s->folds--) { /* fewer, where groups are too few for them */
-        pv_dataset_free(ctx, *split);
-        *split = NULL;
-        s->data = s->all;
-        if (!s->all->group)
-            PV_TRY(pv__counts_split(ctx, s->all, s->folds, split));
-        if (*split)
-            s->data = *split;
-        size_t rows = s->data->rows;
-        pv__free(ctx, s->fold);
-        PV_TRY(pv__alloc(ctx, s->repeats, rows * sizeof *s->fold, &s->fold));
-        status = PV_OK;
-        for (size_t r = 0; r < s->repeats && status == PV_OK; r++)
-            status =
-                pv_folds_make(ctx, s->schema, s->data, (int64_t)s->folds, seed, FIRST_REPEAT + r, s->fold + r * rows);
-        if (status != PV_ERR_INPUT)
-            return status;
-    }
-    return pv__fail(ctx, PV_ERR_INPUT,
-                    "`model=auto` weighs its candidates by rows that they have not seen, and there are too few to "
-                    "leave some out:\nchoose `model=linear`, or give two rows (groups, clusters) at least of each "
-                    "label");
-}
-
 pv_status pv__stack_deal(pv_ctx *ctx, pv__stacking *s, pv_dataset **split) {
-    double *of_label, units = 0, least = HUGE_VAL;
-    PV_TRY(pv__alloc(ctx, s->k, sizeof *of_label, &of_label));
-    pv_status status = count_units(ctx, s->all, of_label, &units);
-    for (size_t y = 0; y < s->k; y++)
-        least = fmin(least, of_label[y]);
-    pv__free(ctx, of_label);
-    PV_TRY(status);
-    bool many = s->all->rows > MANY_ROWS;
+    const bool many = s->all->rows > PV__DEAL_MANY_ROWS;
+    double units, least;
+    PV_TRY(pv__count_units(ctx, s->all, &units, &least));
     s->cap = log(least + 1);
-    s->repeats = units < FEW_UNITS ? FEW_REPEATS : 1;
-    s->folds = units <= SOME_UNITS ? FOLDS : MANY_FOLDS;
-    s->folds = least < (double)s->folds ? (size_t)least : s->folds;
-    PV_TRY(deal(ctx, s, split));
+    bool glance = s->problem->plan->given->glance;
+    s->repeats = units < FEW_UNITS && !glance ? FEW_REPEATS : 1;
+    s->folds = units <= SOME_UNITS && !glance ? FOLDS : MANY_FOLDS;
+    PV_TRY(pv__deal_units(ctx, s->schema, s->all,
+                          &(pv__dealing){(uint64_t)s->problem->plan->options.seed, FIRST_REPEAT, s->repeats, least},
+                          &s->folds, split, &s->fold));
+    if (s->folds < 2)
+        return pv__fail(ctx, PV_ERR_INPUT,
+                        "`model=auto` weights its candidates by cross-validation, and there are too few rows:\nchoose "
+                        "`model=linear`, or give at least two rows (groups, clusters) of each label");
+    s->data = *split ? *split : s->all;
     s->judged = many ? 1 : s->folds;
     s->parts = s->repeats * s->judged;
     size_t rows = s->data->rows;
@@ -100,18 +49,20 @@ pv_status pv__stack_deal(pv_ctx *ctx, pv__stacking *s, pv_dataset **split) {
 pv_fit_options pv__stack_options(const pv__stacking *s, const pv__candidate *candidate) {
     pv_fit_options how = *s->problem->plan->given;
     how.model = candidate->model;
-    how.prior = candidate->prior;
+    how.prior = candidate->prior ? candidate->prior : "usual";
     how.loss = (int)candidate->loss;
     how.candidates = "all";
     how.infer = PV_INFER_MAP;
-    how.weighting = candidate->loss == PV_LOSS_IG ? "0" : "auto";
-    how.bare = true;
+    how.weighting = candidate->loss == PV_LOSS_IG && !candidate->alone ? "0" : "auto";
+    how.bare = !candidate->alone; /* its predictions are averaged over its errors */
     how.trace = false;
+    how.glance = false;
     return how;
 }
 
-static pv_status output_of(pv_ctx *ctx, const pv__stacking *s, const pv_classifier *c, const pv_dataset *held,
-                           double *log_p) {
+/* alone: as pv_predict has it, without a cap. */
+static pv_status output_of(pv_ctx *ctx, const pv__stacking *s, const pv_classifier *c, bool alone,
+                           const pv_dataset *held, double *log_p) {
     enum { BLOCK = 256 };
     pv_model_work *work;
     size_t inputs = (size_t)pv_model_inputs(c->model);
@@ -119,14 +70,16 @@ static pv_status output_of(pv_ctx *ctx, const pv__stacking *s, const pv_classifi
     for (size_t begin = 0; begin < held->rows; begin += BLOCK) {
         size_t n = held->rows - begin < BLOCK ? held->rows - begin : BLOCK;
         pv_model_forward(c->model, work, c->w, n, held->x + begin * inputs, log_p + begin * s->k);
-        for (size_t i = begin; i < begin + n; i++)
-            pv__stack_move(s->k, c->log_marginal, s->cap, s->log_prior, log_p + i * s->k);
     }
     pv_model_work_free(ctx, work);
+    if (alone)
+        return pv__average(ctx, c, held, log_p);
+    for (size_t i = 0; i < held->rows; i++)
+        pv__stack_move(s->k, c->log_marginal, s->cap, s->log_prior, log_p + i * s->k);
     return PV_OK;
 }
 
-/* Rows on the scale of those to learn from. A column that is constant there keeps the scale of all. */
+/* Rescales rows to the training rows. A column that is constant there keeps the scale of all rows. */
 static pv_status rescale(pv_ctx *ctx, const pv__stacking *s, pv_dataset *learn, pv_dataset *held, pv_schema **scaled) {
     pv_status status = pv_schema_rescale(ctx, s->schema, learn, scaled);
     if (status == PV_ERR_INPUT)
@@ -155,6 +108,48 @@ static double *place_of(const pv__stacking *s, size_t part, size_t candidate) {
     return s->log_p + (candidate * pv__stack_judged(s) + s->start[part]) * s->k;
 }
 
+void pv__stack_narrow(pv_ctx *ctx, const pv__stacking *s, const pv__candidate *candidate, pv_schema *schema,
+                      pv_dataset *data) {
+    if (schema)
+        pv__schema_drop_scores(ctx, schema);
+    pv__dataset_drop_last(data, s->scores);
+    if (s->curves == 0 || pv__model_is_smooth(candidate->model))
+        return;
+    if (schema)
+        pv__schema_drop_smooth(ctx, schema);
+    pv__dataset_drop_last(data, s->curves);
+}
+
+void pv__stack_score(const pv__stacking *s, const pv__candidate *candidate, const pv_schema *schema, double *centre,
+                     double *slope) {
+    size_t last = (size_t)s->all->features - pv__stack_score_at(s, candidate);
+    for (size_t y = 0; y + 1 < s->k; y++) {
+        const pv_source_column *source = &schema->source[schema->sources - last + y];
+        centre[y] = source->mean;
+        slope[y] = source->sd;
+    }
+}
+
+/* What another model's scores say of the rows held out, which it has not seen either. */
+static pv_status read_scores(pv_ctx *ctx, const pv__stacking *s, const pv__candidate *candidate,
+                             const pv_schema *scaled, const pv_dataset *held, double *log_p) {
+    size_t d = (size_t)held->features, at = pv__stack_score_at(s, candidate);
+    double *zero, *centre, *slope;
+    PV_TRY(pv__alloc(ctx, 3 * s->k, sizeof *zero, &zero));
+    centre = zero + s->k;
+    slope = centre + s->k;
+    pv__stack_score(s, candidate, scaled, centre, slope);
+    for (size_t i = 0; i < held->rows; i++) {
+        double *own = log_p + i * s->k;
+        own[0] = 0;
+        for (size_t y = 0; y + 1 < s->k; y++)
+            own[y + 1] = centre[y] + slope[y] * held->x[i * d + at + y];
+        pv__stack_move(s->k, zero, s->cap, s->log_prior, own);
+    }
+    pv__free(ctx, zero);
+    return PV_OK;
+}
+
 static pv_status run_part(pv_ctx *ctx, void *state, size_t index) {
     const pv__stacking *s = state;
     size_t part = index / s->count, own = index % s->count, n = s->start[part + 1] - s->start[part];
@@ -168,18 +163,24 @@ static pv_status run_part(pv_ctx *ctx, void *state, size_t index) {
         log_p[i] = s->log_prior[i % s->k];
     if (!candidate->model)
         return PV_OK;
-    ctx->options.log = NULL; /* what is to be said of the rows was said of all */
+    ctx->options.log = NULL; /* warnings about the rows were already logged for all rows */
     PV_GOTO(done, take_part(ctx, s, part, &learn, &held));
     PV_GOTO(done, rescale(ctx, s, learn, held, &scaled));
+    if (pv__stack_is_score(s, candidate)) {
+        status = read_scores(ctx, s, candidate, scaled, held, log_p);
+        goto done;
+    }
+    pv__stack_narrow(ctx, s, candidate, scaled, learn);
+    pv__stack_narrow(ctx, s, candidate, NULL, held);
     const pv_fit_options how = pv__stack_options(s, candidate);
     status = pv_fit(ctx, scaled, learn, &how, &fitted);
     if (status == PV_OK && fitted->stop != PV_STOP_DIVERGED)
-        PV_GOTO(done, output_of(ctx, s, fitted, held, log_p));
+        PV_GOTO(done, output_of(ctx, s, fitted, candidate->alone, held, log_p));
     bool failed = status == PV_ERR_NUMERIC || (status == PV_OK && fitted->stop == PV_STOP_DIVERGED);
     for (size_t i = 0; i < n * s->k; i++)
         failed |= isnan(log_p[i]);
     for (size_t i = 0; failed && i < n * s->k; i++)
-        log_p[i] = -HUGE_VAL; /* no member, then */
+        log_p[i] = -HUGE_VAL; /* then it is not a member */
     status = failed ? PV_OK : status;
 done:
     pv_classifier_free(ctx, fitted);

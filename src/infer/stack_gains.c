@@ -1,5 +1,5 @@
-/* What candidates of a mixture, and the mixture, gain: mean log scores in the population of rows that they have not
- * seen, and standard errors by unit, strata and labels being fixed by the design.
+/* The gains of a mixture and of its candidates: mean log scores in the population, on rows not used for fitting, with
+ * standard errors by unit for a design that fixes strata and labels.
  */
 #include <math.h>
 #include <string.h>
@@ -12,15 +12,15 @@ static const double *ones(void *state, size_t slot, size_t begin, size_t n) {
     return state;
 }
 
-/* The judged rows of the first repeat, which are those of all, as what was sampled. */
+/* The evaluated rows of the first repeat, which are all rows, as sampling units. */
 typedef struct judged {
     size_t n;
     pv__units *units;
     int32_t *cell, *cluster; /* [n] */
     double *people;          /* [n] */
-    size_t *at;              /* [rows], where a row is among them */
-    double *value;           /* [n], what one person of it has */
-    double *a;               /* [n], of all repeats */
+    size_t *at;              /* [rows], index of each row among them */
+    double *value;           /* [n], value per person */
+    double *a;               /* [n], from all repeats */
     double *mean;            /* [cells] */
     double one[PV__ROW_BLOCK];
 } judged;
@@ -33,7 +33,7 @@ static void judged_clear(pv_ctx *ctx, judged *j) {
 }
 
 static pv_status judged_new(pv_ctx *ctx, const pv__stacking *s, judged *j) {
-    size_t cells = (size_t)s->problem->sampled->strata * s->k, n = s->start[s->judged];
+    size_t cells = (size_t)s->problem->design->strata * s->k, n = s->start[s->judged];
     *j = (judged){.n = n};
     PV_TRY(pv__alloc(ctx, 2 * n, sizeof *j->cell, &j->cell));
     PV_TRY(pv__alloc(ctx, s->data->rows, sizeof *j->at, &j->at));
@@ -62,14 +62,15 @@ static pv_status judged_new(pv_ctx *ctx, const pv__stacking *s, judged *j) {
     return pv__units_new(ctx, &design, &j->units);
 }
 
-/* The mean over the population of log p less that of the prevalence, log p being stride apart. */
-static pv_status gain_of(pv_ctx *ctx, const pv__stacking *s, judged *j, const double *log_p, double *gain, double *se) {
+/* The mean over the population of log p minus that of `than` [start[parts]][classes]; NULL: of the prevalence. */
+static pv_status gain_of(pv_ctx *ctx, const pv__stacking *s, judged *j, const double *log_p, const double *than,
+                         double *gain, double *se) {
     double square = 0;
     *gain = 0;
     memset(j->value, 0, j->n * sizeof *j->value);
     for (size_t i = 0; i < pv__stack_judged(s); i++) {
         size_t row = s->row[i], y = (size_t)s->data->label[row];
-        double own = s->a[i] * (log_p[i * s->k + y] - s->log_prior[y]);
+        double own = s->a[i] * (log_p[i * s->k + y] - (than ? than[i * s->k + y] : s->log_prior[y]));
         if (!(s->a[i] > 0))
             continue;
         *gain += own;
@@ -98,12 +99,15 @@ pv_status pv__stack_tell(pv_ctx *ctx, const pv__stacking *s, pv_stacked *told) {
     for (size_t c = 0; c < s->count; c++) {
         pv_candidate *own = &told->candidate[c];
         own->weight = s->v[c];
-        own->gain = own->se = (double)NAN;
+        own->gain = own->se = own->lead = own->lead_se = (double)NAN;
         PV_GOTO(done, name_of(ctx, s->candidate[c], &own->name));
-        if (s->sound[c])
-            PV_GOTO(done, gain_of(ctx, s, &j, s->log_p + c * pv__stack_judged(s) * s->k, &own->gain, &own->se));
+        if (!s->sound[c])
+            continue;
+        const double *log_p = s->log_p + c * pv__stack_judged(s) * s->k;
+        PV_GOTO(done, gain_of(ctx, s, &j, log_p, NULL, &own->gain, &own->se));
+        PV_GOTO(done, gain_of(ctx, s, &j, s->mixed, log_p, &own->lead, &own->lead_se));
     }
-    PV_GOTO(done, gain_of(ctx, s, &j, s->mixed, &told->gain, &told->se));
+    PV_GOTO(done, gain_of(ctx, s, &j, s->mixed, NULL, &told->gain, &told->se));
     told->guess = 0;
     for (size_t i = 0; i < pv__stack_judged(s); i++)
         told->guess += s->a[i] * s->log_prior[s->data->label[s->row[i]]];

@@ -2,19 +2,21 @@
  *
  *   f(v)  =  sum_n a_n log sum_k v_k p_nk,    a_n >= 0, sum_n a_n = 1,
  *
- * which is concave, by the EM updates  v_k <- v_k g_k,  g_k = df/dv_k = sum_n a_n p_nk / sum_j v_j p_nj.  Each raises
- * f, and stays on the simplex, as sum_k v_k g_k = 1. Since f(u) - f(v) <= g.(u - v) <= max_k g_k - 1 for any u, the
- * updates end where that is small: no other weights are better by more. A weight of 0 stays 0, and is no choice.
+ * which is concave, by the EM updates  v_k <- v_k g_k,  g_k = df/dv_k = sum_n a_n p_nk / sum_j v_j p_nj.  Each
+ * increases f and stays on the simplex, because sum_k v_k g_k = 1. Since f(u) - f(v) <= g.(u - v) <= max_k g_k - 1 for
+ * any u, the updates stop when that is small: no other weights are better by more. A weight of 0 stays 0, so it is no
+ * starting value.
  */
+#include "core/log_add.h"
 #include "infer/stacking.h"
 
 #include <math.h>
 
-static const double LEAST = 0.01;                  /* weight of a member */
+static const double LEAST = 0.01;                  /* smallest weight of a member */
 static const double GAP = 1e-4, NESTED_GAP = 1e-3; /* nats */
-static const double WORK = 4e9, NESTED_WORK = 4e8; /* products of updates: some seconds */
+static const double WORK = 4e9, NESTED_WORK = 4e8; /* multiplications in all updates: some seconds */
 
-/* g at v. A row that all members with weight take for impossible has no say. */
+/* g at v. Ignores a row that all members with positive weight consider impossible. */
 static void find_slopes(const pv__mixture *m, const double *v, double *slope) {
     memset(slope, 0, m->members * sizeof *slope);
     for (size_t n = 0; n < m->n; n++) {
@@ -44,7 +46,7 @@ int64_t pv__mixture_solve(const pv__mixture *m, double gap, int64_t most, double
         for (size_t k = 0; k < m->members; k++)
             sum += v[k] *= slope[k];
         for (size_t k = 0; k < m->members; k++)
-            v[k] /= sum; /* 1 but for rounding */
+            v[k] /= sum; /* equals 1 up to rounding */
     }
     if (left)
         *left = more;
@@ -53,15 +55,15 @@ int64_t pv__mixture_solve(const pv__mixture *m, double gap, int64_t most, double
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-/* The part of the population that each stratum and label is: [strata][classes]. */
+/* The proportion of each stratum and label in the population: [strata][classes]. */
 static double mass_of(const pv__stacking *s, size_t cell) {
-    const pv_stratified *strata = s->problem->stratified;
+    const pv_stratified *strata = pv__strata_of(s->problem);
     return strata ? strata->share[cell / s->k] * strata->prevalence[cell] : s->problem->plan->prevalence[cell];
 }
 
-/* a and p of the judged rows; candidates without a fit have p of 0. */
+/* a and p of the evaluated rows; candidates without a fit get p = 0. */
 static pv_status weigh_rows(pv_ctx *ctx, pv__stacking *s) {
-    size_t n = pv__stack_judged(s), cells = (size_t)s->problem->sampled->strata * s->k;
+    size_t n = pv__stack_judged(s), cells = (size_t)s->problem->design->strata * s->k;
     double *mass, total = 0;
     PV_TRY(pv__alloc(ctx, cells, sizeof *mass, &mass));
     for (size_t j = 0; j < n; j++)
@@ -81,6 +83,7 @@ static pv_status weigh_rows(pv_ctx *ctx, pv__stacking *s) {
             s->p[j * s->count + c] = exp(log_p);
             s->sound[c] &= log_p > -HUGE_VAL;
         }
+        s->mixes[c] = s->sound[c] && !s->candidate[c]->alone;
     }
     pv__free(ctx, mass);
     return PV_OK;
@@ -98,13 +101,13 @@ static void normalise(size_t n, double *v) {
         v[i] /= sum;
 }
 
-/* Of all judged rows; then again without those that hardly count. */
+/* Weights from all evaluated rows; then again without candidates of negligible weight. */
 static void find_weights(pv__stacking *s, int64_t *updates, pv_stop *stop) {
     const pv__mixture mixture = {pv__stack_judged(s), s->count, s->a, s->p};
     const int64_t most = most_updates(s, WORK);
     double left;
     for (size_t i = 0; i < s->count; i++)
-        s->v[i] = s->sound[i];
+        s->v[i] = s->mixes[i];
     normalise(s->count, s->v);
     *updates = pv__mixture_solve(&mixture, GAP, most, s->v, s->slope, NULL);
     for (size_t i = 0; i < s->count; i++)
@@ -114,17 +117,17 @@ static void find_weights(pv__stacking *s, int64_t *updates, pv_stop *stop) {
     *stop = left <= GAP ? PV_STOP_CONVERGED : PV_STOP_COMPLETED;
 }
 
-/* Log of the mixture of row j, all labels. */
+/* Logarithm of the mixture for row j, for all labels. */
 static void mix_row(const pv__stacking *s, const double *v, size_t j, double *log_p) {
     for (size_t y = 0; y < s->k; y++)
         log_p[y] = -HUGE_VAL;
     for (size_t c = 0; c < s->count; c++)
         for (size_t y = 0; v[c] > 0 && y < s->k; y++)
-            log_p[y] = pv__stack_log_sum(log_p[y], log(v[c]) + s->log_p[(c * pv__stack_judged(s) + j) * s->k + y]);
+            log_p[y] = pv__log_add(log_p[y], log(v[c]) + s->log_p[(c * pv__stack_judged(s) + j) * s->k + y]);
 }
 
-/* The mixture of every judged row, by weights found without its part; of a hold-out sample, by all. a [start[parts]]
- * and v [count] are scratch. */
+/* The mixture for every evaluated row, with weights found without its part; for a hold-out sample, with all. a
+ * [start[parts]] and v [count] are scratch. */
 static pv_status mix_without(pv_ctx *ctx, const pv__stacking *s, double *a, double *v) {
     size_t n = pv__stack_judged(s);
     for (size_t part = 0; part < s->parts; part++) {
@@ -132,10 +135,10 @@ static pv_status mix_without(pv_ctx *ctx, const pv__stacking *s, double *a, doub
         memcpy(v, s->v, s->count * sizeof *v);
         if (s->judged > 1) {
             PV_TRY(pv__go_on(ctx));
-            for (size_t j = 0; j < n; j++) /* those of the repeat */
+            for (size_t j = 0; j < n; j++) /* the rows of the repeat */
                 a[j] = j >= s->start[first] && j < s->start[first + s->judged] && (j < begin || j >= end) ? s->a[j] : 0;
             for (size_t c = 0; c < s->count; c++)
-                v[c] = s->sound[c];
+                v[c] = s->mixes[c];
             normalise(n, a);
             normalise(s->count, v);
             const pv__mixture others = {n, s->count, a, s->p};
@@ -152,10 +155,9 @@ pv_status pv__stack_weigh(pv_ctx *ctx, pv__stacking *s, int64_t *updates, pv_sto
     size_t sound = 0;
     PV_TRY(weigh_rows(ctx, s));
     for (size_t c = 0; c < s->count; c++)
-        sound += s->sound[c];
+        sound += s->mixes[c];
     if (sound == 0)
-        return pv__fail(ctx, PV_ERR_NUMERIC,
-                        "`candidates=%s`: none of these has an optimum in every fold:\nadd prevalence",
+        return pv__fail(ctx, PV_ERR_NUMERIC, "`candidates=%s`: none of these converged in every fold:\nadd prevalence",
                         s->problem->plan->given->candidates);
     find_weights(s, updates, stop);
     return mix_without(ctx, s, s->a + pv__stack_judged(s), s->slope + s->count);

@@ -1,8 +1,8 @@
-/* What a classifier says: coefficients and odds ratios on the scale of the table, p(y|w), the options of its fit. */
+/* Summary of a classifier: coefficients and odds ratios on the scale of the table, p(y|w), the options of its fit. */
 #include <math.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/value.h"
 #include "data/schema_learn.h"
 #include "infer/infer.h"
 
@@ -12,7 +12,7 @@ static pv_spread estimate(double value) {
     return (pv_spread){value, NAN, NAN, NAN, NAN};
 }
 
-/* Sizes of intervals and tests are those of Student's distribution, of infinite df the normal one. */
+/* Intervals and tests use Student's distribution; with infinite df it is normal. */
 static pv_spread around(double value, double centre, double error, double df, double level) {
     double half = pv_student_quantile(df, 0.5 + 0.5 * level) * error;
     return (pv_spread){value, error, fmin(value, centre - half), fmax(value, centre + half), NAN};
@@ -29,7 +29,7 @@ static double feature_scale(const pv_schema *schema, size_t feature) {
     return 1;
 }
 
-/* The spread of each column of draws [count][width], which are those of the coefficients. */
+/* Mean, standard deviation and interval of each column of draws [count][width] of the coefficients. */
 static pv_status draw_spreads(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
     size_t count = c->posterior->count, width = pv_model_params(c->model);
     double *draws = NULL, *values = NULL;
@@ -50,7 +50,7 @@ done:
     return status;
 }
 
-/* The estimate, and an interval that is about another one, where the estimate is a combination. */
+/* The estimate and its interval, which has a different centre if the estimate is a combination. */
 static pv_status estimates(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
     size_t P = pv_model_params(c->model);
     bool robust = c->combination && c->combination->use != PV_ESTIMATE_EFFICIENT;
@@ -73,7 +73,7 @@ done:
     return status;
 }
 
-/* Of Laplace's posterior of coefficients, a Gaussian about the maximum. */
+/* For Laplace's posterior of coefficients, a Gaussian around the maximum. */
 static pv_status gaussian_spreads(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
     PV_TRY(estimates(ctx, c, s));
     for (size_t i = 0; i < pv_model_params(c->model); i++) {
@@ -84,7 +84,7 @@ static pv_status gaussian_spreads(pv_ctx *ctx, const pv_classifier *c, pv_summar
     return PV_OK;
 }
 
-/* Of a combination: the efficient estimate, its interval, and how much the weighted one counts. */
+/* For a combination: the efficient estimate, its interval, and the weight of the weighted estimate. */
 static pv_status both_estimates(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
     const pv_combination *m = c->combination;
     size_t P = pv_model_params(c->model), terms = s->terms;
@@ -112,7 +112,7 @@ done:
     return status;
 }
 
-/* "1|2", one after the other. */
+/* Names "1|2" and so on, in order. */
 static pv_status name_thresholds(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
     size_t room = 0, used = 0;
     for (size_t j = 0; j < s->intercepts; j++)
@@ -154,7 +154,7 @@ static pv_status coefficients(pv_ctx *ctx, const pv_classifier *c, pv_summary *s
         k->odds_ratio_hi = slope ? exp(k->value.hi) : (double)NAN;
         k->scale = slope ? feature_scale(c->schema, term - s->intercepts + skip) : 1;
     }
-    if (pv_classifier_is_relative(c)) { /* there is no intercept */
+    if (pv_classifier_is_relative(c)) { /* no intercept */
         s->intercepts = 0;
         s->terms--;
         memmove(s->coefficient, s->coefficient + 1, s->terms * sizeof *s->coefficient);
@@ -179,7 +179,7 @@ pv_status pv__marginal_spreads(pv_ctx *ctx, const pv_classifier *c, double level
     return PV_OK;
 }
 
-/* With a prior a test that a coefficient is 0 has no size. */
+/* With a prior, a test that a coefficient is 0 has no defined size. */
 static pv_status find_tests(pv_ctx *ctx, const pv_classifier *c, pv_summary *s) {
     pv_fit_options *options;
     if (!s->has_errors)
@@ -220,25 +220,25 @@ void pv_summary_free(pv_ctx *ctx, pv_summary *summary) {
     pv__free(ctx, summary);
 }
 
-/* ---- the options of its fit -------------------------------------------------------------------------------------- */
+/* ---- options of the fit ------------------------------------------------------------------------------------------ */
 
-/* The options, and behind them their texts, which are no longer than the record that has them. */
+/* The options, followed by their texts, which fit into the length of the record. */
 typedef struct recorded {
     pv_fit_options options;
     char text[];
 } recorded;
 
-static pv_status read_options(pv_ctx *ctx, json_t *list, recorded *made) {
-    const char *name;
-    json_t *entry;
+static pv_status read_options(pv_ctx *ctx, const pv_result *list, recorded *made) {
     char *at = made->text;
-    json_object_foreach(list, name, entry) {
-        const char *text = json_string_value(json_object_get(entry, "used"));
+    for (size_t i = 0; i < pv_result_count(list); i++) {
+        const char *name = pv_result_name(list, i);
+        const pv_result *entry = pv_result_child(list, i);
+        const char *text = pv_result_text(pv_result_get(entry, "used"));
         if (!text)
-            text = json_string_value(json_object_get(entry, "value"));
+            text = pv_result_text(pv_result_get(entry, "value"));
         if (!text || !*text || !pv_option_find(pv_fit_option_table, name))
-            continue; /* not given, or of another version */
-        made->options.prior_chosen |= json_is_true(json_object_get(entry, "chosen"));
+            continue; /* not given, or unknown to this version */
+        made->options.prior_chosen |= pv__value_is_true(pv_result_get(entry, "chosen"));
         size_t size = strlen(text) + 1;
         memcpy(at, text, size);
         PV_TRY(pv_option_set(ctx, pv_fit_option_table, &made->options, name, at));
@@ -249,19 +249,19 @@ static pv_status read_options(pv_ctx *ctx, json_t *list, recorded *made) {
 
 pv_status pv_classifier_options(pv_ctx *ctx, const pv_classifier *classifier, pv_fit_options **options) {
     const char *record = classifier->record ? classifier->record : "{}";
-    json_t *root = NULL;
+    pv_result *root = NULL;
     recorded *made = NULL;
     *options = NULL;
     pv_status status;
     PV_GOTO(done, pv__json_parse(ctx, record, strlen(record), &root));
     PV_GOTO(done, pv__alloc(ctx, sizeof *made + strlen(record) + 1, 1, &made));
     made->options = pv_fit_options_default();
-    PV_GOTO(done, read_options(ctx, json_object_get(root, "options"), made));
+    PV_GOTO(done, read_options(ctx, pv_result_get(root, "options"), made));
     *options = &made->options;
     made = NULL;
 done:
     pv__free(ctx, made);
-    json_decref(root);
+    pv_result_free(root);
     return status;
 }
 

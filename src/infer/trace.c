@@ -1,4 +1,4 @@
-/* The trace of minibatch training: a row for each epoch, in arrays that grow. */
+/* The trace of minibatch training: one row per epoch, in growing arrays. */
 #include <math.h>
 
 #include "infer/infer.h"
@@ -25,7 +25,7 @@ static pv_status set_room(pv_ctx *ctx, pv_trace *trace, size_t room) {
     return pv__resize(ctx, room, k * sizeof *trace->exact, &trace->exact);
 }
 
-/* Room for one more: capacities are powers of two, so they need not be kept. */
+/* Makes space for one more row. Capacities are powers of two and follow from the count. */
 static pv_status grow(pv_ctx *ctx, pv_trace *trace) {
     size_t count = trace->count;
     return count & (count - 1) ? PV_OK : set_room(ctx, trace, count ? 2 * count : 1);
@@ -62,7 +62,7 @@ pv_status pv__trace_recall(pv_ctx *ctx, pv_trace *trace, size_t most) {
     size_t each = sizeof *trace->row + 2 * (size_t)trace->classes * sizeof(double);
     size_t size = pv_checkpoint_size(ctx, "trace"), count = size / each, room = 1;
     if (count == 0)
-        return PV_OK; /* it was not asked for then */
+        return PV_OK; /* the trace was not requested in that run */
     if (size % each)
         return pv__checkpoint_damaged(ctx, "its trace is not of these epochs");
     while (room < count)
@@ -73,6 +73,7 @@ pv_status pv__trace_recall(pv_ctx *ctx, pv_trace *trace, size_t most) {
     bool found;
     fields_of(trace, field);
     PV_TRY(pv_checkpoint_recall(ctx, "trace", field, 3, &found));
-    trace->count = count < most ? count : most; /* it may have been written before the state of its last epochs was */
+    trace->count =
+        count < most ? count : most; /* the trace may have been written before the state of its last epochs */
     return PV_OK;
 }

@@ -1,8 +1,8 @@
-/* Minibatch training with parameters, moments and images on a device: what minibatch.c's steps do there.
+/* Minibatch training with parameters, moments and images on a device: the device's part of the steps in minibatch.c.
  *
- * Images go to the device once, and views are cut there, by the planes that the processor would draw; where the pixels
- * are of a kind that the device does not read, or too many, the processor cuts them. Of the loss the processor works
- * out what does not depend on the network (pv__batch_terms_fill); the rest is the device's.
+ * Images are copied to the device once, and views are cut there, with the planes that the processor would draw. If the
+ * device does not support the pixel type, or there are too many, the processor cuts them. The processor computes the
+ * quantities of the loss that do not depend on the network (pv__batch_terms_fill); the device computes the rest.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@ struct pv__aboard {
     size_t *volume;       /* [batch] */
     double *spacing;      /* [batch][3] */
     pv__plane *plane;     /* [batch][views] */
-    double *buffer;       /* [batch][inputs]: views that the processor cut for pv__aboard_loglik; NULL: none yet */
+    double *buffer; /* [batch][inputs]: views that the processor cut for pv__aboard_loglik; NULL: not allocated yet */
     const pv_batch_loss *loss;
     pv_auxiliary *auxiliary; /* NULL: none */
     pv__follower *follower;  /* NULL: none */
@@ -36,7 +36,7 @@ static bool pixel_type(const pv_array *pixels, pv__pixel_type *type) {
 }
 
 static pv_status load_volumes(pv_ctx *ctx, pv__aboard *a, size_t batch) {
-    const pv_dataset *data = a->problem->data;
+    const pv_dataset *data = a->problem->rows.made;
     const pv_images *images = data ? data->images : NULL;
     pv__volumes_spec spec = {.pixels = NULL};
     if (!images || images->layout == PV_IMAGES_VIEWS || !pixel_type(&images->pixels, &spec.type))
@@ -49,7 +49,8 @@ static pv_status load_volumes(pv_ctx *ctx, pv__aboard *a, size_t batch) {
     char why[PV_PLUGIN_TEXT] = "";
     pv__plugin_code code = a->resident.plugin->volumes_open(&spec, &a->volumes, why);
     if (code == PV_PLUGIN_MEMORY) {
-        pv__log(ctx, PV_LOG_INFO, "the device's memory does not hold the images (%s): the processor cuts views", why);
+        pv__log(ctx, PV_LOG_INFO, "the images do not fit into the device's memory (%s): the processor cuts the views",
+                why);
         a->volumes = NULL;
         return PV_OK;
     }
@@ -108,7 +109,7 @@ bool pv__aboard_cuts(const pv__aboard *a) {
     return a->volumes != NULL;
 }
 
-/* The views of a data set's row as the i-th of a batch. rng NULL: the fixed ones. */
+/* Sets the views of the i-th row of a batch from a row of a data set. rng NULL: the fixed views. */
 static void place_row(pv__aboard *a, const pv_dataset *data, size_t at, pv_rng *rng, size_t i) {
     const pv_images *images = data->images;
     const pv_image_encoding *e = data->image;
@@ -121,7 +122,7 @@ static void place_row(pv__aboard *a, const pv_dataset *data, size_t at, pv_rng *
         a->spacing[3 * i + (size_t)axis] = images->spacing ? images->spacing[3 * row + (size_t)axis] : 1;
 }
 
-/* The rows that place_row placed. */
+/* The rows set by place_row. */
 static void set_placed(const pv__aboard *a, const pv_image_encoding *e, pv__rows *rows) {
     rows->volumes = a->volumes;
     rows->volume = a->volume;
@@ -131,16 +132,16 @@ static void set_placed(const pv__aboard *a, const pv_image_encoding *e, pv__rows
         (pv__cut){.size = e->size, .field = e->field, .low = e->low, .high = e->high, .mean = e->mean, .spread = e->sd};
 }
 
-/* Where the batch's views lie, from the streams that the processor would cut them by. */
+/* Draws the planes of the batch's views from the random streams that the processor would use. */
 static void place_views(pv__aboard *a, const pv__batch *batch, pv__rows *rows) {
     for (size_t i = 0; i < batch->targets.n; i++) {
-        pv_rng rng = pv_rng_stream((uint64_t)a->problem->options->seed, PV_STREAM_VIEWS, batch->first + i);
-        place_row(a, a->problem->data, batch->row[i], &rng, i);
+        pv_rng rng = pv_rng_stream((uint64_t)a->problem->plan->options.seed, PV_STREAM_VIEWS, batch->first + i);
+        place_row(a, a->problem->rows.made, batch->row[i], &rng, i);
     }
-    set_placed(a, a->problem->data->image, rows);
+    set_placed(a, a->problem->rows.made->image, rows);
 }
 
-/* ---- the loss ---------------------------------------------------------------------------------------------------- */
+/* ---- loss -------------------------------------------------------------------------------------------------------- */
 
 _Static_assert((int)PV_STEP_ROWS == (int)PV_FORM_ROWS && (int)PV_STEP_SELECTION == (int)PV_FORM_SELECTION &&
                    (int)PV_STEP_JOINT == (int)PV_FORM_JOINT,
@@ -179,7 +180,7 @@ pv_status pv__aboard_loss_put(pv_ctx *ctx, pv__aboard *a, const pv_batch_loss *l
                           .linear = auxiliary && loss->marginal == PV_MARGINAL_AUXILIARY_LINEAR,
                           .sparsity = sparsity};
     if (follower) {
-        spec.n = a->problem->n;
+        spec.n = a->problem->rows.n;
         (void)pv__follower_state(follower, &spec.rho);
     }
     pv__step_state state = state_of(a);
@@ -201,7 +202,7 @@ pv_status pv__aboard_log_q(pv_ctx *ctx, pv__aboard *a, double *log_q) {
 
 pv_status pv__aboard_step(pv_ctx *ctx, pv__aboard *a, const pv__batch *batch, int64_t step, double rate,
                           double bias_rate, const double *log_q) {
-    const pv_fit_options *options = a->problem->options;
+    const pv_fit_options *options = &a->problem->plan->options;
     pv__rows rows = {.n = batch->targets.n};
     if (a->volumes)
         place_views(a, batch, &rows);
@@ -232,23 +233,23 @@ pv_status pv__aboard_outcome(pv_ctx *ctx, pv__aboard *a, double *value, double *
     return pv__device_checked(ctx, r->plugin->outcome(r->net, value, log_q, r->why), r->why);
 }
 
-/* ---- rows as predictions see them -------------------------------------------------------------------------------- */
+/* ---- predictions ------------------------------------------------------------------------------------------------- */
 
 pv_status pv__aboard_loglik(pv_ctx *ctx, pv__aboard *a, const pv__problem *problem, double *loglik) {
-    const pv_dataset *data = problem->data;
+    const pv_dataset *data = problem->rows.made;
     size_t k = (size_t)problem->targets.classes, inputs = (size_t)pv_model_inputs(problem->model);
-    bool there = a->volumes && data && data->images == a->problem->data->images;
+    bool there = a->volumes && data && data->images == a->problem->rows.made->images;
     if (!there && !a->buffer)
         PV_TRY(pv__alloc(ctx, a->resident.rows, inputs * sizeof *a->buffer, &a->buffer));
-    for (size_t n, begin = 0; begin < problem->n; begin += n) {
-        n = problem->n - begin < a->resident.rows ? problem->n - begin : a->resident.rows;
+    for (size_t n, begin = 0; begin < problem->rows.n; begin += n) {
+        n = problem->rows.n - begin < a->resident.rows ? problem->rows.n - begin : a->resident.rows;
         pv__rows rows = {.n = n};
         for (size_t i = 0; there && i < n; i++)
             place_row(a, data, begin + i, NULL, i);
         if (there)
             set_placed(a, data->image, &rows);
         else
-            rows.x = pv__problem_rows(ctx, problem, begin, n, a->buffer);
+            rows.x = pv__rows_get(ctx, &problem->rows, begin, n, a->buffer);
         PV_TRY(pv__resident_score(ctx, &a->resident, &rows, loglik + begin * k));
     }
     return PV_OK;

@@ -1,4 +1,4 @@
-/* A network on a device, trained there. */
+/* Trains a network on a device. */
 #include "model/device_network.h"
 
 #include "model/network.h"
@@ -6,7 +6,7 @@
 pv_status pv__resident_new(pv_ctx *ctx, const pv_model *model, size_t rows, pv__resident *made) {
     const pv__network *network = model->network;
     *made = (pv__resident){.plugin = network ? pv__device_plugin(ctx) : NULL, .rows = rows};
-    if (!network || !made->plugin || model->ordinal) /* whose output layer is the processor's */
+    if (!network || !made->plugin || model->ordinal) /* output layers of ordinal models run on the processor */
         return PV_OK;
     made->step_views = pv__network_step_views(network, rows);
     made->low = network->graph.low_params;

@@ -1,4 +1,4 @@
-/* src/model/device_network.h: a network whose parameters stay on a device while it is trained. */
+/* src/model/device_network.h: a network whose parameters stay on a device during training. */
 #ifndef PV_SRC_RESIDENT_H
 #define PV_SRC_RESIDENT_H
 
@@ -13,13 +13,13 @@ typedef struct pv__resident {
     char why[PV_PLUGIN_TEXT];
 } pv__resident;
 
-/* For batches of so many rows. made->net NULL: the context's networks run on the processor. */
+/* For batches of this many rows. made->net NULL: the context's networks run on the processor. */
 PV_MUST_USE pv_status pv__resident_new(pv_ctx *ctx, const pv_model *model, size_t rows, pv__resident *made);
-void pv__resident_free(pv__resident *resident); /* one that was not made is fine */
+void pv__resident_free(pv__resident *resident); /* one that was not created is fine */
 
-/* As predictions see them, without dropout: at most as many rows as a batch has. loglik [rows][classes]. */
+/* The network's predictions, without dropout, for at most a batch of rows. loglik [rows][classes]. */
 PV_MUST_USE pv_status pv__resident_score(pv_ctx *ctx, pv__resident *resident, pv__rows *rows, double *loglik);
-/* Begins training's step, of rates->number; rows' dropout, and what is frozen of the rates, are set here. */
+/* Starts a training step, number rates->number. Sets the dropout in rows and the frozen parameters in rates. */
 PV_MUST_USE pv_status pv__resident_step(pv_ctx *ctx, pv__resident *resident, pv__rows *rows, uint64_t seed,
                                         const pv__step_terms *terms, pv__step_rates *rates, bool freeze_low);
 

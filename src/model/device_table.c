@@ -1,23 +1,23 @@
 /* A table's rows in a device's memory. */
 #include "model/device_table.h"
 
-/* NUMBERS_LEAST: what pays where nobody asked for a device. */
+/* NUMBERS_LEAST: from this size on a device pays, if the user did not ask for one */
 enum { NUMBERS_LEAST = 1000000, ROWS_AT_ONCE = 1 << 20 };
 
 bool pv__loaded_pays(const pv_ctx *ctx, size_t n, size_t inputs) {
     return pv__device_asked(ctx) || (inputs > 0 && n >= NUMBERS_LEAST / inputs);
 }
 
-/* ---- the rows ---------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Why a device cannot run this; NULL: it can. */
+/* Why a device cannot run this; NULL if it can. */
 static const char *reason(const pv_ctx *ctx, const pv__plugin *plugin, const pv_model *model, const double *x) {
     if (!model->architecture->dense)
         return "the device has no kernels for this `model`";
     if (model->offset)
-        return "the device's kernels know no `offset`";
+        return "the device does not support `offset`";
     if (!x)
-        return "the table's rows are made of its columns, whose matrix does not fit in `memory`";
+        return "the table's rows are assembled from its columns, because their matrix does not fit in `memory`";
     if (plugin && (size_t)model->inputs > plugin->inputs_most)
         return "the table has more columns than the device's kernels take";
     if (ctx->root->ranks.calls.size > 1)
@@ -47,9 +47,9 @@ pv_status pv__loaded_new(pv_ctx *ctx, const pv_model *model, size_t n, const dou
     const pv__plugin *plugin = pv__device_for_tables(ctx);
     const char *why = reason(ctx, plugin, model, x);
     if (why && asked)
-        return pv__fail(ctx, PV_ERR_USAGE, "`device=cuda` cannot be had here: %s;\nleave it out", why);
+        return pv__fail(ctx, PV_ERR_USAGE, "`device=cuda` is not available here: %s;\nleave it out", why);
     if (why && plugin)
-        pv__log(ctx, PV_LOG_INFO, "the processor takes the rows: %s", why);
+        pv__log(ctx, PV_LOG_INFO, "the rows are processed on the processor: %s", why);
     if (why || !plugin)
         return PV_OK;
     pv__loaded *made;
@@ -64,7 +64,7 @@ pv_status pv__loaded_new(pv_ctx *ctx, const pv_model *model, size_t n, const dou
     if (status == PV_OK && asked)
         status = pv__device_checked(ctx, code, made->why);
     else if (status == PV_OK)
-        pv__log(ctx, PV_LOG_INFO, "the processor takes the rows: %s", made->why);
+        pv__log(ctx, PV_LOG_INFO, "the rows are processed on the processor: %s", made->why);
     pv__loaded_free(ctx, made);
     return status;
 }
@@ -79,7 +79,7 @@ void pv__loaded_free(pv_ctx *ctx, pv__loaded *loaded) {
 bool pv__loaded_forgone(pv_ctx *ctx, pv_status status) {
     if (status != PV_ERR_MEMORY || pv__device_asked(ctx))
         return false;
-    pv__log(ctx, PV_LOG_INFO, "the processor takes the rows: the device has too little memory");
+    pv__log(ctx, PV_LOG_INFO, "the rows are processed on the processor: the device has too little memory");
     return true;
 }
 
@@ -90,7 +90,7 @@ struct pv__loaded_passes {
     const pv_model *model;
     pv__passes *passes;
     size_t outputs, n;
-    pv__plugin_code code;   /* of the last call of `mixed` */
+    pv__plugin_code code;   /* result of the last call of `mixed` */
     double *dense, *ddense; /* parameters of the dense layers, and their gradient */
     char why[PV_PLUGIN_TEXT];
 };

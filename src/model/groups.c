@@ -1,14 +1,14 @@
 /* Gradients of a batch by groups of rows, which processes share.
  *
- * Networks cut a batch into the parts that their engines work on. Of the other models one work goes over the groups,
- * one after the other: their gradients meet as a tree has them, in as many places as it has levels.
+ * Networks split a batch into the parts that their engines process. For other models one work object processes the
+ * groups in order, and their gradients are added as a binary tree, which needs one buffer per level.
  */
 #include <string.h>
 
 #include "model/model.h"
 
-/* A sixteenth of the batch, so that its gradient costs little beside the rows' own work; but not so few rows that
- * kernels idle, nor more than keep a cache busy. */
+/* A sixteenth of the batch, so that adding its gradient costs little compared to computing it, but enough rows to keep
+ * kernels busy and few enough to fit the cache. */
 size_t pv__model_group_rows(const pv_model *model, size_t batch) {
     enum { FEWEST = 32, MOST = 512, SHARE = 16 };
     if (model->architecture->group_rows)
@@ -47,7 +47,7 @@ static void one_group(const pass *p, size_t g, double *dw) {
     p->work->at = 0;
 }
 
-/* The gradient of a node's groups into dw. */
+/* Writes the gradient of a node's groups to dw. */
 static void node(const pass *p, size_t first, size_t last, int level, double *dw) {
     if (level == 0) {
         one_group(p, first, dw);
@@ -71,7 +71,7 @@ void pv__model_backward_limbs(const pv_model *model, pv_model_work *work, const 
     p.spare = spare;
     if (of->backward_groups)
         memset(dw, 0, tree->limbs * model->params * sizeof *dw);
-    if (of->backward_groups && !tree->shared) { /* by an engine that may take the batch whole */
+    if (of->backward_groups && !tree->shared) { /* by an engine that may process the batch as a whole */
         pv_model_backward(model, work, w, n, x, loglik, dloglik, dw);
         return;
     }

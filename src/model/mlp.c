@@ -1,9 +1,9 @@
-/* mlp: dense layers with ReLU between, softmax at the end.
+/* mlp: dense layers with ReLU in between and softmax at the end.
  *
  *   h_0 = x;  h_l = relu(h_{l-1} W_l + b_l);  logits = h_{L-1} W_L + b_L
  *
  * Parameters layer by layer: W_l [width_{l-1}][width_l], then b_l [width_l]. With an ordinal output the last layer has
- * one number, and classes - 1 biases that make thresholds (ordinal.c). Work: the activations of each layer, their
+ * one output and classes - 1 biases, which define thresholds (ordinal.c). Work: the activations of each layer, their
  * gradients, and the transpose of one weight matrix.
  */
 #include <math.h>
@@ -12,7 +12,7 @@
 
 #include "model/model.h"
 
-/* Those of a layer. */
+/* Number of biases of a layer. */
 static size_t biases(const pv_model *model, int l) {
     return model->ordinal && l + 1 == model->layers ? (size_t)model->classes - 1 : model->width[l + 1];
 }
@@ -30,8 +30,8 @@ static pv_status parse_widths(pv_ctx *ctx, pv_model *model, const char *list) {
         long width = strtol(at, &end, 10);
         if (end == at || width < 1 || width > 65536 || (*end != ',' && *end != '\0'))
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "`model=%s`: layer sizes are whole numbers from 1 to 65536, as in mlp:64,32; after them, "
-                            "for labels in order, may stand ordinal",
+                            "`model=%s`: layer sizes are whole numbers from 1 to 65536, as in mlp:64,32; for ordered "
+                            "labels add ordinal, as in mlp:64,ordinal",
                             model->spec);
         if (model->layers + 2 > PV_LAYERS_MAX)
             return pv__fail(ctx, PV_ERR_USAGE, "`model=%s`: at most %d hidden layers", model->spec, PV_LAYERS_MAX - 1);
@@ -59,7 +59,7 @@ static size_t widest(const pv_model *model) {
     return most;
 }
 
-/* Of all layers but the first, past which nothing goes back. */
+/* Number of weights in all layers except the first, beyond which no gradient is needed. */
 static size_t matrices(const pv_model *model) {
     size_t size = 0;
     for (int l = 1; l < model->layers; l++)
@@ -87,7 +87,8 @@ static bool is_bias(const pv_model *model, size_t parameter) {
     return false;
 }
 
-/* He et al. 2015: variance 2/inputs. The output layer starts small, so that training starts at its biases. */
+/* He et al. 2015: variance 2/inputs. The output layer starts small, so that the first outputs are close to its
+ * biases. */
 static void start(const pv_model *model, uint64_t seed, double *w) {
     for (int l = 0; l < model->layers; l++) {
         pv_rng rng = pv_rng_stream(seed, PV_STREAM_MLP_START, (uint64_t)l);
@@ -184,7 +185,7 @@ static void backward(const pv_model *model, pv_model_work *work, const double *w
         dout = din;
         din = held;
     }
-    work->turned = true; /* for other rows of the same forward */
+    work->turned = true; /* reused for other rows of the same forward pass */
 }
 
 /* ---- on a device ------------------------------------------------------------------------------------------------- */
@@ -194,7 +195,7 @@ static int dense(const pv_model *model, size_t *width) {
     return model->layers;
 }
 
-/* The first layer lies the other way round there, biases first; thresholds are no part of the last. */
+/* On the device, biases precede the weights in the first layer, and ordinal thresholds are not part of the last. */
 static void to_dense(const pv_model *model, const double *w, double *dense) {
     for (int l = 0; l < model->layers; l++) {
         size_t from = model->width[l], to = model->width[l + 1];
@@ -247,6 +248,22 @@ static void link_backward(const pv_model *model, pv_model_work *work, const doub
         pv__log_softmax_rows_backward(n, k, loglik, dloglik, dout);
 }
 
+static int describe(const pv_model *model, pv__steps *steps, const pv__parameters *p, int x) {
+    size_t first = 0;
+    for (int l = 0; l < model->layers; l++) {
+        size_t from = model->width[l], to = model->width[l + 1], bias = first + from * to;
+        x = from > 0 ? pv__steps_two(steps, PV__STEP_MATMUL, x, pv__steps_parameters(steps, p, first, from, to))
+                     : pv__steps_number(steps, 0);
+        if (model->ordinal && l + 1 == model->layers)
+            return pv__ordinal_describe(steps, (size_t)model->classes, p, bias, x);
+        x = pv__steps_two(steps, PV__STEP_ADD, x, pv__steps_parameters(steps, p, bias, 1, to));
+        if (l + 1 < model->layers)
+            x = pv__steps_one(steps, PV__STEP_RELU, x);
+        first = bias + to;
+    }
+    return pv__steps_log_softmax(steps, x);
+}
+
 const pv__architecture pv__mlp = {.parse = parse,
                                   .work_size = work_size,
                                   .is_bias = is_bias,
@@ -260,4 +277,5 @@ const pv__architecture pv__mlp = {.parse = parse,
                                   .to_dense = to_dense,
                                   .from_dense = from_dense,
                                   .link_forward = link_forward,
-                                  .link_backward = link_backward};
+                                  .link_backward = link_backward,
+                                  .describe = describe};

@@ -19,11 +19,11 @@ static pv_status parse(pv_ctx *ctx, pv_model *model, const char *spec) {
         if (mine)
             return PV_OK;
     }
-    return pv__fail(
-        ctx, PV_ERR_USAGE,
-        "`model=%s`:\nchoose linear, ordinal, mlp with hidden layer sizes, as in mlp:64,32, auto, or for images "
-        "convnet or inception",
-        spec);
+    return pv__fail(ctx, PV_ERR_USAGE,
+                    "`model=%s`:\nchoose linear, additive, ordinal, mlp with hidden layer sizes, as in mlp:64,32, "
+                    "trees, auto, or for images "
+                    "convnet or inception",
+                    spec);
 }
 
 pv_status pv_model_views(pv_ctx *ctx, const char *spec, int64_t *views, int64_t *size) {
@@ -38,11 +38,11 @@ pv_status pv_model_views(pv_ctx *ctx, const char *spec, int64_t *views, int64_t 
 static pv_status check_offset(pv_ctx *ctx, const pv_model *model) {
     if (!model->architecture->takes_offset)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`offset` is for `model=linear` and ordinal:\nchoose one of these, or leave it out");
+                        "`offset` is for `model=linear`, additive and ordinal:\nchoose one of these, or leave it out");
     if (model->classes > 2 && !model->ordinal)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`offset` is added to one log odds, and %d labels have %d:\nchoose `model=ordinal` where they "
-                        "are in order, or leave it out",
+                        "`offset` is added to one log odds, but %d labels have %d:\nchoose `model=ordinal` if they are "
+                        "ordered, or leave it out",
                         model->classes, model->classes - 1);
     return PV_OK;
 }
@@ -78,6 +78,7 @@ void pv_model_free(pv_ctx *ctx, pv_model *model) {
     for (size_t m = 0; m < model->members; m++)
         pv_model_free(ctx, model->member[m]);
     pv__free(ctx, model->member);
+    pv__free(ctx, model->member_from);
     pv__free(ctx, model->spec);
     pv__free(ctx, model->network);
     pv__free(ctx, model);
@@ -89,6 +90,10 @@ const char *pv_model_spec(const pv_model *model) {
 
 bool pv_model_has_coefficients(const pv_model *model) {
     return model->architecture->has_coefficients;
+}
+
+bool pv__model_is_smooth(const char *spec) {
+    return strcmp(spec, "additive") == 0;
 }
 
 bool pv_model_has_thresholds(const pv_model *model) {

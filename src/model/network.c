@@ -2,25 +2,25 @@
  *
  *   h_nv = graph(x_nv) for each view v, weights shared;  h_n = pool over v of h_nv;  logits = h_n W + b
  *
- * The graph runs on an engine (compute/graph.h), in parts of about PART_IMAGES views whatever the number of threads;
- * pooling over views, the output layer and softmax are done here in double precision.
+ * The graph runs on an engine (compute/graph.h), in parts of about PART_IMAGES views for any number of threads. Pooling
+ * over views, the output layer and softmax are computed here in double precision.
  */
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
+#include "base/openmp.h"
 #include "model/network.h"
 
 enum { PART_IMAGES = 36 };
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
 
-/* Numbers that the output layer has: a logit for each label, or one on the scale of ordered labels. */
+/* The number of outputs: one logit per label, or a single one for ordered labels. */
 static size_t outputs(const pv_model *model) {
     return model->ordinal ? 1 : (size_t)model->classes;
 }
 
-/* Parameters that come after the graph's. */
+/* Number of parameters after those of the graph. */
 static size_t output_params(const pv_model *model) {
     return model->params - model->network->graph.params;
 }
@@ -35,8 +35,8 @@ static bool is_bias(const pv_model *model, size_t parameter) {
     return false;
 }
 
-/* He et al. 2015: variance 2/inputs of each convolution. The output layer starts small, so that training starts at its
- * biases. */
+/* He et al. 2015: variance 2/inputs of each convolution. The output layer starts small, so that the first outputs are
+ * close to its biases. */
 static void start(const pv_model *model, uint64_t seed, double *w) {
     const pv__graph *g = &model->network->graph;
     for (int t = 0; t < g->nodes; t++) {
@@ -226,7 +226,7 @@ static void pool_backward(const pv__network *net, pv__network_work *work, size_t
 
 /* ---- forward and backward ---------------------------------------------------------------------------------------- */
 
-/* Rows of a part; the last may be filled up with zeros. */
+/* The rows of a part; the last part is padded with zeros. */
 static const double *part_input(const pv_model *model, pv__network_work *work, size_t part, size_t n, const double *x) {
     size_t d = (size_t)model->inputs, begin = part * work->part_rows, rows = n - begin;
     if (rows >= work->part_rows)
@@ -248,7 +248,7 @@ static void forward(const pv_model *model, pv_model_work *held, const double *w,
     for (size_t p = 0; p < parts; p++) {
         pv__dropout dropout = {work->training, work->seed,
                                work->step * work->step_views + work->first_view +
-                                   p * images}; /* one number for each view ever seen */
+                                   p * images}; /* a number unique to each view in all of training */
         work->kind->forward(work->engine, p, omp_get_thread_num(), part_input(model, work, p, n, x), &dropout,
                             work->features + p * images * F);
     }
@@ -270,7 +270,7 @@ static void forward(const pv_model *model, pv_model_work *held, const double *w,
         pv__log_softmax_rows(n, k, work->logits, loglik);
 }
 
-/* The output layer's gradient of the rows of a part, whose logits become their gradient. */
+/* Computes the output layer's gradient for the rows of a part, and replaces their logits by the logits' gradient. */
 static void output_backward(const pv_model *model, pv__network_work *work, const double *w, size_t part, size_t n,
                             const double *loglik, const double *dloglik) {
     const pv__network *net = model->network;
@@ -329,6 +329,40 @@ static void backward(const pv_model *model, pv_model_work *held, const double *w
     add_groups(model, held, 0, (n + rows - 1) / rows, dw);
 }
 
+/* ---- conversion to steps ----------------------------------------------------------------------------------------- */
+
+static int describe_graph(const pv__graph *g, pv__steps *steps, const pv__parameters *p, int x) {
+    int tensor[PV_NODES_MAX + 1] = {x};
+    for (int t = 0; t < g->nodes; t++) {
+        const pv__node *node = &g->node[t];
+        int from[PV_NODE_INPUTS], n = node->inputs;
+        for (int i = 0; i < n; i++)
+            from[i] = tensor[node->input[i]];
+        if (node->kind == PV_NODE_CONV) {
+            size_t taps = (node->bias - node->weight) / node->out.channels;
+            from[n++] = pv__steps_parameters(steps, p, node->weight, node->out.channels, taps);
+            from[n++] = pv__steps_parameters(steps, p, node->bias, 1, node->out.channels);
+        }
+        pv__step_kind kind = node->kind == PV_NODE_CONV      ? PV__STEP_CONV
+                             : node->kind == PV_NODE_MAXPOOL ? PV__STEP_MAXPOOL
+                                                             : PV__STEP_CHANNELS;
+        tensor[t + 1] = pv__steps_image(steps, kind, from, n, node);
+    }
+    return tensor[g->nodes];
+}
+
+static int describe(const pv_model *model, pv__steps *steps, const pv__parameters *p, int x) {
+    const pv__network *net = model->network;
+    static const size_t how[] = {[PV_POOL_MAX] = 0, [PV_POOL_MIN] = 1, [PV_POOL_MEAN] = 2};
+    size_t k = outputs(model), F = net->features, first = net->graph.params, bias = first + F * k;
+    x = pv__steps_views(steps, describe_graph(&net->graph, steps, p, x), F, how[net->pool]);
+    x = pv__steps_two(steps, PV__STEP_MATMUL, x, pv__steps_parameters(steps, p, first, F, k));
+    if (model->ordinal)
+        return pv__ordinal_describe(steps, (size_t)model->classes, p, bias, x);
+    x = pv__steps_two(steps, PV__STEP_ADD, x, pv__steps_parameters(steps, p, bias, 1, k));
+    return pv__steps_log_softmax(steps, x);
+}
+
 static pv_status parse_convnet(pv_ctx *ctx, pv_model *model, const char *spec, bool *mine) {
     return pv__network_parse(ctx, model, spec, "convnet", mine);
 }
@@ -345,14 +379,14 @@ static pv_status views_inception(pv_ctx *ctx, const char *spec, bool *mine, int6
     return pv__network_views(ctx, spec, "inception", mine, views, size);
 }
 
-/* Rows a chunk: each row's activations are megabytes. */
+/* Few rows per chunk: each row's activations take megabytes. */
 #define NETWORK(word)                                                                                                  \
     {                                                                                                                  \
         .parse = parse_##word, .views = views_##word, .is_bias = is_bias, .start = start, .output_bias = output_bias,  \
         .forward = forward, .backward = backward, .backward_needs_work = true, .own_threads = true, .chunk_rows = 32,  \
         .work_new = work_new, .work_free = work_free, .train = train, .check = check, .rows = most_rows,               \
         .low_params = low_params, .hidden = hidden, .group_rows = group_rows, .share = share,                          \
-        .backward_groups = backward_groups, .add_groups = add_groups                                                   \
+        .backward_groups = backward_groups, .add_groups = add_groups, .describe = describe                             \
     }
 
 const pv__architecture pv__convnet = NETWORK(convnet);

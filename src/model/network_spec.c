@@ -1,11 +1,11 @@
-/* From a text to a network.
+/* Parses the specification of a network.
  *
  *   convnet[:key=value,...]     low module, then for each entry of channels a 3x3 convolution of stride 2 with ReLU and
- *                               dropout, then a convolution over what is left of the plane to features
+ *                               dropout, then a convolution over the whole remaining plane to features
  *   inception[:key=value,...]   the same with each strided convolution replaced by an inception block: 1x1; 1x1 then
  *                               3x3; 1x1 then 5x5; 3x3 max pooling then 1x1; a quarter of the channels each, ReLU
  *
- * The low module is two 3x3 convolutions with ReLU at full resolution (those of VGG-16 where low is 64).
+ * The low module is two 3x3 convolutions with ReLU at full resolution (those of VGG-16 if low is 64).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,13 +19,13 @@ enum { CHANNELS_MAX = 8, BLOCKS_MAX = 7, BLOCK_NODES = 8, OTHER_NODES = 3 };
 _Static_assert(OTHER_NODES + BLOCKS_MAX * BLOCK_NODES <= PV_NODES_MAX, "inception has more nodes than a graph");
 _Static_assert(OTHER_NODES + CHANNELS_MAX <= PV_NODES_MAX, "convnet has more nodes than a graph");
 
-/* What the views of one row may hold, all tensors together: 2 GiB in single precision. A spec comes from a model file
- * too, and its few numbers must not be able to ask for more. */
+/* Limit for all tensors of one row's views together: 2 GiB in single precision. Specifications also come from model
+ * files, whose few numbers must not be able to request more. */
 static const double ROW_FLOATS_MAX = 1 << 29;
 
-/* Bounds of what a spec may cost, so that a slip of the pen is told of before the work and not after hours: the plane
- * that the last convolution takes in (beyond, it is computed hundreds of times more slowly), numbers to learn, and
- * multiplications for the views that are worked on at a time. */
+/* Limits on the cost of a specification, so that a mistake is reported before the work and not after hours: the plane
+ * that the last convolution covers (a larger one is hundreds of times slower), parameters, and multiplications for the
+ * views processed together. */
 enum { PLANE_MAX = 16 };
 static const double PARAMS_MAX = 1 << 28, PART_PRODUCTS_MAX = 1e12;
 

@@ -1,16 +1,18 @@
-/* From options to a plan: texts parsed, defaults filled in, and the rules asked at each step (see plan.h).
+/* From options to a plan: parses texts, fills in defaults, and applies the rules after each step (see plan.h).
  *
- * One rule for options that would do nothing: where it is known that one was given, it is refused, with what it is for.
- * Values alone do not tell, since programs share a struct among fits: a fit that sees nothing else warns of values that
- * are not the default. A seed is no such option: it is recorded, and a script may set it for fits that draw nothing.
+ * An option that would have no effect is rejected, with its purpose, if it is known to have been given explicitly.
+ * Values alone do not show that, because programs share one struct among fits; such fits only warn of values that
+ * differ from the default. A seed is never rejected: it is recorded, and a script may set it for fits that draw
+ * nothing.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/trees.h"
 #include "plan/plan.h"
 
-/* ---- options that would do nothing ------------------------------------------------------------------------------- */
+/* ---- options without effect -------------------------------------------------------------------------------------- */
 
 bool pv__minibatches(const pv_fit_options *o, bool images) {
     return strcmp(o->batch, "full") != 0 && (images || strcmp(o->batch, "auto") != 0);
@@ -18,6 +20,14 @@ bool pv__minibatches(const pv_fit_options *o, bool images) {
 
 bool pv__mixes(const pv_fit_options *o) {
     return strcmp(o->model, "auto") == 0;
+}
+
+bool pv__grows(const pv_fit_options *o) {
+    return strncmp(o->model, "trees", 5) == 0;
+}
+
+bool pv__fits_itself(const pv_fit_options *o) {
+    return pv__mixes(o) || pv__grows(o);
 }
 
 pv_loss pv_fit_loss(const pv_fit_options *options, bool matched) {
@@ -29,7 +39,7 @@ const char *pv_fit_idle(const pv_fit_options *options, bool images, const char *
 }
 
 static bool differs(const pv_option *row, const pv_fit_options *options, const pv_fit_options *usual) {
-    char set[64], fallback[64]; /* none of those that can be idle is longer and begins like its default */
+    char set[64], fallback[64]; /* long enough for every option that can be without effect */
     pv_option_get(row, options, set, sizeof set);
     pv_option_get(row, usual, fallback, sizeof fallback);
     return strcmp(set, fallback) != 0;
@@ -49,7 +59,7 @@ static pv_status refuse_idle(pv_ctx *ctx, pv__fact_set facts, const char *const 
     for (size_t i = 0; i < n; i++) {
         const char *what = pv__idle_for(facts, given[i]);
         if (what)
-            return pv__fail(ctx, PV_ERR_USAGE, "`%s` is for %s:\nleave it out, or give that", given[i], what);
+            return pv__fail(ctx, PV_ERR_USAGE, "`%s` is for %s:\nleave it out, or use that", given[i], what);
     }
     return PV_OK;
 }
@@ -57,7 +67,7 @@ static pv_status refuse_idle(pv_ctx *ctx, pv__fact_set facts, const char *const 
 void pv__warn_of_idle(pv_ctx *ctx, const pv__plan *plan) {
     const pv_fit_options usual = pv_fit_options_default();
     pv_fit_options given = *plan->given;
-    given.loss = plan->options.loss; /* that of matched sets, where none was given */
+    given.loss = plan->options.loss; /* matched sets imply this if no loss was given */
     for (const pv_option *row = pv_fit_option_table; row->name; row++) {
         const char *what = pv_fit_idle(&given, plan->images, row->name);
         if (what && differs(row, &given, &usual))
@@ -79,10 +89,10 @@ static pv_status parse_batch(pv_ctx *ctx, const char *text, size_t *rows) {
     return PV_OK;
 }
 
-/* INFINITY: known, auto; NaN: the number of rows. */
+/* INFINITY: known, or auto; NaN: the number of rows. */
 static pv_status parse_strength(pv_ctx *ctx, const char *text, double *n) {
-    static const double most = 1e12; /* observations; beside more, the rows would be lost in rounding */
-    bool known = strcmp(text, "known") == 0 || strcmp(text, "auto") == 0; /* who writes one number means that number */
+    static const double most = 1e12; /* observations; with more, the rows' contribution would be lost to rounding */
+    bool known = strcmp(text, "known") == 0 || strcmp(text, "auto") == 0; /* auto treats a single number as exact */
     *n = known ? HUGE_VAL : (double)NAN;
     if (known || strcmp(text, "rows") == 0)
         return PV_OK;
@@ -96,18 +106,21 @@ static pv_status parse_strength(pv_ctx *ctx, const char *text, double *n) {
     return PV_OK;
 }
 
-/* "auto" and "jeffreys", which depend on the population, are none here. */
+/* Rejects "auto" and "jeffreys" here because they depend on the population. */
 static pv_status parse_intercept(pv_ctx *ctx, const pv__plan *plan, pv_prior *prior) {
     const char *text = plan->options.intercept_prior;
     bool later = strcmp(text, "auto") == 0 || strcmp(text, "jeffreys") == 0;
-    if (strcmp(text, "jeffreys") == 0 && !pv__plan_is_profile(plan))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`intercept-prior=jeffreys` is for `loss=ig` with `marginal=profile`:\nchoose normal:SCALE, "
-                        "student:NU or none");
     PV_TRY(pv_prior_parse(ctx, "intercept-prior", later ? "none" : text, prior));
     if (prior->kind == PV_PRIOR_LAPLACE)
         return pv__fail(ctx, PV_ERR_USAGE, "`intercept-prior=laplace` is not smooth;\nchoose normal, student or none");
     return PV_OK;
+}
+
+static pv_status parse_weighting(pv_ctx *ctx, const char *text) {
+    if (strcmp(text, "auto") == 0 || strcmp(text, "0") == 0 || strcmp(text, "1") == 0)
+        return PV_OK;
+    return pv__fail(ctx, PV_ERR_USAGE,
+                    "`weighting=%s`: 'auto', 0 (the efficient estimate) or 1 (the weighted estimate)", text);
 }
 
 bool pv__prior_is_open(const pv_fit_options *options) {
@@ -122,7 +135,7 @@ pv_status pv__plan_set_prior(pv_ctx *ctx, pv__plan *plan, const char *text) {
 
 /* ---- the options alone ------------------------------------------------------------------------------------------- */
 
-/* As pv__plan_begin; then options that were given and would do nothing are refused before any other. */
+/* pv__plan_begin; then rejects options that were given but have no effect. */
 static pv_status begin(pv_ctx *ctx, const pv_fit_options *given, bool sample, const char *const *names, size_t n_names,
                        pv__plan *plan) {
     int64_t views, size;
@@ -133,17 +146,19 @@ static pv_status begin(pv_ctx *ctx, const pv_fit_options *given, bool sample, co
     plan->minibatches = pv__minibatches(given, plan->images);
     plan->facts = pv__facts_of_options(ctx, given, plan->images, sample);
     PV_TRY(refuse_idle(ctx, plan->facts, names, n_names));
-    plan->prior_is_open = pv__prior_is_open(given) && !pv__mixes(given);
-    const char *prior = pv__mixes(given) ? "none" : plan->prior_is_open ? "normal:1" : given->prior;
+    plan->prior_is_open = pv__prior_is_open(given) && !pv__fits_itself(given);
+    const char *prior = pv__fits_itself(given) ? "none" : plan->prior_is_open ? "normal:1" : given->prior;
     PV_TRY(pv_prior_parse(ctx, "prior", prior, &plan->prior));
     if (pv__mixes(given))
         PV_TRY(pv__candidates_parse(ctx, given->candidates, (bool[PV__CANDIDATES_MAX]){false}));
     PV_TRY(parse_batch(ctx, given->batch, &plan->batch));
     PV_TRY(parse_strength(ctx, given->prevalence_n, &plan->strength));
+    PV_TRY(parse_weighting(ctx, given->weighting));
     PV_TRY(parse_intercept(ctx, plan, &plan->intercept_prior));
     if (plan->minibatches)
         PV_TRY(pv__schedule_parse(ctx, given->schedule, given->epochs, &plan->schedule));
-    return pv__rules_check(ctx, given, plan->facts);
+    PV_TRY(pv__rules_check(ctx, given, plan->facts));
+    return pv__grows(given) ? pv__boosting_load(ctx) : PV_OK;
 }
 
 pv_status pv__plan_begin(pv_ctx *ctx, const pv_fit_options *given, bool sample, pv__plan *plan) {
@@ -199,78 +214,22 @@ static pv_status settle_batch(pv_ctx *ctx, size_t n, pv__plan *plan) {
     return PV_OK;
 }
 
-static pv_status settle_match(pv_ctx *ctx, const pv_model *model, bool stated, pv__plan *plan) {
-    plan->match = (pv_match)plan->options.match;
-    if (plan->match == PV_MATCH_NONE)
-        return PV_OK;
-    if (pv_loss_of_design(pv__plan_loss(plan)))
-        return pv__fail(ctx, PV_ERR_USAGE, "`match=full`: `loss=%s` has no prevalence to match; leave `match` out",
-                        pv_loss_name(pv__plan_loss(plan)));
-    if (!pv__model_is_free(model))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`match=full` moves each label's odds, which thresholds of ordered labels cannot:\nleave it "
-                        "out");
-    if (!stated)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`match=full` needs a stated `prevalence`, and no `population-sample`:\nleave `match` out");
-    return PV_OK;
-}
-
-bool pv__plan_has_two(const pv__plan *p, bool linear, bool sample) {
+static bool has_two(const pv__plan *p, const pv__plan_rows *rows) {
+    bool linear = pv_model_has_coefficients(rows->model) && !p->images, sample = rows->labelled < rows->n;
     return pv__plan_is_profile(p) && linear && p->batch == 0 && p->has_prevalence && !(sample && p->estimated) &&
            p->population.prevalence_n > 0 && !(p->map && p->prior.kind == PV_PRIOR_LAPLACE);
 }
 
-/* `infer=robust`, and weights or clusters, which only some ways of inference take. */
-static pv_status check_variances(pv_ctx *ctx, const pv__plan_rows *rows, const pv__plan *plan, bool stated,
-                                 bool linear) {
+/* Decides which estimate is used. */
+static pv_estimate estimate_of(const pv__plan *plan, const pv_model *model) {
     const pv_fit_options *o = &plan->options;
-    bool sandwich = o->infer == PV_INFER_ROBUST, points = sandwich || o->infer <= PV_INFER_ML;
-    bool plain = pv_loss_of_design(pv__plan_loss(plan)) && plan->batch == 0;
-    bool profile = pv__plan_is_profile(plan) && stated && plan->batch == 0;
-    if (sandwich && !((profile || plain) && linear))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer=robust` is for `model=linear` in the full batch, with `loss=plain`, or with `loss=ig`, "
-                        "`marginal=profile` and a stated prevalence:\nchoose another `infer`, or change these");
-    if ((rows->sampling || rows->design->cluster) && !points)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`infer=%s` takes %s are not: its intervals would be too narrow.\nUse `infer=robust`%s",
-                        pv_inference_name((pv_inference)o->infer),
-                        rows->design->cluster ? "rows as independent, which those of a cluster"
-                                              : "weights as counts, which sampling weights",
-                        rows->design->cluster ? "" : ", or `weights-are=counts` if they are counts");
-    return PV_OK;
-}
-
-/* Which estimate is wanted, and whether the options allow it. */
-static pv_status settle_weighting(pv_ctx *ctx, const pv__plan_rows *rows, pv__plan *plan) {
-    const pv_fit_options *o = &plan->options;
-    bool linear = pv_model_has_coefficients(rows->model) && !plan->images, sample = rows->labelled < rows->n;
-    bool stated = plan->has_prevalence && !plan->estimated && plan->population.prevalence_n > 0;
-    bool sandwich = o->infer == PV_INFER_ROBUST, points = sandwich || o->infer <= PV_INFER_ML;
-    bool plain = pv_loss_of_design(pv__plan_loss(plan)) && plan->batch == 0;
-    bool two = pv__plan_has_two(plan, linear, sample);
-    PV_TRY(settle_match(ctx, rows->model, stated && !sample, plan));
-    PV_TRY(check_variances(ctx, rows, plan, stated, linear));
-    if (strcmp(o->weighting, "auto") == 0) {
-        plan->use = sandwich                          ? PV_ESTIMATE_WEIGHTED
-                    : o->infer == PV_INFER_MAP && two ? PV_ESTIMATE_COMBINED
-                                                      : PV_ESTIMATE_EFFICIENT;
-        return PV_OK;
-    }
-    if (strcmp(o->weighting, "0") != 0 && strcmp(o->weighting, "1") != 0)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`weighting=%s`: 'auto', 0 (the efficient estimate) or 1 (the weighted estimate)",
-                        o->weighting);
-    plan->use = *o->weighting == '1' ? PV_ESTIMATE_WEIGHTED : PV_ESTIMATE_EFFICIENT;
-    if (plan->use == PV_ESTIMATE_WEIGHTED && !(two && points))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`weighting=1` is for `model=linear` with `loss=ig`, `marginal=profile` and a stated "
-                        "prevalence, in the full batch, and `infer=map`, ml or robust:\nleave it out, or change these");
-    if (plan->use == PV_ESTIMATE_EFFICIENT && sandwich && !plain)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`weighting=0`: `infer=robust` is the weighted estimate; choose `infer=ml`, or leave it out");
-    return PV_OK;
+    if (strcmp(o->weighting, "auto") != 0)
+        return *o->weighting == '1' ? PV_ESTIMATE_WEIGHTED : PV_ESTIMATE_EFFICIENT;
+    if (o->infer == PV_INFER_ROBUST && !pv_loss_of_design(pv__plan_loss(plan)))
+        return PV_ESTIMATE_WEIGHTED;
+    /* with curves there is less misspecification to guard against (docs/method.md, 19) */
+    bool combined = o->infer == PV_INFER_MAP && pv__plan_is(plan, PV_FACT_TWO) && !model->architecture->has_smooths;
+    return combined ? PV_ESTIMATE_COMBINED : PV_ESTIMATE_EFFICIENT;
 }
 
 /* ---- posteriors -------------------------------------------------------------------------------------------------- */
@@ -283,9 +242,9 @@ bool pv__plan_is_last_layer(const pv__plan *plan, const pv_model *model) {
     return plan->images || plan->batch > 0 || pv_model_params(model) > DENSE_PARAMS_MAX;
 }
 
-/* Refuses posteriors that have no finite integral, or cannot be followed. */
+/* Rejects posteriors whose integral is infinite, or which cannot be sampled. */
 static pv_status check_posterior(pv_ctx *ctx, const pv__plan_rows *rows, const pv__plan *plan) {
-    static const double thinnest = 1e5; /* observations of the prevalence for each of a row */
+    static const double thinnest = 1e5; /* observations of the prevalence per row */
     const pv_fit_options *o = &plan->options;
     size_t params = pv_model_params(rows->model);
     size_t head = ((size_t)rows->model->classes - 1) * (pv__model_hidden(rows->model) + 1);
@@ -302,8 +261,8 @@ static pv_status check_posterior(pv_ctx *ctx, const pv__plan_rows *rows, const p
         total += rows->mass[y];
     if (corrects && o->marginal != PV_MARGINAL_PROFILE && plan->population.prevalence_n > thinnest * total)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`prevalence-n=%s` with `marginal=%s` leaves a posterior too thin to be followed (it lives on "
-                        "a surface):\nuse `marginal=profile`, or at most %.3g with these rows",
+                        "`prevalence-n=%s` with `marginal=%s` leaves a posterior that is too thin to sample (it is "
+                        "concentrated on a surface):\nuse `marginal=profile`, or at most %.3g with these rows",
                         o->prevalence_n, pv_marginal_name((pv_marginal)o->marginal), thinnest * total);
     if (params > DENSE_PARAMS_MAX && o->infer != PV_INFER_VI)
         return pv__fail(ctx, PV_ERR_USAGE,
@@ -321,8 +280,8 @@ static const pv_source_column *number_of(const pv_schema *schema, const char *na
     return NULL;
 }
 
-/* Beside a product of columns that are far from 0, slopes are those at values that nobody has, and large: a prior on
- * them draws the product to 0. */
+/* Warns of products of columns far from 0: the slopes next to a product are then those at values that no row has. They
+ * are large, and a prior on them shrinks the product towards 0. */
 static void warn_of_products(pv_ctx *ctx, const pv_schema *schema, const pv__plan *plan) {
     const double far = 2; /* standard deviations */
     for (size_t t = 0; plan->map && plan->prior.kind != PV_PRIOR_NONE && !plan->options.bare && t < schema->terms; t++)
@@ -332,9 +291,8 @@ static void warn_of_products(pv_ctx *ctx, const pv_schema *schema, const pv__pla
                 continue;
             pv__log(
                 ctx, PV_LOG_WARNING,
-                "the product %s:%s is of columns as they stand, and '%s' is far from 0 (mean %.4g, standard deviation "
-                "%.4g): the prior draws slopes towards 0 that are those at %s = 0. Subtract its mean in the data, "
-                "or fit with `prior=none`",
+                "the product %s:%s uses uncentred columns, and '%s' is far from 0 (mean %.4g, standard deviation "
+                "%.4g): the prior shrinks slopes at %s = 0. Subtract the mean in the data, or fit with `prior=none`",
                 schema->term[t].column[0], schema->term[t].column[1], column->name, column->mean, column->sd,
                 column->name);
             break;
@@ -347,7 +305,10 @@ static pv__fact_set facts_of_population(const pv__plan *plan, const pv__plan_row
     double n = plan->population.prevalence_n;
     bool free_intercept = !plan->map || plan->intercept_prior.kind == PV_PRIOR_NONE;
     return pv__fact_if(true, PV_FACT_READ) | pv__fact_if(isinf(n), PV_FACT_KNOWN) |
-           pv__fact_if(!(n > 0), PV_FACT_WEIGHTLESS) | pv__fact_if(free_intercept, PV_FACT_FREE) |
+           pv__fact_if(!(n > 0), PV_FACT_WEIGHTLESS) | pv__fact_if(has_two(plan, rows), PV_FACT_TWO) |
+           pv__fact_if(plan->has_prevalence && !plan->estimated && n > 0, PV_FACT_RESTS) |
+           pv__fact_if(plan->whole && plan->options.prevalence, PV_FACT_BOUNDS) |
+           pv__fact_if(free_intercept, PV_FACT_FREE) |
            pv__fact_if(pv__plan_is_last_layer(plan, rows->model), PV_FACT_LAST_LAYER);
 }
 
@@ -364,10 +325,12 @@ pv_status pv__plan_settle(pv_ctx *ctx, const pv__plan_rows *rows, pv__plan *plan
     plan->facts |= facts_of_population(plan, rows);
     PV_TRY(pv__rules_check(ctx, &plan->options, plan->facts));
     if (plan->batch > 0 && plan->map && plan->prior.kind == PV_PRIOR_LAPLACE)
-        pv__log(ctx, PV_LOG_WARNING, "`prior=laplace` with minibatches shrinks slopes without making any exactly zero");
+        pv__log(ctx, PV_LOG_WARNING, "`prior=laplace` with minibatches shrinks slopes, but sets none to exactly zero");
     if (plan->options.infer > PV_INFER_ML)
         PV_TRY(check_posterior(ctx, rows, plan));
-    return settle_weighting(ctx, rows, plan);
+    plan->match = (pv_match)plan->options.match;
+    plan->use = estimate_of(plan, rows->model);
+    return PV_OK;
 }
 
 void pv__plan_clear(pv_ctx *ctx, pv__plan *plan) {

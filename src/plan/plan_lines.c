@@ -1,4 +1,4 @@
-/* A plan as lines that people read: what would be done, by which option, and why where nobody said so. */
+/* A plan as lines of text: what a fit would do, which option decides it, and the reason for defaults. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static bool is_default(const pv_fit_options *given, const char *option) {
     return strcmp(set, fallback) == 0;
 }
 
-/* why NULL: "default" where the option was left alone. */
+/* why NULL: "default" if the option was not given. */
 static pv_status PV_PRINTF(5, 6)
     add(const writer *w, const char *name, const char *option, const char *why, const char *format, ...) {
     char text[VALUE_MAX];
@@ -43,7 +43,7 @@ static pv_status PV_PRINTF(5, 6)
     return PV_OK;
 }
 
-/* "no 200, yes 100", of label masses or of shares. */
+/* "no 200, yes 100", for label masses or proportions. */
 static const char *by_label(const writer *w, const double *value, char *text, size_t size) {
     size_t used = 0;
     *text = '\0';
@@ -98,11 +98,11 @@ static pv_status tell_population(const writer *w) {
                          : !o->prevalence   ? NULL
                                             : "prevalence";
     if (!p->has_prevalence && pv_loss_is_relative(pv__plan_loss(p)))
-        return add(w, "population", NULL, "matched sets do not tell how common the outcome is", "odds ratios alone");
+        return add(w, "population", NULL, "matched sets do not determine the prevalence", "odds ratios only");
     if (!p->has_prevalence)
-        return add(w, "population", NULL, "no prevalence is stated", "that of the rows");
+        return add(w, "population", NULL, "no prevalence is stated", "the rows");
     if (p->estimated)
-        return add(w, "population", NULL, NULL, "the population sample's, whose prevalence the fit estimates");
+        return add(w, "population", NULL, NULL, "the population sample, whose prevalence the fit estimates");
     if (isinf(p->stated_n))
         pv__format(n, sizeof n, "known exactly");
     else
@@ -117,6 +117,8 @@ static pv_status tell_model(const writer *w) {
     const pv_fit_options *o = &p->options;
     if (pv__mixes(o))
         PV_TRY(add(w, "model", "model", NULL, "auto, a mixture of candidates"));
+    else if (pv__grows(o))
+        PV_TRY(add(w, "model", "model", NULL, "%s", o->model));
     else
         PV_TRY(add(w, "model", "model", NULL, "%s, %zu parameters", o->model, pv_model_params(w->rows->model)));
     PV_TRY(add(w, "loss", "loss", p->given->loss != o->loss ? "the data are matched sets" : NULL, "%s",
@@ -139,12 +141,18 @@ static pv_status tell_priors(const writer *w) {
     char text[64];
     if (pv__mixes(p->given))
         return add(w, "candidates", "candidates", NULL, "%s", p->given->candidates);
+    if (pv__grows(p->given))
+        return add(w, "rounds", "model", NULL, "%s",
+                   w->rows->model->trees.stated ? "as stated" : "chosen by cross-validation over units");
     if (!p->map)
         return add(w, "prior", "infer", NULL, "none: maximum likelihood");
-    if (p->prior_by_rows)
-        PV_TRY(add(w, "prior", "prior", NULL, "normal, its scale chosen by the rows' marginal likelihood"));
+    if (p->prior_by_rows && p->model->architecture->has_smooths)
+        PV_TRY(add(w, "prior", "prior", NULL,
+                   "normal, with scales for slopes, each category and each curve chosen by marginal likelihood"));
+    else if (p->prior_by_rows)
+        PV_TRY(add(w, "prior", "prior", NULL, "normal, with the scale chosen by marginal likelihood"));
     else if (p->prior_folds >= 2)
-        PV_TRY(add(w, "prior", "prior", NULL, "normal, its scale chosen by cross-validation in %zu folds",
+        PV_TRY(add(w, "prior", "prior", NULL, "normal, with the scale chosen by cross-validation in %zu folds",
                    p->prior_folds));
     else
         PV_TRY(add(w, "prior", "prior", NULL, "%s on standardised slopes", prior_text(&p->prior, text, sizeof text)));
@@ -163,20 +171,21 @@ static pv_status tell_priors(const writer *w) {
 
 static pv_status tell_estimate(const writer *w) {
     static const char *const use[] = {
-        [PV_ESTIMATE_EFFICIENT] = "the efficient estimate: right if the model is",
-        [PV_ESTIMATE_WEIGHTED] = "rows weighted to the population: holds whatever the shape of the risk",
+        [PV_ESTIMATE_EFFICIENT] = "the efficient estimate: assumes that the model is right",
+        [PV_ESTIMATE_WEIGHTED] = "the weighted estimate: valid even if the linear model is wrong",
         [PV_ESTIMATE_COMBINED] = "the efficient and the weighted estimate, combined term by term",
     };
     const pv__plan *p = w->plan;
     if (pv__mixes(p->given))
-        return add(w, "weights", NULL, NULL, "those of the best log score in the population, by cross-validation");
+        return add(w, "weights", NULL, NULL, "best log score in the population, by cross-validation");
+    if (pv__grows(p->given))
+        return PV_OK;
     PV_TRY(add(w, "inference", "infer", NULL, "%s%s", pv_inference_name((pv_inference)p->options.infer),
                pv__plan_is_last_layer(p, w->rows->model) ? ", over the last layer" : ""));
-    bool two =
-        pv__plan_has_two(p, pv_model_has_coefficients(w->rows->model) && !p->images, w->rows->labelled < w->rows->n);
     bool sample = w->rows->labelled < w->rows->n && p->use != PV_ESTIMATE_EFFICIENT;
-    return two ? add(w, "estimate", "weighting", NULL, "%s%s", use[p->use],
-                     sample ? "; with units enough, weighted with the population sample as control variates" : "")
+    return pv__plan_is(p, PV_FACT_TWO)
+               ? add(w, "estimate", "weighting", NULL, "%s%s", use[p->use],
+                     sample ? "; with enough units, weighted with the population sample as control variates" : "")
                : PV_OK;
 }
 
@@ -196,7 +205,7 @@ static pv_status tell_training(const writer *w) {
 static pv_status tell_rest(const writer *w) {
     const pv__plan *p = w->plan;
     if (p->match != PV_MATCH_NONE)
-        PV_TRY(add(w, "match", "match", NULL, "output biases moved until the mean risk is the stated prevalence"));
+        PV_TRY(add(w, "match", "match", NULL, "output biases shifted so that the mean risk is the stated prevalence"));
     PV_TRY(add(w, "seed", "seed", NULL, "%lld", (long long)p->options.seed));
     return add(w, "runs on", NULL, NULL, "%s, %d thread%s",
                p->facts & pv__fact_if(true, PV_FACT_DEVICE) ? "the device" : "the processor", pv_ctx_threads(w->ctx),

@@ -9,14 +9,14 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "prevail/plan.h"
+#include "plan/plan.h"
 
-/* Scales and degrees of freedom: their squares, and lgamma of them, keep enough digits. */
+/* Limits of scales and degrees of freedom, within which their squares and lgamma keep enough digits. */
 static const double SMALLEST = 1e-12, LARGEST = 1e12;
 
 static double constant_of(const pv_prior *prior) {
     double s = prior->scale, nu = prior->df;
-    int sign; /* lgamma would write it into a global */
+    int sign; /* lgamma would write it to a global */
     switch (prior->kind) {
     case PV_PRIOR_NONE:
         break;
@@ -28,6 +28,12 @@ static double constant_of(const pv_prior *prior) {
         return log(2 * s);
     }
     return 0;
+}
+
+pv_prior pv__prior_normal(double scale) {
+    pv_prior prior = {.kind = PV_PRIOR_NORMAL, .scale = scale};
+    prior.constant = constant_of(&prior);
+    return prior;
 }
 
 pv_status pv_prior_parse(pv_ctx *ctx, const char *option, const char *text, pv_prior *prior) {
@@ -55,7 +61,7 @@ pv_status pv_prior_parse(pv_ctx *ctx, const char *option, const char *text, pv_p
         return PV_OK;
     }
     return pv__fail(ctx, PV_ERR_USAGE, "`%s=%s`:\nchoose normal:SCALE, student:NU, laplace:SCALE or none%s", option,
-                    text, strcmp(option, "prior") == 0 ? ", or auto for a scale chosen by the rows" : "");
+                    text, strcmp(option, "prior") == 0 ? ", or auto for a scale chosen from the rows" : "");
 }
 
 double pv_prior_loss(const pv_prior *prior, double w, double *dvalue) {

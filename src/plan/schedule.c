@@ -1,9 +1,9 @@
-/* Learning-rate schedules: the rate of a step as a share of --rate.
+/* Learning-rate schedules: the rate of a step relative to --rate.
  *
  *   cosine        (1 + cos(pi t)) / 2, t from 0 to 1 over the steps after the warm-up
  *   constant      1
- *   step:E:F      F to the power of how many times E epochs are over
- *   warmup:E,...  before it, up from 0 in a line over E epochs
+ *   step:E:F      F to the power of the number of completed periods of E epochs
+ *   warmup:E,...  before the others: rises linearly from 0 over E epochs
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "plan/plan.h"
 
-/* A number above zero that ends at `end` (or at the text's end). */
+/* Reads a positive number that ends at `end` (or at the end of the text). */
 static bool read_number(const char *text, char end, double *value, const char **rest) {
     const char *at = pv_parse_real(text, value);
     if (!at || !(*value > 0) || *at != end)

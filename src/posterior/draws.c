@@ -1,13 +1,13 @@
 /* Summaries of posterior draws, and the density of a Gaussian mixture.
  *
  * R-hat and the bulk effective size are those of Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021): each chain is
- * split in halves (the middle draw of an odd number is left out), draws are replaced by normal scores of their ranks,
- * z = Phi^-1((r - 3/8) / (S + 1/4)), ties sharing their mean rank. R-hat is the larger of those of the draws and of
- * their distances from the median: the second sees chains that agree in place and differ in scale. The effective size
- * sums autocorrelations over Geyer's initial monotone sequence, and is at most S log10 S.
+ * split in halves (leaving out the middle draw of an odd number), and draws are replaced by normal scores of their
+ * ranks, z = Phi^-1((r - 3/8) / (S + 1/4)), where ties share their mean rank. R-hat is the larger of two: that of the
+ * draws, and that of their distances from the median, which detects chains with equal location and different scale. The
+ * effective size sums autocorrelations over Geyer's initial monotone sequence, and is at most S log10 S.
  *
- * Domain: any finite draws. Constant draws, draws that are not finite, halves of fewer than 2 (R-hat) or 6 draws
- * (effective size): NaN.
+ * Domain: any finite draws. Constant or infinite draws, and halves of fewer than 2 (R-hat) or 6 draws (effective size),
+ * give NaN.
  */
 #include "posterior/draws.h"
 
@@ -31,7 +31,8 @@ void pv_posterior_free(pv_ctx *ctx, pv_posterior *posterior) {
 
 /* ---- mixtures ---------------------------------------------------------------------------------------------------- */
 
-/* Part of the solution z of C z = w - mean, linked to the parts before it: no scratch is needed whatever the size. */
+/* A section of the solution z of C z = w - mean, linked to the sections before it, so that no scratch memory is
+ * needed. */
 enum { PART = 64 };
 typedef struct solved {
     const struct solved *before;
@@ -77,7 +78,7 @@ static double along_basis(const pv_mixture *m, const double *mean, const double 
     return sum;
 }
 
-/* Of low rank beside a diagonal: z's share along the basis counts as F^-1 of it. */
+/* For low rank plus diagonal: the part of z along the basis is multiplied by F^-1. */
 static double log_low_rank(const pv_mixture *m, size_t k, const double *w) {
     const double *mean = m->mean + k * m->dims, *f = m->factor + k * m->rank * m->rank;
     double total = log_diagonal(m->dims, mean, m->scale, w), a[PV_MIXTURE_RANK_MAX];
@@ -118,7 +119,7 @@ double pv_mixture_log_density(const pv_mixture *mixture, const double *w) {
 
 /* ---- quantiles --------------------------------------------------------------------------------------------------- */
 
-/* NaN goes last. */
+/* NaN sorts last. */
 static int by_value(const void *left, const void *right) {
     double a, b;
     memcpy(&a, left, sizeof a);
@@ -128,7 +129,8 @@ static int by_value(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* Who asks for one quantile asks for another: the second time there is nothing to sort. NaN is not in order. */
+/* Quantiles are often requested several times for the same values, which are then already sorted. False if there is a
+ * NaN. */
 static bool in_order(size_t n, const double *values) {
     for (size_t i = 1; i < n; i++)
         if (!(values[i - 1] <= values[i]))
@@ -186,7 +188,7 @@ static void split(size_t chains, size_t each, const double *draws, double *halve
 
 /* ---- R-hat and effective size of scores [chains][each] ----------------------------------------------------------- */
 
-/* Variance of the chains' means, and autocovariance at a lag, with divisor each, averaged over the chains. */
+/* Variance of the chains' means; autocovariance at a lag, with divisor `each`, averaged over the chains. */
 static double between(size_t chains, const double *mean) {
     double centre = 0, sum = 0;
     for (size_t c = 0; c < chains; c++)
@@ -220,8 +222,8 @@ static double rhat_of(size_t chains, size_t each, const double *x, const double 
     return sqrt(between(chains, mean) / within + (n - 1) / n);
 }
 
-/* rho [each] is scratch. The pairs rho_2t + rho_2t+1 of a reversible chain are positive and fall: the sum ends where
- * the first is violated and the second is imposed. */
+/* rho [each] is scratch. For a reversible chain the pairs rho_2t + rho_2t+1 are positive and decreasing: the sum ends
+ * at the first negative pair, and monotonicity is imposed. */
 static double effective_size_of(size_t chains, size_t each, const double *x, const double *mean, double *rho) {
     double n = (double)each, zero = autocovariance(chains, each, x, mean, 0), within = zero * n / (n - 1);
     double all = zero + between(chains, mean), draws = (double)chains * n;
@@ -234,7 +236,7 @@ static double effective_size_of(size_t chains, size_t each, const double *x, con
         even = 1 - (within - autocovariance(chains, each, x, mean, last)) / all;
         odd = 1 - (within - autocovariance(chains, each, x, mean, last + 1)) / all;
         bool keep = even + odd >= 0;
-        rho[last] = keep ? even : fmax(even, 0); /* a last even term that is positive lowers the variance */
+        rho[last] = keep ? even : fmax(even, 0); /* a positive last even term reduces the variance */
         rho[last + 1] = keep ? odd : 0;
     }
     for (size_t t = 2; t + 2 <= last; t += 2) {

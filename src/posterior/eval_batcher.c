@@ -1,5 +1,6 @@
-/* Threads that each ask for one evaluation after the other meet: when all who are inside have asked, one of them makes
- * the call for all. A density has the same bytes at one point or at many, so that nothing depends on who met whom. */
+/* Batches evaluations of several threads: when all threads inside have requested one, one of them makes a single call
+ * for all. A density gives bit-identical values for one point and for many, so results do not depend on which requests
+ * are batched together. */
 #include "posterior/eval_batcher.h"
 
 #include <pthread.h>
@@ -9,7 +10,7 @@ struct pv__meeting {
     const pv_density *density;
     pthread_mutex_t lock;
     pthread_cond_t change;
-    size_t inside, asked; /* asked: of the round that is being gathered */
+    size_t inside, asked; /* asked: requests in the current round */
     uint64_t round;
     bool running;
     pv_status status; /* of the last round */
@@ -60,11 +61,11 @@ void pv__meeting_leave(pv__meeting *m) {
         return;
     pthread_mutex_lock(&m->lock);
     m->inside--;
-    pthread_cond_broadcast(&m->change); /* those who wait may be all who are left */
+    pthread_cond_broadcast(&m->change); /* the remaining threads may now be complete */
     pthread_mutex_unlock(&m->lock);
 }
 
-/* With the lock, which is given up meanwhile. */
+/* Runs a round. Called with the lock, which is released meanwhile. */
 static void run_round(pv_ctx *ctx, pv__meeting *m) {
     m->running = true;
     size_t count = m->asked;
@@ -82,7 +83,7 @@ pv_status pv__meeting_eval(pv_ctx *ctx, pv__meeting *m, void *state, const doubl
     size_t d = m->density->dims;
     bool runs = false;
     pthread_mutex_lock(&m->lock);
-    while (m->running) /* one that came in meanwhile asks in the next round */
+    while (m->running) /* a thread that entered meanwhile belongs to the next round */
         pthread_cond_wait(&m->change, &m->lock);
     size_t own = m->asked++;
     uint64_t round = m->round;
@@ -95,12 +96,12 @@ pv_status pv__meeting_eval(pv_ctx *ctx, pv__meeting *m, void *state, const doubl
         else
             pthread_cond_wait(&m->change, &m->lock);
     }
-    /* The next round begins when all have asked again, and so have read these. */
+    /* The next round cannot begin before every thread has read these and asked again. */
     pv_status status = m->status;
     *value = m->values[own];
     memcpy(gradient, m->gradients + own * d, d * sizeof *gradient);
     pthread_mutex_unlock(&m->lock);
     if (status == PV_OK || runs)
         return status;
-    return m->density->eval(ctx, state, w, value, gradient); /* what went wrong is told to the one who made the call */
+    return m->density->eval(ctx, state, w, value, gradient); /* the caller receives the error */
 }

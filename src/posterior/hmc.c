@@ -1,18 +1,18 @@
-/* Hamiltonian Monte Carlo: chains of the no-U-turn sampler, adapted as Stan does it.
+/* Hamiltonian Monte Carlo: chains of the no-U-turn sampler, adapted as in Stan.
  *
- * Warm-up: the step size follows dual averaging (Hoffman and Gelman 2014) towards the wanted acceptance throughout. The
- * diagonal metric is the variance of u over windows of 25, 50, 100, ... iterations, each forgetting the last, between
- * a first stretch (75) and a final one (50) in which only the step size moves; short warm-ups have one window of 3/4 of
- * their length, and those below 20 iterations none. u are the whitened coordinates, so that the metric has only to make
- * up for what the curvature at the centre does not say. A window in which paths diverged, or left the density, raises
- * the acceptance that the chain aims for: where the prevalence is known it must lie between the rows' probabilities, a
- * cone whose tip is at slopes of 0. With few rows paths pass by the tip, where steps of the usual length hit its walls
- * or are thrown.
+ * Warm-up: the step size follows dual averaging (Hoffman and Gelman 2014) towards the target acceptance throughout. The
+ * diagonal metric is the variance of u over windows of 25, 50, 100, ... iterations, each discarding the previous one,
+ * between an initial interval (75) and a final one (50) in which only the step size changes; short warm-ups have one
+ * window of 3/4 of their length, and those below 20 iterations none. u are the whitened coordinates, so the metric only
+ * has to correct the curvature at the centre. A window in which trajectories diverged or left the density raises the
+ * chain's target acceptance: if the prevalence is known it must lie between the rows' probabilities, which restricts
+ * the slopes to a cone with its tip at 0. With few rows, trajectories pass near the tip, where steps of the usual
+ * length hit the walls.
  *
- * Chains are of their own: each has its random streams, keyed by (seed, chain, iteration), and its copy of the density,
- * so that neither the number of threads nor their timing changes a draw. They advance together, some iterations at a
- * time: a run that is interrupted has draws of all of them. A density that takes many points at once is asked for those
- * of all chains that run together (eval_batcher.h).
+ * Chains are independent: each has its own random streams, keyed by (seed, chain, iteration), and its own copy of the
+ * density, so draws do not depend on the number or timing of threads. All chains advance by the same number of
+ * iterations at a time, so that an interrupted run has draws from each. A density that evaluates many points at once is
+ * called for all concurrent chains together (eval_batcher.h).
  */
 #include "base/reduce.h"
 #include "posterior/draws.h"
@@ -21,15 +21,16 @@
 #include <math.h>
 #include <string.h>
 
-enum { FEWEST_DRAWS = 4 }; /* of a chain: R-hat needs two in each half */
+enum { FEWEST_DRAWS = 4 }; /* per chain: R-hat needs two in each half */
 
 /* ---- adaptation -------------------------------------------------------------------------------------------------- */
 
 typedef struct adaptation {
     double target;
-    int64_t hits; /* transitions that diverged or left the density, of the present window once its steps have settled */
-    int64_t warmup, open, close;              /* the metric's windows lie in open .. close - 1 */
-    int64_t window, last;                     /* size of the present one, its last iteration */
+    int64_t
+        hits; /* transitions that diverged or left the density in the current window, after its step size has settled */
+    int64_t warmup, open, close;              /* windows of the metric are within open .. close - 1 */
+    int64_t window, last;                     /* length of the current window, its last iteration */
     double shrink_to, count, error, log_step; /* dual averaging: mu, t, mean of target - acceptance, mean log step */
     double n, *mean, *squares;                /* Welford's sums over the window, [dims] */
 } adaptation;
@@ -53,7 +54,7 @@ static void plan_windows(adaptation *a, int64_t warmup) {
     a->last = first + window - 1;
 }
 
-/* The window after one that ended; where the one after it would not fit, it takes the rest. */
+/* Begins the next window, which takes all remaining iterations if another one would not fit after it. */
 static void next_window(adaptation *a) {
     a->window *= 2;
     int64_t begin = a->last + 1;
@@ -81,7 +82,8 @@ static void watch(adaptation *a, size_t d, const double *u) {
     }
 }
 
-/* The window's variances, drawn a little towards a small one lest a chain that hardly moved freezes for good. */
+/* Uses the window's variances, shrunk slightly towards a small value so that a chain that hardly moved does not
+ * freeze. */
 static void take_variances(adaptation *a, size_t d, double *scale) {
     for (size_t i = 0; i < d; i++) {
         double variance = a->n > 1 ? a->squares[i] / (a->n - 1) : 1;
@@ -95,20 +97,20 @@ static void take_variances(adaptation *a, size_t d, double *scale) {
 
 typedef struct chain {
     const pv_ctx *parent;
-    pv_ctx *ctx; /* its own where the density has copies, else the parent */
+    pv_ctx *ctx; /* its own if the density can be cloned, else the parent */
     pv__nuts nuts;
     adaptation adapt;
-    double *sums; /* the adaptation's */
+    double *sums; /* of the adaptation */
     uint64_t seed, index;
     int64_t iteration, drawn;
     double *draws; /* [draws][dims], the posterior's */
     int64_t divergences, max_depth_hits;
     double acceptance;   /* sum over draws */
-    unsigned char *held; /* what the density remembered before the present iteration */
+    unsigned char *held; /* the state of the density before the current iteration */
     pv_status status;
 } chain;
 
-/* What the density remembers, out of its state into held, or back. */
+/* Copies the density's state to held, or back. */
 static void copy_memory(chain *c, bool back) {
     const pv_density *density = c->nuts.density;
     pv_field field[PV_MEMORY_FIELDS];
@@ -122,7 +124,7 @@ static pv_rng stream(const chain *c, pv_stream purpose) {
     return pv_rng_stream(c->seed, purpose, c->index << 40 | (uint64_t)c->iteration);
 }
 
-/* A start scattered about the centre as the curvature there says, nearer where that is outside the density. */
+/* Draws a starting point around the centre with the curvature there, closer if it is outside the density. */
 static pv_status begin(chain *c) {
     pv__nuts *nuts = &c->nuts;
     pv_rng rng = stream(c, PV_STREAM_HMC_START);
@@ -141,7 +143,7 @@ static pv_status begin(chain *c) {
     return PV_OK;
 }
 
-/* Paths that ran against a wall in a window: shorter steps from then on, which is what a careful user would ask for. */
+/* Raises the target acceptance, and so shortens steps, after trajectories that diverged or left the density. */
 static void aim_higher(adaptation *a) {
     const double careful = 0.995;
     if (a->hits > 0)
@@ -152,7 +154,7 @@ static void aim_higher(adaptation *a) {
 static pv_status adapt(chain *c) {
     pv__nuts *nuts = &c->nuts;
     adaptation *a = &c->adapt;
-    const double settled = 20; /* before, steps of all lengths are tried */
+    const double settled = 20; /* before that, step sizes vary widely */
     a->hits += (nuts->diverged || nuts->left) && a->count >= settled;
     nuts->step = next_step(a, nuts->acceptance);
     if (c->iteration >= a->open && c->iteration < a->close) {
@@ -171,7 +173,7 @@ static pv_status adapt(chain *c) {
     return PV_OK;
 }
 
-/* All of it, or with PV_ERR_INTERRUPTED nothing: an iteration that is taken up again gives the same draw. */
+/* Completes an iteration, or returns PV_ERR_INTERRUPTED without effect: repeating the iteration gives the same draw. */
 static pv_status iterate(chain *c) {
     pv__nuts *nuts = &c->nuts;
     copy_memory(c, false);
@@ -207,7 +209,7 @@ static void advance(chain *c, int64_t until) {
 
 /* ---- chains ------------------------------------------------------------------------------------------------------ */
 
-/* A density that clones gets a context of its own: the threads' allocations come one at a time. */
+/* A density that can be cloned gets its own context, because allocations of threads must not be concurrent. */
 static pv_status open_chain(pv_ctx *ctx, const pv_density *density, const pv__whiten *whiten,
                             const pv_hmc_options *options, chain *c) {
     size_t d = density->dims;
@@ -248,12 +250,12 @@ static void close_chain(pv_ctx *ctx, const pv_density *density, chain *c) {
     }
 }
 
-/* What went wrong in a chain is the caller's to read. */
-static pv_status hand_up(pv_ctx *ctx, const chain *c, pv_status status) {
+/* Copies a chain's error to the caller. */
+static pv_status adopt_error(pv_ctx *ctx, const chain *c, pv_status status) {
     return status != PV_OK && c->ctx && c->ctx != ctx ? pv__ctx_adopt(ctx, c->ctx) : status;
 }
 
-/* ---- checkpoints: of each chain, between two iterations ---------------------------------------------------------- */
+/* ---- checkpoints: each chain between two iterations -------------------------------------------------------------- */
 
 enum { FIELDS = 12 + PV_MEMORY_FIELDS };
 _Static_assert((int)FIELDS <= (int)PV_ITEM_FIELDS, "a chain can be told to other ranks");
@@ -261,7 +263,7 @@ _Static_assert((int)FIELDS <= (int)PV_ITEM_FIELDS, "a chain can be told to other
 static size_t fields_of(chain *c, int64_t draws, pv_field *field) {
     pv__nuts *nuts = &c->nuts;
     size_t n = 0, d = nuts->dims * sizeof(double);
-    field[n++] = (pv_field){&c->adapt, sizeof c->adapt}; /* its pointers are put right after a recall */
+    field[n++] = (pv_field){&c->adapt, sizeof c->adapt}; /* its pointers are corrected after restoring */
     field[n++] = (pv_field){c->sums, 2 * d};
     field[n++] = (pv_field){&c->iteration, sizeof c->iteration};
     field[n++] = (pv_field){&c->drawn, sizeof c->drawn};
@@ -271,18 +273,18 @@ static size_t fields_of(chain *c, int64_t draws, pv_field *field) {
     field[n++] = (pv_field){c->draws, (size_t)draws * d};
     field[n++] = (pv_field){&nuts->step, sizeof nuts->step};
     field[n++] = (pv_field){nuts->scale, d};
-    field[n++] = (pv_field){nuts->at.u, 2 * d}; /* the gradient follows */
+    field[n++] = (pv_field){nuts->at.u, 2 * d}; /* includes the gradient, which follows */
     field[n++] = (pv_field){&nuts->at.value, sizeof nuts->at.value};
     return n + (nuts->density->memory ? nuts->density->memory(nuts->state, field + n) : 0);
 }
 
-/* Points of an adaptation are its own chain's. */
+/* Makes the pointers of an adaptation refer to its own chain. */
 static void point_home(chain *c) {
     c->adapt.mean = c->sums;
     c->adapt.squares = c->sums + c->nuts.dims;
 }
 
-/* Chains are dealt to the ranks in turn: all get to know all of them. */
+/* Ranks take chains in turn; all ranks receive all chains. */
 typedef struct crowd {
     chain *chains;
     int64_t draws;
@@ -316,7 +318,7 @@ static bool within(int64_t value, int64_t most) {
     return value >= 0 && value <= most;
 }
 
-/* Numbers that an adaptation can have: a window ends after its own length, so none is longer than twice the warm-up. */
+/* Whether an adaptation is valid: a window ends after its own length, so none is longer than twice the warm-up. */
 static bool is_sound(const adaptation *a, int64_t warmup) {
     int64_t most = 4 * warmup + 100;
     return a->warmup == warmup && within(a->open, warmup) && within(a->close, warmup) && within(a->window, most) &&
@@ -340,13 +342,13 @@ static pv_status recall(pv_ctx *ctx, const pv_hmc_options *options, chain *chain
             !is_sound(&c->adapt, options->warmup) || !within(c->divergences, c->drawn) ||
             !within(c->max_depth_hits, c->drawn))
             return pv__checkpoint_damaged(ctx, "a chain's iteration is not one of the sampler's");
-        if (found) /* the draws, the step and its scale, where it is */
+        if (found) /* copies the draws, the step and its scale into place */
             PV_TRY(pv__checkpoint_finite(ctx, field + 7, 5));
     }
     return PV_OK;
 }
 
-/* Whether it is time to keep the chains' states, and how long the last stretch took: for all ranks alike. */
+/* Decides for all ranks alike whether to save the chains' states, and how long the last interval took. */
 static pv_status agree(pv_ctx *ctx, bool *due, double *took) {
     const pv__part part = {.shared = pv__shares(ctx)};
     double both[2] = {*due, *took};
@@ -356,9 +358,9 @@ static pv_status agree(pv_ctx *ctx, bool *due, double *took) {
     return pv__reduce_check(ctx);
 }
 
-/* Threads meet after each stretch of iterations, so that all chains are about as far, and so do ranks. Stretches grow
- * with the run until they take a noticeable time: where other work holds the processors a meeting is dear. No draw
- * depends on their lengths. */
+/* Threads, and ranks, synchronise after each interval of iterations, so that all chains are equally far. Intervals grow
+ * until they take a noticeable time, because synchronising is expensive on a busy machine. Draws do not depend on their
+ * lengths. */
 static pv_status run(pv_ctx *ctx, const pv_hmc_options *options, bool together, chain *chains) {
     int64_t total = options->warmup + options->draws, stretch = 8;
     int count = (int)options->chains;
@@ -375,14 +377,14 @@ static pv_status run(pv_ctx *ctx, const pv_hmc_options *options, bool together, 
             if (pv__makes(ctx, (size_t)i))
                 advance(&chains[i], until);
         for (int i = 0; i < count; i++)
-            PV_TRY(hand_up(ctx, &chains[i], chains[i].status));
+            PV_TRY(adopt_error(ctx, &chains[i], chains[i].status));
         double took = pv__seconds() - now;
         pv_progress progress = {.what = "hmc",
                                 .step = (size_t)chains[0].iteration,
                                 .steps = (size_t)total,
                                 .value = chains[0].nuts.at.value,
                                 .seconds = now + took - began};
-        pv__progress(ctx, &progress); /* which may tell of an interruption */
+        pv__progress(ctx, &progress); /* may detect an interruption */
         bool due = pv_checkpoint_due(ctx);
         PV_TRY(agree(ctx, &due, &took));
         now = pv__seconds();
@@ -401,7 +403,7 @@ static pv_status run(pv_ctx *ctx, const pv_hmc_options *options, bool together, 
 
 /* ---- the posterior ----------------------------------------------------------------------------------------------- */
 
-/* Chains of one length, one after the other, and what was counted on the way. */
+/* Collects chains of equal length, in order, and their statistics. */
 static pv_status gather(pv_ctx *ctx, const pv_hmc_options *options, const chain *chains, pv_posterior *p) {
     int64_t each = options->draws, drawn = 0;
     for (size_t i = 0; i < p->chains; i++) {
@@ -427,7 +429,7 @@ static pv_status gather(pv_ctx *ctx, const pv_hmc_options *options, const chain 
     return PV_OK;
 }
 
-static const double MIXED = 1.1; /* split R-hat; from 1.01 on there is a warning */
+static const double MIXED = 1.1; /* split R-hat; above 1.01 there is a warning */
 
 static pv_status diagnose(pv_ctx *ctx, pv_posterior *p) {
     double *column = NULL;
@@ -438,7 +440,7 @@ static pv_status diagnose(pv_ctx *ctx, pv_posterior *p) {
             column[n] = p->draws[n * p->dims + j];
         PV_GOTO(done, pv__draws_diagnose(ctx, p->chains, p->count / p->chains, column, &p->rhat[j], &p->ess[j]));
     }
-    /* Chains in different places are no sample of the posterior; a NaN is one that did not move. */
+    /* Chains in different places are not a sample of the posterior; NaN means that one did not move. */
     if (p->stop == PV_STOP_COMPLETED && !(pv_posterior_rhat_max(p) <= MIXED))
         p->stop = PV_STOP_POOR;
 done:
@@ -497,7 +499,7 @@ pv_status pv_hmc(pv_ctx *ctx, const pv_density *density, const double *w, const 
     if (density->many && density->clone)
         PV_GOTO(done, pv__meeting_new(ctx, density, count, &meeting));
     for (size_t i = 0; i < count; i++) {
-        PV_GOTO(done, hand_up(ctx, &chains[i], open_chain(ctx, density, &whiten, &chosen, &chains[i])));
+        PV_GOTO(done, adopt_error(ctx, &chains[i], open_chain(ctx, density, &whiten, &chosen, &chains[i])));
         chains[i].index = i;
         chains[i].nuts.meeting = meeting;
         chains[i].draws = p->draws + i * (size_t)chosen.draws * p->dims;

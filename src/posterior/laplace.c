@@ -1,13 +1,13 @@
-/* Laplace's approximation: the Gaussian with the density's curvature H at w, N(w, H^-1). Its estimate of the log
- * evidence is log p(w) + d/2 log 2 pi - 1/2 log det H. Good where w is a maximum and the posterior near Gaussian; exact
- * where it is one.
+/* Laplace's approximation: N(w, H^-1), the Gaussian with the density's curvature H at w. Its estimate of the log
+ * evidence is log p(w) + d/2 log 2 pi - 1/2 log det H. Accurate if w is a maximum and the posterior nearly Gaussian;
+ * exact if it is Gaussian.
  */
 #include "posterior/whiten.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { FEWEST = 16 }; /* draws, where an interruption leaves fewer than asked for */
+enum { FEWEST = 16 }; /* draws, if an interruption leaves fewer than requested */
 
 pv_laplace_options pv_laplace_options_default(void) {
     return (pv_laplace_options){.draws = 4000, .seed = 1};
@@ -20,8 +20,8 @@ static double dot(size_t n, const double *a, const double *b) {
     return sum;
 }
 
-/* The lower factor C of H^-1 = R R^T with rows R_i = L^-1 e_i: R = C Q with orthonormal rows of Q, by Gram and Schmidt.
- * Unlike a factorisation of the product it cannot fail, however long the ridge. */
+/* The lower factor C of H^-1 = R R^T with rows R_i = L^-1 e_i: R = C Q with orthonormal rows of Q, by Gram-Schmidt.
+ * Unlike a factorisation of the product, it cannot fail for ill-conditioned matrices. */
 static void covariance_factor(const pv__whiten *whiten, double *rows, double *unit, double *factor) {
     size_t d = whiten->dims;
     for (size_t i = 0; i < d; i++) {
@@ -99,8 +99,8 @@ pv_status pv_laplace(pv_ctx *ctx, const pv_density *density, const double *w, co
     PV_GOTO(done, pv__whiten_new(ctx, density, w, &whiten));
     if (whiten.repaired)
         pv__log(ctx, PV_LOG_WARNING,
-                "laplace: the curvature is not positive in every direction; a small one was added, "
-                "and intervals along those directions mean nothing");
+                "laplace: the curvature is not positive in every direction; a small one was added, and intervals along "
+                "those directions are meaningless");
     p->kind = PV_POSTERIOR_LAPLACE;
     p->dims = d;
     p->stop = PV_STOP_CONVERGED;

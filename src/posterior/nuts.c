@@ -1,11 +1,13 @@
 /* The no-U-turn sampler (Hoffman and Gelman 2014) with multinomial weights and the generalised criterion (Betancourt
- * 2017), as in Stan: energy H(u, p) = value(u) + 1/2 sum_i scale_i p_i^2; a trajectory is doubled in a random direction
+ * 2017), as in Stan: energy H(u, p) = value(u) + 1/2 sum_i scale_i p_i^2. A trajectory is doubled in a random direction
  * until its ends move towards each other, p_end . scale . sum of p <= 0, in the whole, in either half or across the
- * seam; the next place is drawn from its places with weights exp(-H), new halves being favoured at the top.
+ * seam. The next point is drawn from the trajectory with weights exp(-H), with preference for new halves at the top
+ * level.
  *
- * An energy error above 1000, or a density of 0, ends the trajectory as divergent; the last complete tree's draw
- * stands.
+ * An energy error above 1000, or a density of 0, ends the trajectory as divergent; the draw of the last complete tree
+ * is used.
  */
+#include "core/log_add.h"
 #include "posterior/nuts.h"
 
 #include <math.h>
@@ -13,7 +15,7 @@
 
 static const double MOST_ENERGY_ERROR = 1000;
 
-/* ---- memory: one block, named pointers into it ------------------------------------------------------------------- */
+/* ---- memory: one block with named pointers into it --------------------------------------------------------------- */
 
 static double *take(double **next, size_t count) {
     double *taken = *next;
@@ -66,7 +68,7 @@ void pv__nuts_free(pv__nuts *nuts) {
 }
 
 static void copy_place(size_t d, pv__phase *to, const pv__phase *from) {
-    memcpy(to->u, from->u, 2 * d * sizeof *to->u); /* the gradient follows */
+    memcpy(to->u, from->u, 2 * d * sizeof *to->u); /* includes the gradient, which follows */
     to->value = from->value;
 }
 
@@ -87,7 +89,7 @@ pv_status pv__nuts_evaluate(pv__nuts *nuts, pv__phase *place) {
     for (size_t i = 0; i < nuts->dims; i++)
         finite = finite && isfinite(nuts->dw[i]);
     if (!finite)
-        place->value = INFINITY; /* no gradient, no way on: as good as no density */
+        place->value = INFINITY; /* without a gradient the trajectory cannot continue, as if the density were 0 */
     else
         pv__whiten_gradient(nuts->whiten, nuts->dw, place->gradient);
     return PV_OK;
@@ -111,7 +113,7 @@ static double energy(const pv__nuts *nuts, const pv__phase *place) {
     return isnan(h) ? INFINITY : h;
 }
 
-/* From a place where the density is positive. */
+/* Starts from a point with positive density. */
 static pv_status leapfrog(pv__nuts *nuts, pv__phase *place, double step) {
     for (size_t i = 0; i < nuts->dims; i++) {
         place->momentum[i] -= 0.5 * step * place->gradient[i];
@@ -144,17 +146,12 @@ pv_status pv__nuts_first_step(pv__nuts *nuts) {
 
 /* ---- trees ------------------------------------------------------------------------------------------------------- */
 
-static double log_add(double a, double b) {
-    double top = fmax(a, b);
-    return isinf(top) ? top : top + log1p(exp(fmin(a, b) - top));
-}
-
-/* Still straight: neither end moves against the sum of the momenta between. */
+/* Whether neither end moves against the sum of the momenta in between. */
 static bool straight(const pv__nuts *nuts, const double *first, const double *last, const double *sum) {
     return along(nuts, first, sum) > 0 && along(nuts, last, sum) > 0;
 }
 
-/* a, then b which starts where a ends: whether both together are straight, also across the seam. */
+/* a, then b which starts where a ends: whether the two together are straight, also across the seam. */
 static bool straight_together(pv__nuts *nuts, const pv__tree *a, const pv__tree *b) {
     double *sum = nuts->both;
     for (size_t i = 0; i < nuts->dims; i++)
@@ -190,7 +187,7 @@ static void leaf(pv__nuts *nuts, int direction, pv__tree *tree) {
     copy_place(nuts->dims, &tree->proposal, end);
 }
 
-/* 2^depth steps on from an end; false where the tree turned, diverged or failed, and is to be dropped. */
+/* Takes 2^depth steps from an end; false if the tree turned, diverged or failed, and must be discarded. */
 static bool grow(pv__nuts *nuts, int depth, int direction, pv__tree *tree) {
     if (depth == 0) {
         leaf(nuts, direction, tree);
@@ -200,7 +197,7 @@ static bool grow(pv__nuts *nuts, int depth, int direction, pv__tree *tree) {
     if (!grow(nuts, depth - 1, direction, a) || !grow(nuts, depth - 1, direction, b))
         return false;
     size_t bytes = nuts->dims * sizeof(double);
-    tree->log_weight = log_add(a->log_weight, b->log_weight);
+    tree->log_weight = pv__log_add(a->log_weight, b->log_weight);
     bool second = log(pv_rng_uniform(&nuts->rng)) < b->log_weight - tree->log_weight;
     copy_place(nuts->dims, &tree->proposal, second ? &b->proposal : &a->proposal);
     memcpy(tree->first, a->first, bytes);
@@ -246,8 +243,8 @@ pv_status pv__nuts_transition(pv__nuts *nuts) {
         nuts->doublings++;
         if (log(pv_rng_uniform(&nuts->rng)) < grown->log_weight - whole->log_weight)
             copy_place(nuts->dims, &whole->proposal, &grown->proposal);
-        whole->log_weight = log_add(whole->log_weight, grown->log_weight);
-        /* The whole tree lies backward to forward; going backward it is read the other way. */
+        whole->log_weight = pv__log_add(whole->log_weight, grown->log_weight);
+        /* The whole tree is stored from backward to forward; going backward, it is reversed. */
         if (direction < 0)
             turn_round(whole);
         going = straight_together(nuts, whole, grown);

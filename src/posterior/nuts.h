@@ -5,51 +5,51 @@
 #include "posterior/eval_batcher.h"
 #include "posterior/whiten.h"
 
-/* A place in phase space. */
+/* A point in phase space. */
 typedef struct pv__phase {
     double *u, *gradient, *momentum; /* [dims] each, in one block in this order */
-    double value;                    /* negative log density; +INFINITY where it is 0 */
+    double value;                    /* negative log density; +INFINITY if the density is 0 */
 } pv__phase;
 
-/* A run of consecutive leapfrog steps, first to last in the order they were made. */
+/* A run of consecutive leapfrog steps, from first to last in the order taken. */
 typedef struct pv__tree {
     double *first, *last; /* [dims], momenta at its ends */
-    double *sum;          /* [dims], of the momenta */
-    pv__phase proposal;   /* drawn from its places by their weights; the momentum is not kept */
-    double log_weight;    /* log sum of exp(-energy), relative to the start's */
+    double *sum;          /* [dims], sum of the momenta */
+    pv__phase proposal;   /* drawn from its points by their weights; without momentum */
+    double log_weight;    /* log sum of exp(-energy), relative to the starting energy */
 } pv__tree;
 
 typedef struct pv__nuts {
     pv_ctx *ctx;
     const pv_density *density;
-    void *state;          /* of the density, this sampler's own */
-    pv__meeting *meeting; /* where it is evaluated with others; NULL: alone */
-    const pv_ctx
-        *watched; /* whose interruption ends a transition with PV_ERR_INTERRUPTED, `at` as it was; NULL: none */
+    void *state;           /* of the density, owned by this sampler */
+    pv__meeting *meeting;  /* batches evaluations with other samplers; NULL: none */
+    const pv_ctx *watched; /* if this context is interrupted, a transition returns PV_ERR_INTERRUPTED and leaves `at`
+                              unchanged; NULL: none */
     const pv__whiten *whiten;
     size_t dims;
-    int depth;     /* most doublings */
+    int depth;     /* maximum number of doublings */
     double step;   /* size of a leapfrog step */
-    double *scale; /* [dims], inverse of the diagonal mass: variances of u */
+    double *scale; /* [dims], inverse of the diagonal mass matrix: variances of u */
     pv_rng rng;
-    pv__phase at; /* where the chain is */
+    pv__phase at; /* current state of the chain */
     /* of the last transition */
     double acceptance; /* mean over its steps of min(1, exp(-energy error)) */
     int doublings;
     bool diverged;
-    bool left; /* a step went where the density is 0. It is refused, as any sampler would: no sign of a step that is too
-                  long for the curvature, which `diverged` is */
+    bool left; /* a step reached density 0. The step is rejected as in any sampler and, unlike a divergence, does not
+                  mean that the step is too long for the curvature */
     /* scratch */
     double *block, *w, *dw, *both;
-    pv__phase end[2]; /* backward, forward */
+    pv__phase end[2]; /* backward end, forward end */
     pv__tree whole, grown;
-    pv__tree *part; /* [2 * depth]: two for each level */
+    pv__tree *part; /* [2 * depth]: two per level */
     double energy, accepted;
     size_t steps;
     pv_status status;
 } pv__nuts;
 
-/* nuts->ctx, density, state, whiten, depth and rng are set by the caller; scale starts at 1. Free it also on failure.
+/* The caller sets nuts->ctx, density, state, whiten, depth and rng; scale starts at 1. Free it also on failure.
  */
 PV_MUST_USE pv_status pv__nuts_init(pv__nuts *nuts);
 void pv__nuts_free(pv__nuts *nuts);

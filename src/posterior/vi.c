@@ -1,15 +1,15 @@
-/* Variational inference: what is fitted, and whether it is any good.
+/* Variational inference: chooses what to fit, and checks the result.
  *
- * Up to some tens of dimensions a mixture of Gaussians with full covariances (vi_run.c). Beyond, first one Gaussian by
- * natural gradients, started at Laplace's; then the mixture in the few directions in which the density differs most
- * from it (vi_slice.c), each component with a full covariance there, and elsewhere as the Gaussian: covariances of low
- * rank beside a common one. The common one is full where that can be afforded, and else diagonal. Of Laplace's
- * approximation, the Gaussian and the mixture the one of the best bound is kept.
+ * In up to some tens of dimensions: a mixture of Gaussians with full covariances (vi_run.c). In more dimensions: first
+ * one Gaussian by natural gradients, started at Laplace's approximation; then a mixture in the few directions in which
+ * the density differs most from it (vi_slice.c). Each component has a full covariance in these directions and equals
+ * the Gaussian elsewhere, so covariances are of low rank plus a common one, which is full if that is affordable, and
+ * else diagonal. Of Laplace's approximation, the Gaussian and the mixture, the one with the best bound is kept.
  *
- * The bound is then held against the evidence. What is known of that: the importance weights of the bound's own points,
- * which tell the divergence where it is small; and Laplace's estimate, which knows of places that the mixture does not
- * reach. Laplace's is itself wrong where the posterior is no Gaussian; if its own importance weights have enough to say
- * they correct it.
+ * The bound is then compared with the evidence. Two estimates of that are available: from the importance weights of the
+ * bound's own points, which measure the divergence if it is small; and Laplace's, which can detect regions that the
+ * mixture does not reach. Laplace's is wrong if the posterior is not Gaussian; it is corrected by its own importance
+ * weights if enough of them are effective.
  */
 #include <math.h>
 #include <string.h>
@@ -17,16 +17,16 @@
 #include "posterior/vi.h"
 
 enum {
-    MIXTURE_DIMS = 24, /* most dimensions of a mixture with full covariances */
-    FULL_DIMS = 1000,  /* most dimensions of a Gaussian with a full covariance */
-    RANK = 8,          /* directions of the mixture, beyond */
+    MIXTURE_DIMS = 24, /* most dimensions for a mixture with full covariances */
+    FULL_DIMS = 1000,  /* most dimensions for a Gaussian with a full covariance */
+    RANK = 8,          /* directions of the mixture in more dimensions */
     TRIAL_POINTS = 1024,
-    ENOUGH = 100 /* effective points for an evidence from importance weights to be believed */
+    ENOUGH = 100 /* effective points required to trust an evidence from importance weights */
 };
 static const double gaussian_share = 0.4; /* of the steps */
 static const double usual_rate = 0.05;
-static const double close_by = 0.1; /* below the evidence: as good as a mixture gets */
-static const double too_far = 0.5;  /* below the evidence: failed */
+static const double close_by = 0.1; /* distance below the evidence that is as good as a mixture gets */
+static const double too_far = 0.5;  /* distance below the evidence that counts as failure */
 
 pv_vi_options pv_vi_options_default(void) {
     return (pv_vi_options){.components = 8, .samples = 8, .steps = 500, .rate = usual_rate, .draws = 4000};
@@ -38,13 +38,13 @@ typedef struct fit {
     size_t dims;
     bool sliced;
     pv__vi_target *target;
-    pv__vi_mix gaussian; /* sliced: the common one */
-    double *basis;       /* sliced: [RANK][dims] */
+    pv__vi_mix gaussian; /* with a slice: the common Gaussian */
+    double *basis;       /* with a slice: [RANK][dims] */
     pv__vi_mix mix;      /* in the target's coordinates */
     pv__vi_value value;  /* the bound of mix */
     pv_stop stop;
     int64_t iterations;
-    double evidence; /* the best that is known of it */
+    double evidence; /* the best estimate of it */
 } fit;
 
 static pv_status check(pv_ctx *ctx, const pv_density *density, const pv_vi_options *o) {
@@ -75,7 +75,7 @@ static pv_status open_target(pv_ctx *ctx, const double *w, fit *f) {
     return pv__vi_target_new(ctx, f->density, w, diagonal, most, &f->target);
 }
 
-/* The mixture in all dimensions, or where there is a slice along that. */
+/* Fits the mixture in all dimensions, or along the slice if there is one. */
 static pv_status fit_mixture(pv_ctx *ctx, fit *f) {
     const pv_vi_options *o = &f->options;
     pv__vi_plan plan = {.key = "vi",
@@ -99,7 +99,7 @@ static pv_status fit_gaussian(pv_ctx *ctx, fit *f) {
     const pv_vi_options *o = &f->options;
     size_t samples = (size_t)(o->components * o->samples);
     bool diagonal = f->dims > FULL_DIMS;
-    double calm = diagonal ? 0.3 : fmin(0.5, (double)samples / (2 * (double)f->dims)); /* vi_run.c says why */
+    double calm = diagonal ? 0.3 : fmin(0.5, (double)samples / (2 * (double)f->dims)); /* explained in vi_run.c */
     pv__vi_plan plan = {.key = "vi/gaussian",
                         .components = 1,
                         .samples = samples,
@@ -117,7 +117,7 @@ static pv_status fit_gaussian(pv_ctx *ctx, fit *f) {
     return PV_OK;
 }
 
-/* One standard normal: the Gaussian that a slice is of, or without one Laplace's approximation. */
+/* One standard normal: the Gaussian of a slice or, without a slice, Laplace's approximation. */
 static pv_status standard(pv_ctx *ctx, size_t dims, bool diagonal, bool lean, pv__vi_mix *mix) {
     PV_TRY(pv__vi_mix_new(ctx, 1, dims, diagonal, lean, mix));
     for (size_t i = 0; i < dims; i++)
@@ -147,7 +147,7 @@ done:
     return status;
 }
 
-/* Puts another mixture in the place of the one there is. */
+/* Replaces the mixture by another one. */
 static pv_status replace_mix(pv_ctx *ctx, fit *f, pv__vi_mix *by) {
     pv__vi_mix_free(ctx, &f->mix);
     f->mix = *by;
@@ -155,7 +155,7 @@ static pv_status replace_mix(pv_ctx *ctx, fit *f, pv__vi_mix *by) {
     return pv__vi_bound(ctx, f->target, &f->mix, f->options.seed, 0, &f->value);
 }
 
-/* The mixture may be worse than the Gaussian it is a slice of, and that worse than Laplace's. */
+/* Keeps the best: the mixture may be worse than the Gaussian of its slice, and that worse than Laplace's. */
 static pv_status keep_best(pv_ctx *ctx, fit *f) {
     pv__vi_mix plain = {0};
     pv__vi_value gaussian, laplace;
@@ -189,18 +189,18 @@ static pv_status fit_sliced(pv_ctx *ctx, fit *f) {
     return pv__interrupted(ctx) ? PV_OK : keep_best(ctx, f);
 }
 
-static pv_status fit_whole(pv_ctx *ctx, fit *f) {
+static pv_status fit_unsliced(pv_ctx *ctx, fit *f) {
     PV_TRY(fit_mixture(ctx, f));
     return pv__vi_bound(ctx, f->target, &f->mix, f->options.seed, 0, &f->value);
 }
 
-/* ---- judging ----------------------------------------------------------------------------------------------------- */
+/* ---- checking the result ----------------------------------------------------------------------------------------- */
 
-/* The best that is known of the log evidence. */
+/* The best estimate of the log evidence. */
 static pv_status find_evidence(pv_ctx *ctx, fit *f) {
     double laplace = pv__vi_target_laplace(f->target);
     f->evidence = f->value.evidence;
-    if (!(laplace > f->value.elbo + close_by)) /* also where there is none */
+    if (!(laplace > f->value.elbo + close_by)) /* also true if there is none */
         return PV_OK;
     pv__vi_value value;
     PV_TRY(laplace_value(ctx, f, 0, &value));
@@ -220,7 +220,7 @@ static pv_status judge(pv_ctx *ctx, fit *f) {
     double short_of = f->evidence - f->value.elbo - 3 * f->value.se;
     if (f->stop == PV_STOP_CONVERGED && !(short_of <= close_by))
         f->stop = PV_STOP_COMPLETED;
-    /* Independent parameters were asked for: what that costs is no failure. */
+    /* Independent parameters were requested, so their cost is not a failure. */
     if (!f->options.diagonal && f->stop == PV_STOP_COMPLETED && !(short_of <= too_far))
         f->stop = PV_STOP_POOR;
     return PV_OK;
@@ -254,7 +254,7 @@ pv_status pv_vi(pv_ctx *ctx, const pv_density *density, const double *w, const p
     pv_posterior *made = NULL;
     pv_status status;
     PV_GOTO(done, open_target(ctx, w, &f));
-    PV_GOTO(done, f.sliced ? fit_sliced(ctx, &f) : fit_whole(ctx, &f));
+    PV_GOTO(done, f.sliced ? fit_sliced(ctx, &f) : fit_unsliced(ctx, &f));
     PV_GOTO(done, judge(ctx, &f));
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
     PV_GOTO(done, report(ctx, &f, made));

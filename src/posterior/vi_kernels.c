@@ -1,36 +1,19 @@
-/* Loops over the sample points of variational inference; compiled once per instruction set (base/simd.h). A vector
+/* Loops over the sample points of variational inference, compiled once per instruction set (base/simd.h). A vector
  * holds one coordinate of several points. */
 #include <math.h>
 
 #include "base/simd.h"
 #include "posterior/vi.h"
 
-/* ---- normals: Box and Muller, on vectors ------------------------------------------------------------------------- */
+/* ---- normals: vectorised Box-Muller ------------------------------------------------------------------------------ */
 
 static void normals(size_t n, double *x) {
     size_t half = n / 2;
     for (size_t i = 0; i < half; i += VL) {
-        vd r2 = v_set(-2) * v_log(v_load(x + i)), angle = v_set(6.28318530717958647693) * v_load(x + half + i);
-#if defined(PV_ISA_avx512)
-        vd radius = (vd)_mm512_sqrt_pd((__m512d)r2);
-        Sleef___m512d_2 both = Sleef_sincosd8_u10avx512f((__m512d)angle);
-#elif defined(PV_ISA_avx2)
-        vd radius = (vd)_mm256_sqrt_pd((__m256d)r2);
-        Sleef___m256d_2 both = Sleef_sincosd4_u10avx2((__m256d)angle);
-#elif defined(__SSE2__)
-        vd radius = (vd)_mm_sqrt_pd((__m128d)r2);
-        Sleef___m128d_2 both = Sleef_sincosd2_u10sse2((__m128d)angle);
-#endif
-#ifdef __SSE2__
-        v_store(x + i, radius * (vd)both.y);
-        v_store(x + half + i, radius * (vd)both.x);
-#else
-        for (size_t lane = 0; lane < VL; lane++) {
-            Sleef_double2 both = Sleef_sincos_u10(angle[lane]);
-            x[i + lane] = sqrt(r2[lane]) * both.y;
-            x[half + i + lane] = sqrt(r2[lane]) * both.x;
-        }
-#endif
+        vd radius = v_sqrt(v_set(-2) * v_log(v_load(x + i))), sine, cosine;
+        v_sincos_turns(v_load(x + half + i), &sine, &cosine);
+        v_store(x + i, radius * cosine);
+        v_store(x + half + i, radius * sine);
     }
 }
 
@@ -67,11 +50,13 @@ static void place(const pv__vi_mix *mix, size_t k, size_t count, size_t stride, 
 
 /* ---- log q and its gradient -------------------------------------------------------------------------------------- */
 
-/* Several vectors of points go together (width of them, a constant where inlined): they share the factors' loads and
- * hide each other's latency. Scratch: z [components][dims][width VL], then each component's log joint density. */
+/* Several vectors of points are processed together (`width` of them, a constant when inlined): they share the loads of
+ * the factors and hide each other's latency. Scratch: z [components][dims][width VL], then each component's log joint
+ * density. */
 #define INLINE static inline __attribute__((always_inline))
 
-/* z = C^-1 (u - mean) into z; square = |z|^2. u - mean comes first: components may be narrow and far out. */
+/* Writes z = C^-1 (u - mean); square = |z|^2. u - mean is computed first, because components may be narrow and far from
+ * 0. */
 INLINE void residual(const pv__vi_mix *mix, size_t k, size_t stride, const double *u, double *z, vd *square,
                      int width) {
     size_t d = mix->dims, wide = (size_t)width * VL;
@@ -81,7 +66,7 @@ INLINE void residual(const pv__vi_mix *mix, size_t k, size_t stride, const doubl
             v_store(z + i * wide + v * VL, v_load(u + i * stride + v * VL) - v_set(mean[i]));
     for (int v = 0; v < width; v++)
         square[v] = v_set(0);
-    for (size_t i = d; i-- > 0;) { /* from the last row up, row i needs only what is not yet overwritten */
+    for (size_t i = d; i-- > 0;) { /* from the last row up: row i needs only what is not yet overwritten */
         vd sum[4];
         for (int v = 0; v < width; v++)
             sum[v] = v_set(inverse[mix->diagonal ? i : i * d + i]) * v_load(z + i * wide + v * VL);
@@ -208,14 +193,14 @@ static void turns(size_t d, size_t stride, const double *t, const double *eps, d
         }
 }
 
-/* Two departures from the usual: second moments are forgotten sooner, as a poor start has steep slopes; and a gradient
- * of 1 to 3 is not made smaller, nor a steeper one below 3: far from the target steps grow towards those of natural
- * gradients, but not so far that components leap past a mode. */
+/* Differs from standard Adam in two ways: second moments are averaged over a shorter time, because a poor start has
+ * steep gradients; and a gradient of 1 to 3 is not scaled down, nor a larger one to less than 3. Far from the target,
+ * steps thus grow towards those of natural gradients, but not so far that components jump past a mode. */
 static void adam(size_t n, double rate, double step, double *restrict gradient, double *restrict first,
                  double *restrict second) {
     const double keep_first = 0.9, keep_second = 0.99, most = 3, tiny = 1e-12;
     double scale = rate / (1 - pow(keep_first, step)), unbias = 1 / (1 - pow(keep_second, step));
-    for (size_t i = 0; i < n; i++) { /* vectorised by the compiler: -O3 and no errno */
+    for (size_t i = 0; i < n; i++) { /* vectorised by the compiler with -O3 and -fno-math-errno */
         double g = gradient[i];
         first[i] = keep_first * first[i] + (1 - keep_first) * g;
         second[i] = keep_second * second[i] + (1 - keep_second) * g * g;

@@ -1,4 +1,4 @@
-/* The mixture in scaled coordinates: memory, what is derived from its parameters, normals for its points. */
+/* The mixture in scaled coordinates: memory, derived quantities, normals for its points. */
 #include <math.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ void pv__vi_mix_copy(const pv__vi_mix *from, pv__vi_mix *to) {
     memcpy(to->log_det, from->log_det, k * sizeof(double));
 }
 
-/* The inverse of a lower triangle, column by column. */
+/* Inverts a lower triangle, column by column. */
 static void invert(size_t d, const double *c, double *inverse) {
     for (size_t j = 0; j < d; j++) {
         inverse[j * d + j] = 1 / c[j * d + j];

@@ -1,6 +1,6 @@
-/* What is reported of a fitted mixture: the bound with fresh points, and draws.
+/* Results of a fitted mixture: the bound from new points, and draws.
  *
- * Where some points have density 0 the bound is that of the mixture restricted to the others, which is again a bound of
+ * If some points have density 0, the bound is that of the mixture restricted to the others, which is again a bound of
  * the log evidence: E_q'[log p - log q] + log Z with q' = q/Z on the support. Stratified: Z = sum_k pi_k Z_k.
  */
 #include <math.h>
@@ -8,15 +8,15 @@
 
 #include "posterior/vi.h"
 
-/* A standard error of 0.002 where the mixture fits to 0.01. A network's mean field fits far worse, and a point takes
- * long: more of them would say nothing new. */
+/* Gives a standard error of 0.002 if the mixture fits to 0.01. A network's mean field fits far worse and takes long per
+ * point, so more points would add nothing. */
 enum { BOUND_POINTS = 4096, MANY_DIMS = 1001, FEWER_POINTS = 256 };
 
 /* log p - log q over the points of one component, as means of pairs of opposite points. */
 typedef struct stratum {
-    double points, inside, pairs; /* drawn; with density above 0; pairs with at least one of these */
+    double points, inside, pairs; /* number drawn; number with positive density; pairs with at least one of these */
     double mean, squares;         /* of the pairs: mean, sum of squared deviations */
-    double top, sum, sum2;        /* importance weights p/q: sums of these and of their squares, over exp(top) */
+    double top, sum, sum2;        /* importance weights p/q: their sum and that of their squares, divided by exp(top) */
 } stratum;
 
 static void count_weight(stratum *s, double log_weight) {
@@ -80,7 +80,7 @@ static pv_status sample_component(pv_ctx *ctx, pv__vi_target *target, const pv__
     return PV_OK;
 }
 
-/* The evidence by the importance weights of all strata: log sum_k pi_k mean_k(p/q). */
+/* The evidence from the importance weights of all strata: log sum_k pi_k mean_k(p/q). */
 static void weigh(size_t components, const double *weight, const stratum *strata, pv__vi_value *value) {
     double top = -INFINITY, sum = 0, variance = 0, total = 0, squares = 0;
     for (size_t k = 0; k < components; k++)
@@ -114,7 +114,7 @@ static pv_status sample_all(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix
     return PV_OK;
 }
 
-/* Components that an interruption left without points do not count. */
+/* Ignores components without points after an interruption. */
 pv_status pv__vi_bound(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, size_t points,
                        pv__vi_value *value) {
     bound b = {0};
@@ -152,7 +152,7 @@ done:
 
 /* ---- draws ------------------------------------------------------------------------------------------------------- */
 
-/* Normals that a draw takes: of the mixture, and where that is a slice of all the coordinates, to be projected. */
+/* Number of normals per draw: for the mixture and, with a slice, for all coordinates, which are then projected. */
 static size_t normals_of(const pv__vi_target *target, const pv__vi_mix *mix) {
     size_t all = pv__vi_target_dims(target);
     return mix->dims + (mix->dims < all ? all : 0);
@@ -168,7 +168,7 @@ static void stratified_normals(pv_rng *rng, size_t n, size_t *order, double *eps
 }
 
 /* n draws of component k, to draws[row[0 .. n-1]]; eps [normals_of][n], u [normals_of]. Each coordinate is stratified
- * (a Latin hypercube): means of the draws are closer to the mixture's than those of independent ones would be. */
+ * (a Latin hypercube), so means over draws are closer to the mixture's than with independent draws. */
 static void draw_component(pv__vi_target *target, const pv__vi_mix *mix, size_t k, size_t n, const size_t *row,
                            const double *eps, double *u, double *draws) {
     size_t d = mix->dims, all = pv__vi_target_dims(target);
@@ -200,7 +200,7 @@ static void draw_one(pv__vi_target *target, const pv__vi_mix *mix, pv_rng *rng, 
     draw_component(target, mix, k, 1, &row, room, room + normals, draw);
 }
 
-/* Replaces the draws outside the support, as long as there is hope of hitting it. */
+/* Redraws the draws outside the support, up to a limit. */
 static pv_status redraw(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, size_t count,
                         double *draws) {
     enum { ROUNDS = 100 };
@@ -228,7 +228,7 @@ done:
     return status;
 }
 
-/* Each component has its share of the draws to within one; their order is random, so that any part of them is a sample.
+/* Each component gets its share of the draws, rounded; their order is random, so any subset of them is a sample.
  */
 pv_status pv__vi_draws(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *mix, uint64_t seed, bool whole,
                        size_t count, double *draws) {

@@ -1,47 +1,47 @@
-/* The steps of variational inference with a mixture of Gaussians q = sum_k pi_k N(m_k, C_k C_k^T), in scaled
- * coordinates u (vi_target.c).
+/* Variational inference with a mixture of Gaussians q = sum_k pi_k N(m_k, C_k C_k^T), in scaled coordinates u
+ * (vi_target.c).
  *
  *   ELBO = sum_k pi_k E_eps[f(m_k + C_k eps)],   f = log p - log q,   eps ~ N(0, I)
  *
  * Points are reparametrised within each component, so no score-function estimator is needed:
  *   d/dm_k   = pi_k E[h],  d/dC_k = pi_k E[h eps^T],  h = grad f;   d/dpi_k = E_k[f].
- * What is left out is E_q[d log q / d parameter] over the whole mixture, which is 0 (weights: the same for all, and so
- * without effect on the simplex). h vanishes where q = p: the noise dies out as the fit gets better (Roeder et al.
- * 2017).
+ * The omitted term is E_q[d log q / d parameter] over the whole mixture, which is 0 (for the weights it is a common
+ * constant, without effect on the simplex). h vanishes where q = p, so the noise disappears as the fit improves (Roeder
+ * et al. 2017).
  *
  * Steps are taken in each component's own frame: m_k + C_k dm, C_k exp(dM) with dM lower triangular, whose gradients
  * are C^T h and the lower triangle of C^T h eps^T. There the Fisher information is a constant diagonal: these are
- * natural gradients (Lin et al. 2021) up to a factor each; pi_k drops out. On top, Adam: where the gradient is below 1,
- * as near the target, it is normalised; above, it is taken as it is, up to 3. A rate is thus a step in units of the
- * component's own width, the same for all targets, and components of little weight move as fast as others. The rate
- * falls along a cosine; the result is the mean of the parameters over the last two fifths.
+ * natural gradients (Lin et al. 2021) up to a factor each; pi_k cancels. They are scaled by Adam: a gradient below 1,
+ * as near the target, is normalised; a larger one is used without scaling, up to 3. A rate is thus a step in units of
+ * the component's own width, the same for all targets, and components of small weight move as fast as others. The rate
+ * decreases along a cosine; the result is the mean of the parameters over the last two fifths.
  *
- * Adam makes all noise as large as the step. With d^2 entries of a factor that is too much from some tens of dimensions
- * on. There a single Gaussian takes plain natural gradients (`natural`): dm = eta E[C^T h], and with G the symmetric
- * part of E[C^T h eps^T], dM = eta G below the diagonal and eta G/2 on it, which for eta = 1 is Newton's step on the
- * divergence. C^T h = C^T grad log p + eps: no inverse is needed, and started at Laplace's the noise is that of the
- * density's departure from a Gaussian alone. An error X of M makes noise of |X|^2 d/(2 samples): eta stays below
- * samples/(2 d).
+ * Adam makes all noise as large as the step. With the d^2 entries of a factor that is too much beyond some tens of
+ * dimensions. There a single Gaussian takes plain natural gradients (`natural`): dm = eta E[C^T h], and with G the
+ * symmetric part of E[C^T h eps^T], dM = eta G below the diagonal and eta G/2 on it, which for eta = 1 is Newton's step
+ * on the divergence. Since C^T h = C^T grad log p + eps, no inverse is needed, and starting from Laplace's
+ * approximation the only noise is that of the density's departure from a Gaussian. An error X of M causes noise of
+ * |X|^2 d/(2 samples), so eta stays below samples/(2 d).
  *
- * Points where the density is 0 (or not a number) count as truncation of q: the value is that of the restricted mixture
- * (vi_result.c); in place of the gradient of log Z, they pull towards the mixture's centre (grad log q), which is close
- * to it but not exact.
+ * Points where the density is 0 (or NaN) count as truncation of q: the value is that of the restricted mixture
+ * (vi_result.c). In place of the gradient of log Z they use a pull towards the mixture's centre (grad log q), which is
+ * a good approximation of it.
  */
 #include <math.h>
 #include <string.h>
 
 #include "posterior/vi.h"
 
-enum { WINDOW = 20 }; /* steps whose mean bound decides what is kept should the run diverge */
+enum { WINDOW = 20 }; /* if the run diverges, the best mean bound over this many steps decides what is kept */
 
 static const double spread = 0.8;        /* of the starting means, in standard deviations of Laplace's approximation */
-static const double last_rate = 0.1;     /* of the first */
-static const double averaged_from = 0.6; /* of the steps */
-static const double most_gradient = 10;  /* in a component's own frame, where 1 is ordinary */
+static const double last_rate = 0.1;     /* relative to the first */
+static const double averaged_from = 0.6; /* fraction of the steps */
+static const double most_gradient = 10;  /* in a component's own frame, where 1 is typical */
 static const double most_turn = 0.5;     /* norm of a step's off-diagonal part */
 static const double most_shift = 0.5;    /* natural: root mean square of a step of the mean */
 static const double half_log_2pi = 0.91893853320467274178;
-static const double least_log_weight = -12; /* light components stay in the race */
+static const double least_log_weight = -12; /* keeps components of small weight from disappearing */
 static const double settled = 1e-3;         /* a change of the bound that never matters */
 
 /* Mean and variance, one value at a time. */
@@ -59,9 +59,9 @@ static void moments_add(moments *m, double x) {
 typedef struct run {
     pv__vi_plan plan;
     size_t dims, components, samples;
-    size_t padded, stride; /* points of a component and of all, with the padding */
-    size_t each;           /* gradient entries of a component: mean, factor, weight */
-    double most;           /* a gradient entry may be; none where they are noisy, as cutting would bias their mean */
+    size_t padded, stride; /* points of a component and of all components, with padding */
+    size_t each;           /* gradient entries per component: mean, factor, weight */
+    double most; /* limit of a gradient entry; none if gradients are noisy, because clipping would bias their mean */
     const pv__vi_kernels *kernels;
     pv__vi_target *target; /* borrowed */
     pv__vi_mix mix, average, best;
@@ -69,20 +69,21 @@ typedef struct run {
     double *eps, *u, *h, *dlog_q;      /* [dims][stride] */
     double *log_p, *log_q;             /* [stride] */
     double *value;                     /* [components], E_k[f] */
-    double *gradient, *first, *second; /* [components][each], Adam's */
+    double *gradient, *first, *second; /* [components][each], with Adam's moments */
     double *buffer, *scratch;
     struct {
         int64_t iterations;
         double elbo, best_window;
         double averaged;               /* number of iterates in average */
-        moments window, before, after; /* before, after: the halves of the last fifth */
+        moments window, before, after; /* before, after: halves of the last fifth of the steps */
     } at;
     pv_stop stop;
 } run;
 
-/* ---- setting up -------------------------------------------------------------------------------------------------- */
+/* ---- initialisation ---------------------------------------------------------------------------------------------- */
 
-/* Laplace's approximation, once in place and otherwise shifted at random: components that start alike would stay so. */
+/* Laplace's approximation for one component, randomly shifted for the others: components that start equal would stay
+ * equal. */
 static void start(run *r) {
     size_t d = r->dims, step = r->mix.diagonal ? 1 : d + 1;
     for (size_t k = 0; k < r->components; k++) {
@@ -140,7 +141,7 @@ static void run_free(pv_ctx *ctx, run *r) {
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
 
-/* log q and C^T h of the only component, into dlog_q, from the normals that its points were made of. */
+/* log q and C^T h of the only component, into dlog_q, from the normals that generated its points. */
 static void contrast_one(run *r) {
     size_t d = r->dims, stride = r->stride;
     const double *c = r->mix.factor;
@@ -158,7 +159,7 @@ static void contrast_one(run *r) {
         }
 }
 
-/* log p, log q and h at fresh points of every component. */
+/* Computes log p, log q and h at new points of every component. */
 static pv_status sample(pv_ctx *ctx, run *r, int64_t step) {
     for (size_t k = 0; k < r->components; k++) {
         pv_rng rng = pv_rng_stream(r->plan.seed, PV_STREAM_VI_STEP, (uint64_t)step * r->components + k);
@@ -176,7 +177,7 @@ static pv_status sample(pv_ctx *ctx, run *r, int64_t step) {
     return PV_OK;
 }
 
-/* E_k[f] of each component and the bound; false where no point has a density above 0. */
+/* Computes E_k[f] of each component and the bound; false if no point has a positive density. */
 static bool evaluate(run *r) {
     double weights = 0;
     r->at.elbo = 0;
@@ -236,7 +237,7 @@ static void gradients(run *r) {
     }
 }
 
-/* m += C dm, C = C exp(dM) to first order off the diagonal. */
+/* m += C dm, C = C exp(dM), to first order off the diagonal. */
 static void move_full(size_t d, double most, const double *move, double *sum, double *mean, double *c) {
     const double *turn = move + d;
     double norm = 0;
@@ -258,7 +259,7 @@ static void move_full(size_t d, double most, const double *move, double *sum, do
     }
 }
 
-/* Sizes a natural gradient into a step: far from the optimum it would overshoot. */
+/* Limits the size of a natural-gradient step, which would overshoot far from the optimum. */
 static void shorten(const run *r, double rate, double *by) {
     size_t d = r->dims, step = r->mix.diagonal ? 1 : d + 1;
     double norm = 0;
@@ -299,7 +300,7 @@ static void add_to_mean(size_t n, double share, const double *x, double *mean) {
         mean[i] += share * (x[i] - mean[i]);
 }
 
-/* What the run remembers of a step: memory does not grow with their number. */
+/* Updates statistics of the run; memory does not grow with the number of steps. */
 static void remember(run *r, double progress) {
     size_t k = r->components;
     moments_add(&r->at.window, r->at.elbo);
@@ -372,7 +373,7 @@ static pv_status recall(pv_ctx *ctx, run *r, const pv_density *density) {
     PV_TRY(pv_checkpoint_recall(ctx, r->plan.key, field, n, &found));
     if (found && (r->at.iterations < 0 || r->at.iterations > r->plan.steps))
         return pv__checkpoint_damaged(ctx, "its step is not one of the inference's");
-    if (found) /* the moves, and the mixture's three states */
+    if (found) /* the moves, and three states of the mixture */
         PV_TRY(pv__checkpoint_finite(ctx, field + 1, 2 + 3 * 5));
     return found && density->source_recalled ? density->source_recalled(ctx, density->source) : PV_OK;
 }
@@ -413,7 +414,8 @@ static pv_status optimise(pv_ctx *ctx, run *r, const pv_density *density) {
                                              .seconds = pv__seconds() - began});
     }
     r->stop = has_settled(r) ? PV_STOP_CONVERGED : PV_STOP_COMPLETED;
-    return r->plan.before + steps < r->plan.in_all ? keep(ctx, r, density) : PV_OK; /* another run goes on from here */
+    return r->plan.before + steps < r->plan.in_all ? keep(ctx, r, density)
+                                                   : PV_OK; /* a later run continues from here */
 }
 
 pv_status pv__vi_run(pv_ctx *ctx, const pv_density *density, pv__vi_target *target, size_t dims,

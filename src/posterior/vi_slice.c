@@ -1,9 +1,9 @@
 /* The directions in which a density differs most from a Gaussian fitted to it.
  *
- * In coordinates v in which the Gaussian is the standard normal, h(v) = grad log p(v) + v is 0 everywhere where the two
- * agree, and by the logarithmic Sobolev inequality what is lost by keeping the Gaussian in a direction is bounded by
- * the mean square of h there (Zahm, Cui, Law, Spantini and Marzouk 2022). So the first eigenvectors of E[h h^T] are
- * where a mixture can gain: found by subspace iteration, from points of the Gaussian.
+ * In coordinates v in which the Gaussian is standard normal, h(v) = grad log p(v) + v is 0 wherever the two agree, and
+ * by the logarithmic Sobolev inequality the loss from keeping the Gaussian in a direction is bounded by the mean square
+ * of h in that direction (Zahm, Cui, Law, Spantini and Marzouk 2022). A mixture can therefore gain most in the first
+ * eigenvectors of E[h h^T], which are found by subspace iteration from points of the Gaussian.
  */
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { POINTS = 512, ROUNDS = 12 };
 
-/* h at POINTS points, [dims][POINTS]; where the density is 0 it is 0. room [4][dims][PV_VI_CHUNK]. */
+/* h at POINTS points, [dims][POINTS]; 0 where the density is 0. room [4][dims][PV_VI_CHUNK]. */
 static pv_status residuals(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix *gaussian, uint64_t seed, double *room,
                            double *buffer, double *h) {
     const pv__vi_kernels *kernels = pv__vi_kernels_get();
@@ -39,7 +39,7 @@ static pv_status residuals(pv_ctx *ctx, pv__vi_target *target, const pv__vi_mix 
     return PV_OK;
 }
 
-/* Rows of basis [rank][d] made orthonormal; one that vanishes becomes an axis. */
+/* Orthonormalises the rows of basis [rank][d]; a row that vanishes becomes an axis. */
 static void orthonormal(size_t rank, size_t d, double *basis) {
     for (size_t r = 0; r < rank; r++) {
         double *row = basis + r * d, norm = 0;

@@ -1,7 +1,7 @@
-/* The density as variational inference sees it: in scaled coordinates, at many points at once, on several threads.
+/* The density for variational inference: in scaled coordinates, at many points at once, with several threads.
  *
- *   u = L^T (w - centre), L L^T the curvature at the start (posterior/whiten.h); with diagonal factors u = (w -
- * centre)/scale, so that what is diagonal in u is diagonal in w. log p(u) = log p(w) + log |dw/du|.
+ *   u = L^T (w - centre), where L L^T is the curvature at the start (posterior/whiten.h); with diagonal factors
+ *   u = (w - centre)/scale, so that diagonal in u is diagonal in w. log p(u) = log p(w) + log |dw/du|.
  */
 #include <math.h>
 #include <string.h>
@@ -11,30 +11,31 @@
 #include "posterior/vi.h"
 
 enum {
-    PARTS = 8,               /* clones: a fixed number, so that what each remembers does not depend on the threads */
-    MOST_FOR_CURVATURE = 500 /* parameters; the curvature costs two evaluations each and their square in memory */
+    PARTS = 8, /* number of clones, which is fixed so that the state of each does not depend on the threads */
+    MOST_FOR_CURVATURE =
+        500 /* parameters; computing the curvature takes two evaluations per parameter and its square in memory */
 };
 static const double scale_without_curvature = 0.1;
 
 typedef struct part {
-    pv_ctx *ctx; /* of its own: errors of threads do not meet */
+    pv_ctx *ctx; /* separate, so that errors of threads do not conflict */
     void *state;
     pv_status status;
 } part;
 
-/* The few coordinates that u has of many (vi.h). */
+/* With a slice, u has only a few of the coordinates (vi.h). */
 typedef struct slice {
     const pv__vi_mix *gaussian; /* NULL: no slice */
     const double *basis;        /* [rank][dims] */
     size_t rank;
-    uint64_t seed, calls;   /* what is left out has normals of its own at each call */
+    uint64_t seed, calls;   /* the other coordinates get new normals at each call */
     double *v, *u, *buffer; /* [dims][most] */
-    double *log_rest;       /* [most], log density of what is left out */
+    double *log_rest;       /* [most], log density of the other coordinates */
     double *along;          /* [most] */
 } slice;
 
 struct pv__vi_target {
-    double seconds; /* that a point took on one thread, the last time */
+    double seconds; /* time per point on one thread, in the last call */
     const pv_density *density;
     const pv__vi_kernels *kernels;
     size_t dims, most;
@@ -43,17 +44,17 @@ struct pv__vi_target {
     double *scale;   /* [dims], diagonal only */
     double *inverse; /* [dims][dims], L^-1, otherwise */
     double log_jacobian;
-    double laplace; /* log evidence by Laplace's method; NaN: the curvature is not known, or is not positive */
+    double laplace; /* log evidence by Laplace's method; NaN: the curvature is unknown or not positive definite */
     slice slice;
-    double *columns; /* [dims][most]; the arrays below are for points one after the other */
+    double *columns; /* [dims][most]; the arrays below store points contiguously */
     double *w, *dw;  /* [most][dims] */
     double *values;  /* [most] */
-    void **states;   /* [most], each point's part, where the density takes many at once */
+    void **states;   /* [most], the part of each point, if the density takes many at once */
     part parts[PARTS];
-    size_t clones, points; /* points: that are evaluated now */
+    size_t clones, points; /* points: number being evaluated */
 };
 
-/* ---- setting up -------------------------------------------------------------------------------------------------- */
+/* ---- initialisation ---------------------------------------------------------------------------------------------- */
 
 static pv_status clone_density(pv_ctx *ctx, pv__vi_target *t) {
     if (!t->density->clone)
@@ -173,7 +174,7 @@ double pv__vi_target_laplace(const pv__vi_target *t) {
     return t->laplace;
 }
 
-/* ---- the slice --------------------------------------------------------------------------------------------------- */
+/* ---- slice ------------------------------------------------------------------------------------------------------- */
 
 pv_status pv__vi_target_slice(pv_ctx *ctx, pv__vi_target *t, const pv__vi_mix *gaussian, size_t rank,
                               const double *basis, uint64_t seed) {
@@ -194,8 +195,8 @@ pv_status pv__vi_target_slice(pv_ctx *ctx, pv__vi_target *t, const pv__vi_mix *g
     return PV_OK;
 }
 
-/* v += basis^T (u - basis v): v gets the coordinates u along the basis and keeps the others. moved: how much longer its
- * square got, less that of u. */
+/* v += basis^T (u - basis v): v gets the coordinates u along the basis and keeps the others. moved: the increase of
+ * |v|^2 minus |u|^2. */
 static void put_along(const slice *s, size_t d, size_t stride, size_t padded, const double *u, double *v) {
     for (size_t r = 0; r < s->rank; r++) {
         const double *direction = s->basis + r * d;
@@ -213,7 +214,8 @@ static void put_along(const slice *s, size_t d, size_t stride, size_t padded, co
     }
 }
 
-/* Points [dims][stride] of the whole space, at u [rank][stride] along the basis and by chance elsewhere. */
+/* Points [dims][stride] of the whole space, with coordinates u [rank][stride] along the basis and random ones
+ * elsewhere. */
 static const double *widen(pv__vi_target *t, size_t groups, size_t count, size_t padded, const double *u) {
     slice *s = &t->slice;
     size_t d = t->dims, stride = groups * padded;
@@ -231,7 +233,7 @@ static const double *widen(pv__vi_target *t, size_t groups, size_t count, size_t
     return s->u;
 }
 
-/* The gradient [dims][stride] in s->u to that [rank][stride] along the basis. */
+/* Projects the gradient [dims][stride] in s->u to [rank][stride] along the basis. */
 static void narrow(pv__vi_target *t, size_t stride, double *log_p, double *gradient) {
     const slice *s = &t->slice;
     size_t d = t->dims;
@@ -259,7 +261,7 @@ static pv_status eval_range(pv_ctx *ctx, const pv__vi_target *t, void *state, si
     return PV_OK;
 }
 
-/* What a part leaves, which another rank may have done: its points, and what its clone remembers. */
+/* The results of a part, which another rank may have computed: its points and the state of its clone. */
 static size_t part_fields(void *state, size_t i, pv_field *field) {
     pv__vi_target *t = state;
     size_t first = t->points * i / PARTS, count = t->points * (i + 1) / PARTS - first;
@@ -268,7 +270,7 @@ static size_t part_fields(void *state, size_t i, pv_field *field) {
     return 2 + (t->density->memory ? t->density->memory(t->parts[i].state, field + 2) : 0);
 }
 
-/* All of them in one call, each with the state that it would have had alone. */
+/* Evaluates all points in one call, each with the state that it would have alone. */
 static pv_status eval_many(pv_ctx *ctx, pv__vi_target *t, size_t n) {
     for (size_t i = 0; i < n; i++)
         t->states[i] = t->density->state;
@@ -278,13 +280,13 @@ static pv_status eval_many(pv_ctx *ctx, pv__vi_target *t, size_t n) {
     return t->density->many(ctx, n, t->states, t->w, t->values, t->dw);
 }
 
-/* t->values and t->dw at the first n points of t->w. */
+/* Computes t->values and t->dw at the first n points of t->w. */
 static pv_status eval_points(pv_ctx *ctx, pv__vi_target *t, size_t n) {
     if (t->density->many && !pv__shares(ctx))
         return eval_many(ctx, t, n);
     if (!t->clones)
         return eval_range(ctx, t, t->density->state, 0, n);
-    /* Threads are woken only where there is enough to do; the result is the same either way. */
+    /* Threads are used only if there is enough work; the result is the same either way. */
     int team = t->seconds * (double)n < 2e-5 ? 1 : pv__threads_for(ctx, PARTS);
     double began = pv__seconds();
 #pragma omp parallel for num_threads(pv_threads_ready(team)) schedule(dynamic)
@@ -303,7 +305,7 @@ static pv_status eval_points(pv_ctx *ctx, pv__vi_target *t, size_t n) {
     return pv__share_items(ctx, PARTS, part_fields, t);
 }
 
-/* Columns u to points w, one after the other without the padding. */
+/* Converts columns u to contiguous points w without padding. */
 static void to_points(pv__vi_target *t, size_t groups, size_t count, size_t padded, const double *u) {
     size_t d = t->dims, stride = groups * padded;
     const double *from = u;
@@ -319,8 +321,8 @@ static void to_points(pv__vi_target *t, size_t groups, size_t count, size_t padd
     }
 }
 
-static pv_status eval_whole(pv_ctx *ctx, pv__vi_target *t, bool exact, size_t groups, size_t count, size_t padded,
-                            const double *u, double *log_p, double *gradient) {
+static pv_status eval_unsliced(pv_ctx *ctx, pv__vi_target *t, bool exact, size_t groups, size_t count, size_t padded,
+                               const double *u, double *log_p, double *gradient) {
     size_t d = t->dims, stride = groups * padded;
     to_points(t, groups, count, padded, u);
     if (!exact && t->density->estimate)
@@ -335,7 +337,7 @@ static pv_status eval_whole(pv_ctx *ctx, pv__vi_target *t, bool exact, size_t gr
             for (size_t i = 0; i < d; i++) {
                 double slope = t->diagonal ? -t->scale[i] * dw[i] : -dw[i];
                 to[i * stride + p] = slope;
-                sum += slope * 0; /* 0 unless some slope is not finite */
+                sum += slope * 0; /* NaN if any entry is not finite, else 0 */
             }
             bool fine = isfinite(t->values[n]) && sum == 0;
             log_p[p] = fine ? t->log_jacobian - t->values[n] : -INFINITY;
@@ -350,9 +352,9 @@ static pv_status eval_whole(pv_ctx *ctx, pv__vi_target *t, bool exact, size_t gr
 pv_status pv__vi_target_eval(pv_ctx *ctx, pv__vi_target *t, bool exact, size_t groups, size_t count, size_t padded,
                              const double *u, double *log_p, double *gradient) {
     if (!t->slice.gaussian)
-        return eval_whole(ctx, t, exact, groups, count, padded, u, log_p, gradient);
+        return eval_unsliced(ctx, t, exact, groups, count, padded, u, log_p, gradient);
     const double *wide = widen(t, groups, count, padded, u);
-    PV_TRY(eval_whole(ctx, t, exact, groups, count, padded, wide, log_p, t->slice.u));
+    PV_TRY(eval_unsliced(ctx, t, exact, groups, count, padded, wide, log_p, t->slice.u));
     narrow(t, groups * padded, log_p, gradient);
     return PV_OK;
 }
@@ -369,9 +371,9 @@ pv_status pv__vi_target_inside(pv_ctx *ctx, pv__vi_target *t, size_t n, const do
     return PV_OK;
 }
 
-/* ---- back to w --------------------------------------------------------------------------------------------------- */
+/* ---- conversion to w --------------------------------------------------------------------------------------------- */
 
-/* One point of the whole scaled space to w. */
+/* Converts one point of the whole scaled space to w. */
 static void to_point(const pv__vi_target *t, const double *u, double *w) {
     size_t d = t->dims;
     for (size_t i = 0; i < d; i++) {
@@ -385,7 +387,7 @@ static void to_point(const pv__vi_target *t, const double *u, double *w) {
     }
 }
 
-/* u = mean + C v of the slice's Gaussian. */
+/* u = mean + C v for the slice's Gaussian. */
 static void from_gaussian(const pv__vi_mix *gaussian, const double *v, double *u) {
     size_t d = gaussian->dims;
     const double *c = gaussian->factor;
@@ -410,7 +412,7 @@ void pv__vi_target_point(pv__vi_target *t, const double *u, const double *rest, 
     to_point(t, s->u, w);
 }
 
-/* The lower triangle F with F F^T = A A^T: Gram and Schmidt on the rows of A, twice, as once is not exact enough. */
+/* The lower triangle F with F F^T = A A^T: Gram-Schmidt on the rows of A, done twice for accuracy. */
 static void triangle(size_t d, double *a, double *f) {
     for (size_t i = 0; i < d; i++) {
         double *row = a + i * d, norm = 0;
@@ -462,7 +464,8 @@ static pv_status whole_mixture(pv_ctx *ctx, const pv__vi_target *t, const pv__vi
 }
 
 /* With L^-T C = F0 Q, F0 lower and Q orthogonal, and P = Q B^T, a component's covariance is F0 (I + P (S - I) P^T)
- * F0^T, S its covariance along the basis B: its factor is F0 times that of the bracket, whose entries are of order 1.
+ * F0^T, where S is its covariance along the basis B. Its factor is F0 times that of the bracket, whose entries are of
+ * order 1.
  */
 static bool sliced_factor(const pv__vi_target *t, const pv__vi_mix *mix, size_t k, const double *f0, const double *p,
                           double *s, double *bracket, double *factor) {
@@ -518,7 +521,7 @@ static pv_status sliced_mixture(pv_ctx *ctx, pv__vi_target *t, const pv__vi_mix 
                             "vi: the covariance of a component is not positive definite;\nuse fewer `components`");
 }
 
-/* A diagonal Gaussian, and components that differ from it along the basis. */
+/* A diagonal Gaussian, with components that differ from it along the basis. */
 static pv_status low_rank_mixture(pv_ctx *ctx, pv__vi_target *t, const pv__vi_mix *mix, pv_mixture *mixture) {
     size_t d = t->dims, r = mix->dims;
     double *none;

@@ -1,9 +1,9 @@
 /* Coordinates in which the curvature at a point is the identity.
  *
- * The Hessian comes from central differences of the gradient, H_ij ~ (g_i(w + h e_j) - g_i(w - h e_j)) / 2h,
- * symmetrised: any density will do, the profiled marginal included. A direction whose curvature is not positive (a flat
- * or non-convex prior, a point that is no maximum) gets a small positive one; the engines then find its scale
- * themselves.
+ * The Hessian is computed from central differences of the gradient, H_ij ~ (g_i(w + h e_j) - g_i(w - h e_j)) / 2h,
+ * symmetrised, which works for any density, including the profiled marginal. A direction whose curvature is not
+ * positive (a flat or non-convex prior, or a point that is not a maximum) gets a small positive one; the engines then
+ * find its scale themselves.
  */
 #include "core/core.h"
 #include "posterior/whiten.h"
@@ -11,7 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Steps in units of each parameter's own scale, found by a first pass with a small step. */
+/* Computes a column of the Hessian, with steps in units of each parameter's scale, which a first pass with a small step
+ * finds. */
 static pv_status column(pv_ctx *ctx, const pv_density *density, double *w, size_t j, double h, double *up, double *down,
                         bool *finite) {
     double held = w[j], value_up = (double)NAN, value_down = (double)NAN;
@@ -31,7 +32,7 @@ static pv_status hessian(pv_ctx *ctx, const pv_density *density, double *w, doub
         if (pv__interrupted(ctx))
             return pv__fail(ctx, PV_ERR_INTERRUPTED, "stopped on request before the posterior's curvature was known");
         double step = 1e-4 * (1 + fabs(w[j]));
-        /* The second pass has the step that moves the density by a little: a hundredth of a standard deviation. */
+        /* The second pass uses a step that changes the density slightly: a hundredth of a standard deviation. */
         for (int pass = 0; pass < 2; pass++) {
             bool finite = false;
             for (int shrink = 0; shrink < 12 && !finite; shrink++) {
@@ -53,7 +54,7 @@ static pv_status hessian(pv_ctx *ctx, const pv_density *density, double *w, doub
     return PV_OK;
 }
 
-/* Adds to the diagonal, in units of each entry's own size, until the matrix has a factor. */
+/* Adds to the diagonal, relative to each entry's size, until the matrix has a Cholesky factor. */
 static pv_status factorise(pv_ctx *ctx, size_t d, const double *h, pv__whiten *whiten) {
     double most = 0;
     for (size_t i = 0; i < d; i++)

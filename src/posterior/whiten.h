@@ -11,7 +11,7 @@ typedef struct pv__whiten {
     double *centre; /* [dims] */
     double *factor; /* [dims][dims], L, lower triangle */
     double log_det; /* log |dw/du| = -log det L */
-    bool repaired;  /* the Hessian was not positive definite and was made so */
+    bool repaired;  /* the Hessian was not positive definite and was modified */
 } pv__whiten;
 
 pv_status pv__whiten_new(pv_ctx *ctx, const pv_density *density, const double *w, pv__whiten *whiten);

@@ -1,9 +1,9 @@
-/* Rows moved to a population:
+/* Converts the predictions of rows to a population:
  *
  *   p'(y|x)  ~ p(y|x,w) pi_y / p(y|w) ,
- *   p(y|x,s) ~ p(y|x,w) pi_sy / p_s(y|w)    where it has strata, each with a prevalence of its own,
+ *   p(y|x,s) ~ p(y|x,w) pi_sy / p_s(y|w)    if it has strata, each with its own prevalence,
  *
- * and for a row that does not name its stratum the mean of these over the shares of the strata.
+ * and for a row that does not state its stratum, to the mean of the latter over the strata's proportions.
  */
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,8 @@
-/* Another model's probabilities in a population: Eq. likelihood with selection, with their logarithms instead of the
- * likelihood and the prevalence that they were made for instead of the marginal.
+/* Converts another model's probabilities to a population: Eq. likelihood with selection, with the logarithms of the
+ * probabilities in place of the likelihood, and the prevalence they were made for in place of the marginal.
  *
- * Each stratum was made for a prevalence of its own, and is moved to its own, known or inferred from its rows. An
- * unknown prevalence of a stratum whose rows say little of it borrows from the others, as that of a classifier does
- * (unknown_strata.c). Without strata all rows are of one, and are taken where they are.
+ * With strata, the probabilities of each were made for its own prevalence and are converted to its own, known or
+ * inferred from its rows (each_stratum.c). Without strata all rows are used in place.
  */
 #include <math.h>
 #include <string.h>
@@ -18,253 +17,157 @@ static void take_logs(size_t n, const double *p, double *logs) {
         logs[i] = log(p[i]);
 }
 
-/* ---- the rows of a stratum --------------------------------------------------------------------------------------- */
-
-/* All rows, as they are (row NULL), or those of a stratum, gathered; where there is one alone, as two halves of it, for
- * inference takes two. */
-typedef struct part {
-    size_t count, n;      /* rows, and entries: 2 for one row that was gathered */
-    size_t *row;          /* [count] */
-    double *loglik;       /* [n][classes] */
-    const double *weight; /* [n]; NULL: 1 */
-    const int32_t *label; /* [n]; NULL: none */
-    double *p, *lo, *hi;  /* [n][classes]; lo and hi NULL: not wanted */
-    double *log_p;        /* [n][classes] */
-    double *log_from;     /* [classes] */
-} part;
-
 typedef struct work {
     const pv_probs *probs;
-    const pv_population *population; /* NULL: where they are */
+    const pv_population *population; /* NULL: no conversion */
     const pv_predict_options *options;
     const double *from; /* [strata][classes]; NULL: unknown */
     pv_unknown_options how;
     pv_prediction *made;
-    double *block, *shift; /* shift [classes], of all strata alike; NaN: not found yet */
-    double *own_weight;    /* [n], of gathered rows */
-    int32_t *own_label;
-    part part;
+    double *block;             /* log_from, and loglik if it is not part of made */
+    double *log_from, *loglik; /* [classes], [n][classes] */
 } work;
 
 static bool is_unknown(const work *w) {
     return w->population && w->population->kind == PV_POPULATION_UNKNOWN;
 }
 
-/* All rows in place, but for the logarithms where these are not asked for. */
-static pv_status take_all(pv_ctx *ctx, work *w) {
-    size_t n = w->probs->data->rows, k = (size_t)w->probs->classes;
-    pv_prediction *made = w->made;
-    PV_TRY(pv__alloc(ctx, (made->loglik ? 0 : n * k) + k, sizeof *w->block, &w->block));
-    w->part = (part){.count = n,
-                     .n = n,
-                     .loglik = made->loglik ? made->loglik : w->block + k,
-                     .weight = w->probs->data->weight,
-                     .label = w->options->label,
-                     .p = made->p,
-                     .log_p = made->log_p,
-                     .lo = made->lo,
-                     .hi = made->hi,
-                     .log_from = w->block};
-    take_logs(n * k, w->probs->p, w->part.loglik);
-    if (w->from)
-        take_logs(k, w->from, w->part.log_from);
-    return PV_OK;
-}
-
-static pv_status gather_new(pv_ctx *ctx, work *w) {
-    size_t n = w->probs->data->rows + 1, k = (size_t)w->probs->classes;
-    PV_TRY(pv__alloc(ctx, 5 * n * k + n + 2 * k, sizeof *w->block, &w->block));
-    PV_TRY(pv__alloc(ctx, n, sizeof *w->part.row, &w->part.row));
-    PV_TRY(pv__alloc(ctx, n, sizeof *w->own_label, &w->own_label));
-    double *at = w->block;
-    w->part.loglik = at;
-    w->part.p = at += n * k;
-    w->part.log_p = at += n * k;
-    w->part.lo = w->made->lo ? at + n * k : NULL;
-    w->part.hi = w->made->lo ? at + 2 * n * k : NULL;
-    w->part.weight = w->own_weight = at += 3 * n * k;
-    w->part.log_from = at += n;
-    w->part.label = w->options->label ? w->own_label : NULL;
-    w->shift = at + k;
-    w->shift[0] = (double)NAN;
-    return PV_OK;
-}
-
-/* Stratum s; -1: all rows. */
-static void gather(work *w, int32_t s) {
-    const pv_dataset *data = w->probs->data;
-    size_t k = (size_t)w->probs->classes;
-    part *to = &w->part;
-    to->count = 0;
-    for (size_t i = 0; i < data->rows; i++)
-        if (s < 0 || data->stratum[i] == s)
-            to->row[to->count++] = i;
-    to->n = to->count == 1 ? 2 : to->count;
-    for (size_t j = 0; j < to->n; j++) {
-        size_t i = to->row[to->count == 1 ? 0 : j];
-        take_logs(k, w->probs->p + i * k, to->loglik + j * k);
-        w->own_weight[j] = (data->weight ? data->weight[i] : 1) * (to->count == 1 ? 0.5 : 1);
-        w->own_label[j] = w->options->label ? w->options->label[i] : -1;
-    }
-    if (s >= 0)
-        memcpy(to->log_from, w->made->strata->log_marginal + (size_t)s * k, k * sizeof *to->log_from);
-}
-
-static void put_rows(const part *from, size_t k, const double *value, double *to) {
-    for (size_t j = 0; to && value && j < from->count; j++)
-        memcpy(to + from->row[j] * k, value + j * k, k * sizeof *to);
-}
-
-static void scatter(const work *w) {
-    size_t k = (size_t)w->probs->classes;
-    put_rows(&w->part, k, w->part.p, w->made->p);
-    put_rows(&w->part, k, w->part.log_p, w->made->log_p);
-    put_rows(&w->part, k, w->part.lo, w->made->lo);
-    put_rows(&w->part, k, w->part.hi, w->made->hi);
-    put_rows(&w->part, k, w->part.loglik, w->made->loglik);
-}
-
-/* ---- moving them ------------------------------------------------------------------------------------------------- */
+/* ---- rows of one prevalence -------------------------------------------------------------------------------------- */
 
 static pv_unknown_sample sample_of(const work *w) {
-    return (pv_unknown_sample){.n = w->part.n,
+    return (pv_unknown_sample){.n = w->probs->data->rows,
                                .classes = w->probs->classes,
-                               .loglik = w->part.loglik,
-                               .log_marginal = w->part.log_from,
-                               .label = w->part.label,
-                               .weight = w->part.weight};
+                               .loglik = w->loglik,
+                               .log_marginal = w->log_from,
+                               .label = w->options->label,
+                               .weight = w->probs->data->weight};
 }
 
-static pv_status predict_unknown(pv_ctx *ctx, const work *w, const pv_unknown_prevalence *found) {
+static pv_status predict_unknown(pv_ctx *ctx, const work *w) {
     const pv_unknown_sample sample = sample_of(w);
-    return pv_unknown_predict(ctx, &sample, found, w->part.p, w->part.log_p, w->part.lo, w->part.hi);
+    pv_prediction *made = w->made;
+    PV_TRY(pv_unknown_infer(ctx, &sample, w->probs->labels, &w->how, &made->inferred));
+    return pv_unknown_predict(ctx, &sample, made->inferred, made->p, made->log_p, made->lo, made->hi);
 }
 
-static pv_status predict_known(pv_ctx *ctx, const work *w, double *prevalence) {
+static pv_status predict_known(pv_ctx *ctx, const work *w) {
+    double *prevalence = w->population->prevalence;
     const pv_unknown_prevalence known = {.classes = w->probs->classes, .plugin = prevalence};
     const pv_unknown_sample sample = sample_of(w);
+    pv_prediction *made = w->made;
     if (w->how.reference) {
         pv_reading reading;
         PV_TRY(pv_reference_read(ctx, w->how.reference, &reading));
-        pv__reading_predict(&reading, &sample, pv_logit(prevalence[1]), w->options->level, w->part.log_p, w->part.p,
-                            w->part.lo, w->part.hi);
+        pv__reading_predict(&reading, &sample, pv_logit(prevalence[1]), w->options->level, made->log_p, made->p,
+                            made->lo, made->hi);
         return PV_OK;
     }
-    pv_adapt(w->part.n, w->probs->classes, w->part.loglik, w->part.log_from, prevalence, w->part.log_p);
-    return pv_unknown_predict(ctx, &sample, &known, w->part.p, NULL, NULL, NULL);
+    pv_adapt(sample.n, sample.classes, w->loglik, w->log_from, prevalence, made->log_p);
+    return pv_unknown_predict(ctx, &sample, &known, made->p, NULL, NULL, NULL);
 }
 
 static pv_status predict_counts(pv_ctx *ctx, const work *w) {
     const pv_unknown_sample sample = sample_of(w);
-    PV_TRY(pv__predict_counts(ctx, w->population, w->probs->labels, &sample, w->part.log_p));
-    for (size_t i = 0; i < w->part.n * (size_t)w->probs->classes; i++)
-        w->part.p[i] = exp(w->part.log_p[i]);
+    PV_TRY(pv__predict_counts(ctx, w->population, w->probs->labels, &sample, w->made->log_p));
+    for (size_t i = 0; i < sample.n * (size_t)sample.classes; i++)
+        w->made->p[i] = exp(w->made->log_p[i]);
     return PV_OK;
 }
 
-/* All rows, for the mean of what they were made for: the shift that strata have in common. */
-static pv_status find_shift(pv_ctx *ctx, work *w) {
+/* All rows in place; their logarithms are kept only if these are wanted. */
+static pv_status move_all(pv_ctx *ctx, work *w) {
+    size_t n = w->probs->data->rows, k = (size_t)w->probs->classes;
+    pv_prediction *made = w->made;
+    PV_TRY(pv__alloc(ctx, (made->loglik ? 0 : n * k) + k, sizeof *w->block, &w->block));
+    w->log_from = w->block;
+    w->loglik = made->loglik ? made->loglik : w->block + k;
+    take_logs(n * k, w->probs->p, w->loglik);
+    if (w->from)
+        take_logs(k, w->from, w->log_from);
+    if (!w->population) {
+        memcpy(made->log_p, w->loglik, n * k * sizeof *made->log_p);
+        memcpy(made->p, w->probs->p, n * k * sizeof *made->p);
+        return PV_OK;
+    }
+    return is_unknown(w)                                 ? predict_unknown(ctx, w)
+           : w->population->kind == PV_POPULATION_COUNTS ? predict_counts(ctx, w)
+                                                         : predict_known(ctx, w);
+}
+
+/* ---- strata, each of one prevalence ------------------------------------------------------------------------------ */
+
+/* The mean of the prevalences that the strata were made for, [classes]. */
+static void mean_from(const work *w, double *mean) {
     const pv_predicted_strata *strata = w->made->strata;
     size_t k = (size_t)w->probs->classes;
-    pv_unknown_prevalence *found;
-    if (!isnan(w->shift[0]))
-        return PV_OK;
-    gather(w, -1);
-    memset(w->part.log_from, 0, k * sizeof *w->part.log_from);
+    memset(mean, 0, k * sizeof *mean);
     for (size_t i = 0; i < (size_t)strata->strata * k; i++)
-        w->part.log_from[i % k] += strata->share[i / k] * w->from[i];
-    take_logs(k, w->part.log_from, w->part.log_from);
-    const pv_unknown_sample sample = sample_of(w);
-    PV_TRY(pv_unknown_infer(ctx, &sample, w->probs->labels, &w->how, &found));
-    for (size_t y = 0; y < k; y++)
-        w->shift[y] = found->value[y] / exp(w->part.log_from[y]);
-    pv_unknown_prevalence_free(ctx, found);
-    return PV_OK;
+        mean[i % k] += strata->share[i / k] * w->from[i];
 }
 
-/* From the stratum's own rows, and where they say little from all. */
-static pv_status infer_stratum(pv_ctx *ctx, work *w, size_t s) {
-    pv_predicted_strata *strata = w->made->strata;
-    pv_unknown_sample sample = sample_of(w);
-    char *prior = NULL;
-    PV_TRY(pv_unknown_infer(ctx, &sample, w->probs->labels, &w->how, &strata->inferred[s]));
-    if (!pv__strata_may_borrow(&w->how, strata->inferred[s]))
-        return PV_OK;
-    PV_TRY(find_shift(ctx, w));
-    gather(w, (int32_t)s);
-    sample = sample_of(w);
-    PV_TRY(pv__strata_borrow(ctx, (size_t)w->probs->classes, w->part.log_from, w->shift, &prior));
-    pv_unknown_options how = w->how;
-    how.dirichlet = prior;
-    pv_unknown_prevalence_free(ctx, strata->inferred[s]);
-    strata->inferred[s] = NULL;
-    pv_status status = pv_unknown_infer(ctx, &sample, w->probs->labels, &how, &strata->inferred[s]);
-    pv__free(ctx, prior);
-    PV_TRY(status);
-    strata->pooled[s] = true;
-    return PV_OK;
-}
-
-static pv_status move_stratum(pv_ctx *ctx, work *w, size_t s) {
-    gather(w, (int32_t)s);
-    if (w->part.count == 0)
-        return PV_OK;
-    if (is_unknown(w)) {
-        PV_TRY(infer_stratum(ctx, w, s));
-        PV_TRY(predict_unknown(ctx, w, w->made->strata->inferred[s]));
-    } else {
-        PV_TRY(predict_known(ctx, w, w->made->strata->prevalence + s * (size_t)w->probs->classes));
+/* Predicts the rows as probabilities without strata. */
+static pv_status predict_part(pv_ctx *ctx, void *state, const pv__stratum_rows *rows, const char *prior,
+                              pv_prediction **made) {
+    const work *w = state;
+    const pv_probs *probs = w->probs;
+    size_t k = (size_t)probs->classes, n = rows->n;
+    double *memory;
+    PV_TRY(pv__alloc(ctx, n + 1, (1 + k) * sizeof *memory, &memory));
+    double *weight = memory, *p = weight + n, *from = p + n * k;
+    for (size_t j = 0; j < n; j++) {
+        size_t i = rows->row ? rows->row[j] : j;
+        memcpy(p + j * k, probs->p + i * k, k * sizeof *p);
+        weight[j] = (probs->data->weight ? probs->data->weight[i] : 1) * (rows->halved ? 0.5 : 1);
     }
-    scatter(w);
-    return PV_OK;
+    mean_from(w, from);
+    pv_dataset data = {.rows = n, .classes = probs->classes, .weight = weight};
+    const pv_probs part = {.data = &data, .classes = probs->classes, .labels = probs->labels, .p = p};
+    pv_population population = *w->population;
+    pv_predict_options options = *w->options;
+    population.strata = 0;
+    options.label = rows->label;
+    if (prior)
+        population.unknown.dirichlet = prior;
+    if (rows->stratum >= 0) {
+        memcpy(from, w->from + (size_t)rows->stratum * k, k * sizeof *from);
+        population.prevalence = w->made->strata->prevalence + (size_t)rows->stratum * k;
+    }
+    pv_status status = pv_predict_probs(ctx, &part, from, &population, &options, made);
+    pv__free(ctx, memory);
+    return status;
 }
 
 static pv_status move_strata(pv_ctx *ctx, work *w) {
-    PV_TRY(gather_new(ctx, w));
-    for (size_t s = 0; s < (size_t)w->made->strata->strata; s++)
-        PV_TRY(move_stratum(ctx, w, s));
-    if (!is_unknown(w))
-        return PV_OK;
-    const pv_unknown_options how = pv__unknown_resolve(&w->how, false);
-    PV_TRY(pv__unknown_new(ctx, w->probs->classes, &how, &w->made->inferred));
-    pv__strata_join(w->made->strata, w->made->inferred);
+    size_t k = (size_t)w->probs->classes;
+    PV_TRY(pv__alloc(ctx, k, sizeof *w->block, &w->block));
+    w->log_from = w->block;
+    mean_from(w, w->log_from);
+    take_logs(k, w->log_from, w->log_from);
+    const pv__by_stratum by = {.data = w->probs->data,
+                               .label = w->options->label,
+                               .how = &w->how,
+                               .log_marginal = w->log_from,
+                               .stratum_log_marginal = w->made->strata->log_marginal,
+                               .predict = predict_part,
+                               .state = w};
+    return pv__each_stratum(ctx, &by, w->made);
+}
+
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+static pv_status strata_new(pv_ctx *ctx, const work *w, pv_predicted_strata **made) {
+    const pv_probs *probs = w->probs;
+    size_t cells = (size_t)probs->strata->count * (size_t)probs->classes;
+    PV_TRY(pv__predicted_strata_room(ctx, probs->strata, probs->classes, is_unknown(w), made));
+    pv_predicted_strata *to = *made;
+    pv__strata_shares(probs->data, to);
+    bool moved = w->population && w->population->stratum_prevalence;
+    memcpy(to->prevalence, moved ? w->population->stratum_prevalence : probs->from, cells * sizeof(double));
+    take_logs(cells, probs->from, to->log_marginal);
     return PV_OK;
 }
 
-static pv_status move_all(pv_ctx *ctx, work *w) {
-    const pv_unknown_sample sample = sample_of(w);
-    if (w->population->kind == PV_POPULATION_COUNTS)
-        return predict_counts(ctx, w);
-    if (!is_unknown(w))
-        return predict_known(ctx, w, w->population->prevalence);
-    PV_TRY(pv_unknown_infer(ctx, &sample, w->probs->labels, &w->how, &w->made->inferred));
-    return predict_unknown(ctx, w, w->made->inferred);
-}
-
-/* ---- what is said of them ---------------------------------------------------------------------------------------- */
-
-static pv_status strata_new(pv_ctx *ctx, const pv_probs *probs, const pv_population *population, bool unknown,
-                            pv_predicted_strata **made) {
-    size_t k = (size_t)probs->classes, strata = (size_t)probs->strata->count;
-    PV_TRY(pv__alloc(ctx, 1, sizeof **made, made));
-    pv_predicted_strata *to = *made;
-    to->strata = probs->strata->count;
-    PV_TRY(pv__names_copy(ctx, (const char *const *)probs->strata->name, strata, &to->name));
-    PV_TRY(pv__alloc(ctx, strata, (1 + 2 * k) * sizeof(double), &to->share)); /* all three; freed by it */
-    to->prevalence = to->share + strata;
-    to->log_marginal = to->prevalence + strata * k;
-    pv__strata_shares(probs->data, to);
-    bool moved = population && population->stratum_prevalence;
-    memcpy(to->prevalence, moved ? population->stratum_prevalence : probs->from, strata * k * sizeof(double));
-    for (size_t i = 0; i < strata * k; i++)
-        to->log_marginal[i] = log(probs->from[i]);
-    if (!unknown)
-        return PV_OK;
-    PV_TRY(pv__alloc(ctx, strata, sizeof *to->inferred, &to->inferred));
-    return pv__alloc(ctx, strata, sizeof *to->pooled, &to->pooled);
-}
-
-/* Prevalences of all rows together: without strata the one; of strata their mean over the rows. */
+/* Prevalences of all rows together: that of the only stratum, or the mean of the strata over the rows. */
 static void state_prevalence(const work *w, pv_prediction *made) {
     const pv_predicted_strata *strata = made->strata;
     size_t k = (size_t)w->probs->classes;
@@ -294,60 +197,20 @@ static pv_status check_asked(pv_ctx *ctx, const pv_probs *probs, const double *f
     if (population && population->classes != probs->classes)
         return pv__fail(ctx, PV_ERR_USAGE, "the population has %d labels, the probabilities %d", population->classes,
                         probs->classes);
-    if (probs->strata && population && population->strata == 0 && population->kind == PV_POPULATION_KNOWN)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "the probabilities have strata, and the population one prevalence:\ngive one for each stratum");
-    if (population && population->kind != PV_POPULATION_TRUE && !from && !probs->strata)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "the prevalence that the probabilities were made for is unknown:\nstate it (`from`)");
     if (!(options->level >= 0 && options->level < 1))
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
-    if (options->joint)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`posterior=joint` is for a model with a posterior, which probabilities have not");
-    bool read = population && population->kind == PV_POPULATION_KNOWN && population->unknown.reference;
-    if (options->level > 0 && !read && (!population || population->kind != PV_POPULATION_UNKNOWN))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`interval` is for a population of unknown prevalence, or for labelled rows that say how "
-                        "probabilities are to be read (`labelled-sample`):\nleave it out");
-    if (read && (probs->strata || probs->classes != 2))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "labelled rows (`labelled-sample`) are for two labels and no strata:\nleave them out");
-    return PV_OK;
-}
-
-static pv_status check_strata(pv_ctx *ctx, const pv_probs *probs, const pv_population *population) {
-    if (!probs->from)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "the prevalences that the strata's probabilities were made for are unknown:\nstate them (`from`)");
-    if (population && population->strata && population->strata != probs->strata->count)
+    if (probs->strata && population && population->strata && population->strata != probs->strata->count)
         return pv__fail(ctx, PV_ERR_USAGE, "the population has %d strata, the probabilities %d", population->strata,
                         (int)probs->strata->count);
-    if (population && population->kind == PV_POPULATION_COUNTS)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "label counts do not support strata;\ngive a prevalence for each stratum, or unknown");
-    if (population && population->kind == PV_POPULATION_UNKNOWN &&
-        (population->unknown.method == PV_UNKNOWN_BBSE || population->unknown.reference))
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "`labelled-sample` and `method=bbse` do not support strata:\nleave them out and choose `method=exact`");
-    return PV_OK;
+    const pv_population home = {.kind = PV_POPULATION_TRUE, .classes = probs->classes};
+    return pv__adjustment_check(ctx, probs, (probs->strata ? probs->from : from) != NULL,
+                                population ? population : &home, options);
 }
 
 static pv_status predict_all(pv_ctx *ctx, work *w) {
-    pv_prediction *made = w->made;
-    size_t count = made->rows * (size_t)w->probs->classes;
     if (w->probs->strata)
-        PV_TRY(strata_new(ctx, w->probs, w->population, is_unknown(w), &made->strata));
-    if (w->probs->strata && w->population)
-        return move_strata(ctx, w);
-    PV_TRY(take_all(ctx, w));
-    if (w->population)
-        return move_all(ctx, w);
-    memcpy(made->log_p, w->part.loglik, count * sizeof *made->log_p);
-    memcpy(made->p, w->probs->p, count * sizeof *made->p);
-    return PV_OK;
+        PV_TRY(strata_new(ctx, w, &w->made->strata));
+    return w->probs->strata && w->population ? move_strata(ctx, w) : move_all(ctx, w);
 }
 
 pv_status pv_predict_probs(pv_ctx *ctx, const pv_probs *probs, const double *from, const pv_population *population,
@@ -362,8 +225,6 @@ pv_status pv_predict_probs(pv_ctx *ctx, const pv_probs *probs, const double *fro
     pv_status status;
     *prediction = NULL;
     PV_TRY(check_asked(ctx, probs, from, population, &asked));
-    if (probs->strata)
-        PV_TRY(check_strata(ctx, probs, population));
     if (asked.level > 0)
         w.how.level = asked.level;
     PV_GOTO(done, pv__prediction_new(ctx, probs->data->rows, probs->classes, &asked, &w.made));
@@ -381,20 +242,18 @@ pv_status pv_predict_probs(pv_ctx *ctx, const pv_probs *probs, const double *fro
 done:
     pv_prediction_free(ctx, w.made);
     pv__free(ctx, w.block);
-    pv__free(ctx, w.part.row);
-    pv__free(ctx, w.own_label);
     return status;
 }
 
-/* ---- labelled rows, to learn from -------------------------------------------------------------------------------- */
+/* ---- labelled rows for calibration ------------------------------------------------------------------------------- */
 
-/* A sample and the memory of its logarithms. */
+/* A sample that owns its logarithms. */
 typedef struct source {
     pv_unknown_sample sample;
     double *logs; /* [n][classes] */
 } source;
 
-/* By a classifier. */
+/* From a classifier. */
 static pv_status source_of_model(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, source *made) {
     PV_TRY(pv__alloc(ctx, data->rows, (size_t)c->schema->classes * sizeof *made->logs, &made->logs));
     made->sample = (pv_unknown_sample){.n = data->rows,
@@ -408,7 +267,7 @@ static pv_status source_of_model(pv_ctx *ctx, const pv_classifier *c, const pv_d
 
 static pv_status source_of_probs(pv_ctx *ctx, const pv_probs *probs, const double *from, source *made) {
     size_t k = (size_t)probs->classes, rows = probs->data->rows;
-    PV_TRY(pv__alloc(ctx, rows + 1, k * sizeof *made->logs, &made->logs)); /* the last row: of from */
+    PV_TRY(pv__alloc(ctx, rows + 1, k * sizeof *made->logs, &made->logs)); /* the last row holds the prevalence */
     take_logs(rows * k, probs->p, made->logs);
     take_logs(k, from, made->logs + rows * k);
     made->sample = (pv_unknown_sample){.n = rows,
@@ -420,7 +279,7 @@ static pv_status source_of_probs(pv_ctx *ctx, const pv_probs *probs, const doubl
     return PV_OK;
 }
 
-/* ---- bbse's confusion matrix ------------------------------------------------------------------------------------- */
+/* ---- confusion matrix of bbse ------------------------------------------------------------------------------------ */
 
 pv_status pv_predict_confusion(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, double *confusion) {
     if (!data->label)
@@ -433,7 +292,7 @@ pv_status pv_predict_confusion(pv_ctx *ctx, const pv_classifier *c, const pv_dat
     return status;
 }
 
-/* The rows are of the population of from: their own probabilities stand for labels. */
+/* The rows are from the population with prevalence `from`: their own probabilities serve as soft labels. */
 pv_status pv_probs_confusion(pv_ctx *ctx, const pv_probs *probs, const double *from, double *confusion) {
     source rows = {.logs = NULL};
     pv_status status = source_of_probs(ctx, probs, from, &rows);
@@ -450,7 +309,7 @@ static pv_status reference_of(pv_ctx *ctx, const pv_unknown_sample *sample, pv_r
     double *score;
     if (sample->classes != 2)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`labelled-sample`: reference rows calibrate a model of two labels, this has %d",
+                        "`labelled-sample`: reference rows calibrate a model of two labels; this one has %d",
                         sample->classes);
     if (!sample->label)
         return pv__fail(ctx, PV_ERR_USAGE, "`labelled-sample`: reference rows are labelled ones; these have no labels");

@@ -1,22 +1,24 @@
-/* An unknown prevalence of two labels without a form for the ratio of their densities (docs/method.md, 10.5).
+/* An unknown prevalence of two labels without assuming a form for the density ratio (docs/method.md, 10.5).
  *
- * Reference rows, whose labels are known and which the model has not seen, and target rows fall into bins by their
- * scores. With n_yk of the former and m_k of the latter the log-likelihood is
+ * Reference rows, which have known labels and were not used to fit the model, and target rows are binned by their
+ * scores. With n_yk of the former and m_k of the latter in bin k, the log-likelihood is
  *
  *   l(pi, f) = sum_k n_1k log f_1k + n_0k log f_0k + m_k log(pi f_1k + (1 - pi) f_0k) + sum_y t_y log pi_y,
  *
- * f_y the shares of label y's bins, t_y target rows whose label is known. For given pi it is concave in f. With
- * multipliers lambda_y, lambda_1 + lambda_0 the number of all rows, a = lambda_1/pi, b = lambda_0/(1 - pi) and
- * d = a/b - 1 the share u_k of label 1 in q_k = pi f_1k + (1 - pi) f_0k is the root in [0, 1] of
+ * where f_y are label y's bin probabilities and t_y is the number of target rows with known label y. For given pi it is
+ * concave in f. With multipliers lambda_y, where lambda_1 + lambda_0 is the number of all rows, a = lambda_1/pi, b =
+ * lambda_0/(1 - pi) and d = a/b - 1, the fraction u_k of label 1 in q_k = pi f_1k + (1 - pi) f_0k is the root in [0, 1]
+ * of
  *
  *   m_k d u^2 - (n_1k + n_0k + d (m_k + n_0k)) u + n_1k = 0,   q_k = (n_1k + n_0k + m_k)/(b (1 + d u_k)),
  *
- * and lambda_1 the one root of sum_k q_k u_k = pi (with the labels in each other's place where pi is above 1/2). At the
- * most likely pi, lambda_1 = n_1 + pi (m + t) - t_1, which leaves a single equation; its sign is that of dl/dpi.
+ * and lambda_1 is the only root of sum_k q_k u_k = pi (with the labels exchanged if pi is above 1/2). At the most
+ * likely pi, lambda_1 = n_1 + pi (m + t) - t_1, which leaves a single equation, whose sign is that of dl/dpi.
  *
- * Bins: quantiles of the reference scores, each label with half the weight, equal scores in one bin; a tenth of the
- * rows each, fewer bins where the smaller label has fewer than 160. The fold models that score the reference score
- * every target row too, each for its share, so that target rows are a mixture of the reference's distributions exactly.
+ * Bin edges are quantiles of the reference scores, with half of the weight on each label and equal scores in one bin;
+ * each bin has a tenth of the rows, or there are fewer bins if the smaller label has fewer than 160. The fold models
+ * that score the reference also score every target row, with weights proportional to their folds, so the target rows
+ * are exactly a mixture of the reference distributions.
  */
 #include "predict/bins.h"
 
@@ -33,7 +35,7 @@ double pv__score_of(const pv_unknown_sample *sample, size_t i) {
     return fmin(fmax(s, -PV_REFERENCE_SCORE), PV_REFERENCE_SCORE);
 }
 
-/* ---- the counts -------------------------------------------------------------------------------------------------- */
+/* ---- counts ------------------------------------------------------------------------------------------------------ */
 
 static size_t bin_of(const pv__bins *b, double score) {
     size_t at = 0;
@@ -51,7 +53,7 @@ static int by_score(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* The edges lie halfway between scores. */
+/* Chooses the bin edges, halfway between scores. */
 static pv_status cut(pv_ctx *ctx, const pv_reference *r, pv__bins *b) {
     size_t n = r->count[0] + r->count[1], bin = 0;
     double wanted = floor(fmin(r->units[0], r->units[1]) / EACH), before = 0, mass[2] = {0, 0};
@@ -79,7 +81,7 @@ static pv_status cut(pv_ctx *ctx, const pv_reference *r, pv__bins *b) {
     return PV_OK;
 }
 
-/* Adds up to as many as were sampled independently. */
+/* Scales counts to sum to the number of independently sampled units. */
 static double count_people(size_t bins, double units, double *count) {
     double sum = 0;
     for (size_t k = 0; k < bins; k++)
@@ -130,10 +132,10 @@ pv_status pv__bins_new(pv_ctx *ctx, const pv_unknown_sample *sample, const pv_un
     return put_targets(ctx, sample, options, b);
 }
 
-/* ---- the likelihood ---------------------------------------------------------------------------------------------- */
+/* ---- likelihood -------------------------------------------------------------------------------------------------- */
 
-/* Of all bins at the multiplier of label y, the rarer one, of prevalence pi: sum_k f_yk, which falls as it rises. f may
- * be NULL. */
+/* sum_k f_yk, over all bins, at the multiplier lambda of label y, the rarer one, with prevalence pi. Decreases in
+ * lambda. f may be NULL. */
 static double shares_at(const pv__counts *c, int y, double pi, double lambda, double f[2][PV__BINS_MOST]) {
     double all = c->mass[0] + c->mass[1] + c->targets, b = (all - lambda) / (1 - pi), d = lambda / pi / b - 1, sum = 0;
     for (size_t k = 0; k < c->bins; k++) {
@@ -166,7 +168,7 @@ static double value_of(const pv__counts *c, const pv__bins_fit *fit) {
     return sum;
 }
 
-/* All target rows of one label. */
+/* The profile at pi = 0 or 1: all target rows have the same label. */
 static void profile_at_bound(const pv__counts *c, pv__bins_fit *fit) {
     int all = fit->pi > 0.5;
     for (size_t k = 0; k < c->bins; k++) {
@@ -175,8 +177,8 @@ static void profile_at_bound(const pv__counts *c, pv__bins_fit *fit) {
     }
 }
 
-/* Regula falsi of Illinois, every fourth time a halving: *low and *high enclose the root of a sum that is above 1 at
- * low, by at_low, and below at high. */
+/* Regula falsi (Illinois variant) with a bisection every fourth step: *low and *high enclose the root of a sum that
+ * exceeds 1 by at_low at *low and is below 1 at *high. */
 typedef struct bracket {
     double low, high, at_low, at_high;
     int side, round;
@@ -221,7 +223,7 @@ void pv__bins_profile(const pv__counts *c, double pi, pv__bins_fit *fit) {
     fit->value = value_of(c, fit);
 }
 
-/* Of the sign of dl/dpi. */
+/* Has the sign of dl/dpi. */
 static double rise(const pv__counts *c, double pi) {
     int y = pi <= 0.5;
     double own = y ? pi : 1 - pi, lambda = c->mass[y] + own * (c->targets + c->told[0] + c->told[1]) - c->told[y];

@@ -1,17 +1,18 @@
-/* The interval of a prevalence by bins (bins.c), its posterior, and the test of label shift.
+/* The interval of a prevalence from binned scores (bins.c), its posterior, and the test of label shift.
  *
- * A prevalence pi_0 is in the interval where 2 (l(pi^) - l(pi_0)) is at most the quantile `level` of what it is among
- * counts drawn anew, of all three samples, from the shares f^(pi_0) that are most likely at pi_0: a chi-square's where
- * rows are many, more where reference rows are few beside the target rows, less at a bound. From each end of
- * chi-square's interval on the quantile is found there, then where the ratio reaches that, and is taken as linear
- * between the two. The same random numbers serve at each pi_0.
+ * A prevalence pi_0 is in the interval if 2 (l(pi^) - l(pi_0)) is at most the `level` quantile of its distribution over
+ * resampled counts of all three samples, drawn from the bin probabilities f^(pi_0) that are most likely at pi_0. That
+ * is the chi-square distribution if there are many rows; the quantile is larger if reference rows are few compared to
+ * target rows, and smaller at a bound. Starting from each end of the chi-square interval, the quantile is computed
+ * there, then where the ratio reaches that value, and is interpolated linearly between the two. The same random numbers
+ * are used for each pi_0.
  *
- * Counts of a bin are binomial given the bins before it: drawn by inversion where fewer than 30 are expected, else from
- * a rounded normal distribution.
+ * Counts of a bin are binomial given the bins before it: drawn by inversion if fewer than 30 are expected, else from a
+ * rounded normal distribution.
  *
- * The test of label shift has 2 (l_saturated - l(pi^)), where every sample has shares of its own, against the same
- * drawn from f^(pi^), until ENOUGH were as large or TESTS were drawn: p is ENOUGH over their number, or
- * (1 + those as large)/(1 + TESTS) (Besag and Clifford 1991).
+ * The test of label shift compares 2 (l_saturated - l(pi^)), where in l_saturated every sample has its own bin
+ * probabilities, with its value for samples drawn from f^(pi^), until ENOUGH values were as large or TESTS were drawn.
+ * p is ENOUGH over the number drawn, or (1 + number as large)/(1 + TESTS) (Besag and Clifford 1991).
  */
 #include <math.h>
 
@@ -21,7 +22,7 @@
 enum { REPLICATES = 400, TESTS = 399, ENOUGH = 20, HALVINGS = 40, SCAN = 240, POINTS = 160 };
 static const double Z_MOST = 30, DROP = 30;
 
-/* ---- counts drawn anew ------------------------------------------------------------------------------------------- */
+/* ---- resampled counts -------------------------------------------------------------------------------------------- */
 
 static double binomial(pv_rng *rng, double n, double p) {
     if (!(n > 0) || !(p > 0) || p >= 1)
@@ -69,7 +70,7 @@ static double ratio_at(const pv__counts *c, const pv__bins_fit *mode, double pi)
     return fmax(0, 2 * (mode->value - fit.value));
 }
 
-/* The quantile of the ratio where the prevalence is pi. */
+/* The quantile of the ratio if the prevalence is pi. */
 static pv_status quantile_at(pv_ctx *ctx, const pv__counts *c, double pi, double level, int64_t seed, double *value) {
     double ratio[REPLICATES];
     pv__bins_fit fit, mode;
@@ -86,7 +87,7 @@ static pv_status quantile_at(pv_ctx *ctx, const pv__counts *c, double pi, double
     return PV_OK;
 }
 
-/* A quantile of the ratio by the prevalence: linear between two, and level beyond them. */
+/* A quantile of the ratio as a function of the prevalence: linear between two points and constant beyond. */
 typedef struct limit {
     double from, at_from, to, at_to;
 } limit;
@@ -96,7 +97,7 @@ static double limit_at(const limit *l, double pi) {
     return l->at_from + share * (l->at_to - l->at_from);
 }
 
-/* Where the ratio, on the way from the mode to `bound`, reaches the limit; the bound where it does not. */
+/* Where the ratio reaches the limit, going from the mode towards `bound`; `bound` if it does not. */
 static double reach(const pv__counts *c, const pv__bins_fit *mode, double bound, const limit *l) {
     double in = mode->pi, out = bound;
     if (ratio_at(c, mode, bound) <= limit_at(l, bound))
@@ -134,7 +135,7 @@ pv_status pv__bins_interval(pv_ctx *ctx, const pv__counts *c, double level, int6
 static double log_density(const pv__counts *c, const double *alpha, double scale, double z) {
     pv__bins_fit fit;
     pv__bins_profile(c, pv_sigmoid(z), &fit);
-    double told = c->told[1] * pv_log_sigmoid(z) + c->told[0] * pv_log_sigmoid(-z); /* alpha has them */
+    double told = c->told[1] * pv_log_sigmoid(z) + c->told[0] * pv_log_sigmoid(-z); /* already included in alpha */
     return scale * (fit.value - told) + alpha[0] * pv_log_sigmoid(-z) + alpha[1] * pv_log_sigmoid(z);
 }
 
@@ -158,20 +159,20 @@ pv_status pv__bins_posterior(pv_ctx *ctx, const pv__counts *c, const double *alp
 
 /* ---- label shift ------------------------------------------------------------------------------------------------- */
 
-static double sum_own(size_t bins, double total, const double *count) {
+static double own_log_likelihood(size_t bins, double total, const double *count) {
     double sum = 0;
     for (size_t k = 0; k < bins; k++)
         sum += count[k] > 0 ? count[k] * log(count[k] / total) : 0;
     return sum;
 }
 
-/* From shares of every sample's own; rows of known label aside, which say nothing of it. */
+/* The distance from the saturated model. Leaves out rows of known label, which do not affect it. */
 static double distance(const pv__counts *of, pv__bins_fit *mode) {
     pv__counts c = *of;
     c.told[0] = c.told[1] = 0;
     pv__bins_mode(&c, mode);
-    double own = sum_own(c.bins, c.mass[0], c.known[0]) + sum_own(c.bins, c.mass[1], c.known[1]) +
-                 sum_own(c.bins, c.targets, c.target);
+    double own = own_log_likelihood(c.bins, c.mass[0], c.known[0]) + own_log_likelihood(c.bins, c.mass[1], c.known[1]) +
+                 own_log_likelihood(c.bins, c.targets, c.target);
     return fmax(0, 2 * (own - mode->value));
 }
 

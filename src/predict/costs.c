@@ -2,8 +2,8 @@
  *
  *   d(x) = argmin_a sum_y E(a,y) p(y|x)                                                        (Eq. optimal policy)
  *
- * Two classes: expected costs are lines in p = p(last label|x), and the best actions are their lower envelope. With two
- * actions the one threshold is the paper's 1/theta = 1 + (E(0,1) - E(1,1)) / (E(1,0) - E(0,0)).
+ * With two classes, expected costs are linear in p = p(last label|x), and the best actions are their lower envelope.
+ * With two actions the single threshold is the paper's 1/theta = 1 + (E(0,1) - E(1,1)) / (E(1,0) - E(0,0)).
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "predict/predict.h"
 
 enum { ACTIONS_MAX = 1000 };
-static const double COST_MAX = 1e100; /* sums and differences of costs, and their ratios, stay finite */
+static const double COST_MAX = 1e100; /* keeps sums, differences and ratios of costs finite */
 
 void pv_costs_free(pv_ctx *ctx, pv_costs *costs) {
     if (!costs)
@@ -23,7 +23,7 @@ void pv_costs_free(pv_ctx *ctx, pv_costs *costs) {
     pv__free(ctx, costs);
 }
 
-/* column[y]: where label y's costs are. */
+/* column[y]: index of the column with label y's costs. */
 static pv_status find_labels(pv_ctx *ctx, const pv_table *table, char *const *labels, int classes, size_t *column) {
     char joined[200];
     pv__join(labels, (size_t)classes, 8, joined, sizeof joined);
@@ -33,9 +33,10 @@ static pv_status find_labels(pv_ctx *ctx, const pv_table *table, char *const *la
         const char *name = table->column[c].name;
         int32_t y = pv__label_find(labels, classes, name, strlen(name));
         if (y < 0)
-            return pv__fail_at(ctx, PV_ERR_INPUT, table->source, pv_table_line(table, 0) - 1, c + 1,
-                               "column '%s' of the costs is none of the labels: %s (the first column names the action)",
-                               pv__show(name).text, joined);
+            return pv__fail_at(
+                ctx, PV_ERR_INPUT, table->source, pv_table_line(table, 0) - 1, c + 1,
+                "column '%s' of the costs is not one of the labels: %s (the first column names the action)",
+                pv__show(name).text, joined);
         if (column[y] < table->columns)
             return pv__fail_at(ctx, PV_ERR_INPUT, table->source, pv_table_line(table, 0) - 1, c + 1,
                                "label '%s' has two columns of costs;\nkeep one", pv__show(labels[y]).text);
@@ -56,7 +57,7 @@ static pv_status take_action(pv_ctx *ctx, const pv_table *table, size_t row, con
         return PV__FAIL_CELL(ctx, table, row, 0, "the action of this row has no name in column '%s'",
                              pv__show(names->name).text);
     const char *name = names->level[names->code[row]];
-    if (names->code[row] < (int32_t)row) /* levels are numbered as they appear */
+    if (names->code[row] < (int32_t)row) /* levels are numbered in order of first appearance */
         return PV__FAIL_CELL(ctx, table, row, 0, "action '%s' is given twice;\ngive each once", pv__show(name).text);
     PV_TRY(pv__strdup(ctx, name, &costs->action[row]));
     for (int y = 0; y < costs->classes; y++) {
@@ -72,24 +73,24 @@ static pv_status take_action(pv_ctx *ctx, const pv_table *table, size_t row, con
                                  pv__show(text).text);
         if (fabs(*cost) > COST_MAX)
             return PV__FAIL_CELL(ctx, table, row, column[y],
-                                 "'%s' is not a cost: at most %g either way; for a cost that must never arise, a "
-                                 "million times the others is enough",
+                                 "'%s' is not a cost: at most %g either way; for a cost to avoid always, a million "
+                                 "times the others is enough",
                                  pv__show(text).text, COST_MAX);
     }
     return PV_OK;
 }
 
-/* fp=1,fn=50: what errors cost, of two labels. Actions are none, as for the first label, and treat, as for the last. */
+/* Parses the costs of errors for two labels, fp=1,fn=50. The actions are named none (right for the first label) and
+ * treat (right for the last). */
 static pv_status parse_errors(pv_ctx *ctx, const char *text, int classes, pv_costs **costs) {
     static const char *const word[] = {"tn", "fn", "fp", "tp"}; /* [action][label] */
     double cost[4] = {0};
     bool given[4] = {false};
     if (classes != 2)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "`costs=%s`: false positives and negatives are of two labels, and there are %d;\ngive a CSV file "
-            "with a row for each action",
-            pv__show(text).text, classes);
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "`costs=%s`: false positives and negatives need two labels, and there are %d;\ngive a CSV file "
+                        "with a row for each action",
+                        pv__show(text).text, classes);
     for (const char *at = text; *at; at += *at == ',') {
         size_t length = strcspn(at, ",");
         int which = 0;
@@ -131,7 +132,7 @@ pv_status pv_costs_read(pv_ctx *ctx, const char *path, char *const *labels, int 
     pv_table *table = NULL;
     pv_costs *made = NULL;
     size_t *column = NULL;
-    pv_csv_options csv = {.number_prefix = ""}; /* all text: a label may be called anything */
+    pv_csv_options csv = {.number_prefix = ""}; /* read everything as text, because labels can have any name */
     pv_status status;
     PV_GOTO(done, pv_table_read(ctx, path, &csv, &table));
     if (table->arrays)
@@ -143,9 +144,11 @@ pv_status pv_costs_read(pv_ctx *ctx, const char *path, char *const *labels, int 
         PV_GOTO(done, pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                                   "there is only one action; a decision needs at least two, one in each row"));
     if (table->rows > ACTIONS_MAX)
-        PV_GOTO(done, pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                                  "has %zu rows, each an action; more than %d are not costs: is this the data?",
-                                  table->rows, ACTIONS_MAX));
+        PV_GOTO(
+            done,
+            pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
+                        "has %zu rows, each an action; at most %d are supported; check that this is the file of costs",
+                        table->rows, ACTIONS_MAX));
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));
     made->classes = classes;
     made->actions = table->rows;
@@ -212,7 +215,7 @@ pv_status pv_decide_label(pv_ctx *ctx, size_t n, int classes, const double *p, i
 size_t pv_cost_thresholds(const pv_costs *costs, size_t *action, double *threshold) {
     const double *cost = costs->cost;
     size_t now = 0, count = 0;
-    for (size_t a = 1; a < costs->actions; a++) /* the best at p = 0, and just above */
+    for (size_t a = 1; a < costs->actions; a++) /* the best action at p = 0, and just above */
         if (cost[2 * a] < cost[2 * now] || (cost[2 * a] == cost[2 * now] && cost[2 * a + 1] < cost[2 * now + 1]))
             now = a;
     for (action[count++] = now;;) {
@@ -221,7 +224,7 @@ size_t pv_cost_thresholds(const pv_costs *costs, size_t *action, double *thresho
         for (size_t a = 0; a < costs->actions; a++) {
             double rise = cost[2 * now + 1] - cost[2 * now] - (cost[2 * a + 1] - cost[2 * a]);
             if (!(rise > 0))
-                continue; /* never overtakes */
+                continue; /* never becomes the best */
             double crossing = (cost[2 * a] - cost[2 * now]) / rise;
             if (crossing < at || (crossing == at && next != now && cost[2 * a + 1] < cost[2 * next + 1])) {
                 at = crossing;

@@ -1,4 +1,4 @@
-/* The Dirichlet prior of an unknown prevalence, as a user writes it. */
+/* Parses the Dirichlet prior of an unknown prevalence. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static pv_status not_understood(pv_ctx *ctx, const char *text) {
         pv__show(text).text);
 }
 
-/* More observations than a double tells apart from infinitely many. */
+/* With more observations than this, a double cannot be told apart from infinitely many. */
 static const double MOST = 1e12;
 
 static pv_status too_many(pv_ctx *ctx, const char *text) {
@@ -22,7 +22,7 @@ static pv_status too_many(pv_ctx *ctx, const char *text) {
                     pv__show(text).text, MOST);
 }
 
-/* K after the colon; inf is allowed. */
+/* Parses K after the colon; inf is allowed. */
 static pv_status parse_k(pv_ctx *ctx, const char *text, const char *number, double *k) {
     if (!pv__number_parse(number, strlen(number), k) || !(*k > 0))
         return not_understood(ctx, text);

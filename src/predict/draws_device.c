@@ -1,6 +1,6 @@
-/* Predictions over draws with the rows on a device: two labels and a model with coefficients, whose draws differ in the
- * log odds alone. Rows are loaded block by block, each at once for all draws and populations. What the device does not
- * know (weights of draws, strata, label counts) is the processor's. */
+/* Predictions over posterior draws with the rows on a device, for two labels and a model with coefficients, whose draws
+ * differ only in the log odds. Rows are loaded block by block, and each block is used for all draws and populations.
+ * What the device does not support (weights of draws, strata, label counts) runs on the processor. */
 #include <math.h>
 
 #include "model/device_table.h"
@@ -8,7 +8,7 @@
 
 enum { BLOCK_ROWS = 1 << 18 };
 
-/* Where nobody asked for a device: rows times draws that pay for starting it. */
+/* rows times draws above which starting a device pays, if the user did not ask for one */
 static const double least = 2e7;
 
 bool pv__draws_fit(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data) {
@@ -29,7 +29,7 @@ static bool can_go(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, 
     return fits && pv__draws_fit(ctx, c, data);
 }
 
-/* What moves each draw's log odds to an output's population, [outputs][draws]. */
+/* The shift that converts each draw's log odds to an output's population, [outputs][draws]. */
 static void find_shifts(const pv_classifier *c, const pv__draws_output *output, size_t outputs, double *shift) {
     size_t draws = c->posterior->count;
     for (size_t o = 0; o < outputs; o++)
@@ -53,7 +53,7 @@ static void take(const pv__draws_output *out, size_t begin, size_t rows, const p
     }
 }
 
-/* One block; *taken false: the device has no room for it. */
+/* Runs one block; *taken is false if the device does not have enough memory. */
 static pv_status run_block(pv_ctx *ctx, const pv_classifier *c, const pv__spread_spec *spec, size_t rows,
                            const double *x, pv__spread_of_row *of, bool *taken) {
     pv__loaded *loaded;

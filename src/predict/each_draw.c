@@ -1,5 +1,5 @@
-/* Work that needs all rows at once at each posterior draw of w: an unknown prevalence, known label counts, how likely
- * the rows are. Draws are shared out among threads; each has a context and whatever else it needs of its own.
+/* Runs work that needs all rows at once for each posterior draw of w: an unknown prevalence, known label counts, or the
+ * likelihood of the rows. Draws are divided among threads, each with its own context and work space.
  */
 #include <string.h>
 
@@ -9,10 +9,10 @@
 enum { ROWS = 512 };
 
 typedef struct worker {
-    pv_ctx *ctx; /* allocations and errors of one thread */
+    pv_ctx *ctx; /* for allocations and errors of this thread */
     pv_model_work *work;
     double *loglik; /* [rows][classes] */
-    double *x;      /* [ROWS][inputs], rows that are made of columns */
+    double *x;      /* [ROWS][inputs], rows assembled from columns */
     void *own;
     pv_status status;
 } worker;
@@ -58,7 +58,7 @@ static void worker_free(const pv__visitor *v, worker *w) {
     pv_ctx_free(w->ctx);
 }
 
-/* A failure of one worker is reported as its own. */
+/* The first failure of a worker becomes that of the caller. */
 pv_status pv__each_draw(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv__visitor *v) {
     size_t draws = c->posterior->count;
     int threads = pv_ctx_threads(ctx);

@@ -1,4 +1,4 @@
-/* The model's own output for rows, and moving it to another label distribution. */
+/* The model's own output for rows, and its conversion to another label distribution. */
 #include <math.h>
 
 #include "base/base.h"
@@ -6,7 +6,7 @@
 #include "model/model.h"
 #include "predict/predict.h"
 
-/* A model that runs its own threads over each chunk. */
+/* For a model that uses several threads within each chunk. */
 static pv_status one_work_loglik(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data, double *loglik) {
     const pv_model *model = classifier->model;
     size_t chunk = pv__model_rows(model, 32);
@@ -43,7 +43,7 @@ pv_status pv_predict_loglik(pv_ctx *ctx, const pv_classifier *classifier, const 
     }
     int threads = pv_ctx_threads(ctx);
     pv_model_work **work;
-    double *buffer = NULL; /* [threads][CHUNK][d], rows that are made of columns */
+    double *buffer = NULL; /* [threads][CHUNK][d], rows assembled from columns */
     PV_TRY(pv__alloc(ctx, (size_t)threads, sizeof *work, &work));
     pv_status status = PV_OK;
     if (data->columns)

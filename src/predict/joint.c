@@ -1,22 +1,23 @@
-/* The joint update of q(w) with the rows to be predicted (Appendix G of the paper, where it is left out for rows that
- * are few beside the training data).
+/* The joint update of q(w) with the rows to be predicted (Appendix G of the paper, which leaves it out because these
+ * rows are few compared to the training data).
  *
  *   p(w|X,Y,X*) prop. to p(w|X,Y) L(w),   L(w) = p(X*|S*=1,w) prop. to
  *
  *     known, design  prod_n sum_y p~(y) r_n(y)
  *     counts         e_c(r) prod_y c_y!/N!                                          (label_counts.c)
- *     unknown        integral of p(pi) prod_n sum_y pi_y r_n(y) over pi: exact; vb has its lower bound in its place,
- * and exp(bound) is what the best q(w) of the paper's family q(Y*|w) q(pi|w) q(w) multiplies p(w|X,Y) by
+ *     unknown        integral of p(pi) prod_n sum_y pi_y r_n(y) over pi: exact; vb uses its lower bound instead: the
+ *                    best q(w) of the paper's family q(Y*|w) q(pi|w) q(w) multiplies p(w|X,Y) by exp(bound)
  *
- * with r_n(y) = p(y|x_n,w)/p(y|w), v_n a row's weight as a power, and r_n(y_n) where the label is known. Draws of
- * p(w|X,Y) are weighted by L: importance sampling. Where L is narrow few draws count; their effective number says so.
- * In the true population p(X*|w) = p(X*): the rows say nothing of w.
+ * with r_n(y) = p(y|x_n,w)/p(y|w), v_n a row's weight as an exponent, and r_n(y_n) if the label is known. Draws of
+ * p(w|X,Y) are weighted by L: importance sampling. If L is narrow, few draws contribute, and their effective number
+ * shows it. In the true population p(X*|w) = p(X*), so the rows say nothing about w.
  *
- * All this takes p(x) to be one and the same for every w. It is so with p(y|w) of the plug-in; `profile` has for each w
- * the p(x) that suits it, and plain a marginal that it does not depend on, so that r_n at two draws are ratios to two
- * different p(x): refused (docs/method.md, section 10.7, has what comes of it).
+ * All of this requires that p(x) is the same for every w, which holds for p(y|w) of the plug-in. `profile` fits a
+ * separate p(x) for each w, and plain has a marginal that does not depend on w, so that r_n at two draws are ratios to
+ * different p(x): these are rejected (docs/method.md, section 10.7, shows the consequences).
  *
- * Evidence of an unknown prevalence: two labels, the quadrature's normaliser; more, Laplace's method at the mode.
+ * Evidence of an unknown prevalence: for two labels the quadrature's normaliser; for more, Laplace's method at the
+ * mode.
  */
 #include <math.h>
 #include <string.h>
@@ -24,7 +25,7 @@
 #include "predict/predict.h"
 
 static double log_beta(int k, const double *alpha) {
-    int sign; /* lgamma would write it into a global */
+    int sign; /* lgamma would write it to a global */
     double total = 0, sum = 0;
     for (int y = 0; y < k; y++) {
         total += alpha[y];
@@ -52,7 +53,7 @@ double pv__row_factors(const pv_unknown_sample *s) {
     return sum;
 }
 
-/* The bound at the end of the updates: labels summed out given E log pi, less the divergence of q(pi) from its prior.
+/* The bound after the last update: labels summed out given E log pi, minus the divergence of q(pi) from its prior.
  */
 static double vb_evidence(const pv__solver *s, double log_q, double total) {
     int k = s->classes;
@@ -103,7 +104,7 @@ pv_status pv__joint_weights(pv_ctx *ctx, size_t draws, double *evidence, double 
     return PV_OK;
 }
 
-/* ---- a population of known label shares -------------------------------------------------------------------------- */
+/* ---- populations with known label proportions -------------------------------------------------------------------- */
 
 typedef struct shares {
     const pv_classifier *classifier;
@@ -158,7 +159,7 @@ pv_status pv__joint_shares(pv_ctx *ctx, const pv_classifier *c, const pv_dataset
 /* ---- known label counts ------------------------------------------------------------------------------------------ */
 
 typedef struct counted {
-    const pv_ctx *caller; /* of all workers */
+    const pv_ctx *caller; /* the calling thread's context, for interruption of all workers */
     const pv_classifier *classifier;
     const pv_dataset *data;
     const size_t *count;
@@ -188,7 +189,7 @@ static pv_status visit_counts(pv_ctx *ctx, void *state, void *own, size_t s, con
 
 pv_status pv__label_counts_draws(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const size_t *count,
                                  double **log_p, double **evidence) {
-    static const size_t MOST = (size_t)1 << 27; /* numbers: a GiB */
+    static const size_t MOST = (size_t)1 << 27; /* numbers, which take one GiB */
     size_t draws = c->posterior->count, k = (size_t)c->schema->classes;
     counted state = {.caller = ctx, .classifier = c, .data = data, .count = count};
     *log_p = *evidence = NULL;

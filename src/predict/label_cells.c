@@ -1,14 +1,14 @@
-/* An unknown prevalence of three labels and more without a form for the ratios of their densities (docs/method.md,
- * 10.5).
+/* An unknown prevalence of three or more labels without assuming a form for the density ratios (docs/method.md, 10.5).
  *
- * Reference and target rows fall into cells by the label that their ratios favour, and by how much. With n_yc of the
- * former and m_c of the latter the log-likelihood is
+ * Reference and target rows are assigned to cells by the label with the largest ratio, and by how large it is. With
+ * n_yc of the former and m_c of the latter in cell c, the log-likelihood is
  *
  *   l(pi, f) = sum_yc n_yc log f_yc + sum_c m_c log sum_y pi_y f_yc + sum_y t_y log pi_y,
  *
- * f_y the shares of label y's cells, t_y target rows whose label is known. Expectation maximisation, with the squared
- * steps of Varadhan and Roland (2008): of two steps r and r + v the start moves by 2 a r + a^2 v, a = |r|/|v|, nearer
- * to 1 where that leaves the simplex, and not at all where the likelihood would fall.
+ * where f_y are label y's cell probabilities and t_y is the number of target rows with known label y. It is maximised
+ * by expectation maximisation with the squared extrapolation of Varadhan and Roland (2008): given two steps r and r +
+ * v, the start moves by 2 a r + a^2 v, a = |r|/|v|, where a is moved towards 1 if that leaves the simplex, and the
+ * extrapolation is skipped if the likelihood would decrease.
  */
 #include "predict/label_cells.h"
 
@@ -20,9 +20,9 @@
 
 enum { CYCLES = 2000 };
 
-/* ---- the counts -------------------------------------------------------------------------------------------------- */
+/* ---- counts ------------------------------------------------------------------------------------------------------ */
 
-/* A row's scores by a model, log r(y)/r(0). */
+/* The scores of a row under one model, log r(y)/r(0). */
 static void scores_of(const pv_unknown_sample *sample, const pv_unknown_options *options, size_t fold, size_t i,
                       double *score) {
     size_t k = (size_t)sample->classes;
@@ -73,7 +73,7 @@ pv_status pv__label_cell_counts_new(pv_ctx *ctx, const pv_unknown_sample *sample
     return put_targets(ctx, sample, options, c);
 }
 
-/* ---- the likelihood ---------------------------------------------------------------------------------------------- */
+/* ---- likelihood -------------------------------------------------------------------------------------------------- */
 
 static double times_log(double count, double p) {
     return count > 0 ? count * log(p) : 0;
@@ -94,7 +94,7 @@ static double value_of(const pv__label_cell_counts *c, const pv__label_cell_fit 
     return sum;
 }
 
-/* One step, from -> to. */
+/* One step of expectation maximisation, from -> to. */
 static void step(const pv__label_cell_counts *c, int held, const pv__label_cell_fit *from, pv__label_cell_fit *to) {
     double expected[PV__LABELS_MOST] = {0}, per[PV__CELLS_MOST] = {0}, rest = 0;
     for (size_t k = 0; k < c->cells; k++) {
@@ -121,7 +121,7 @@ static void step(const pv__label_cell_counts *c, int held, const pv__label_cell_
                         : (1 - (held >= 0 ? from->pi[held] : 0)) * expected[y] / rest;
 }
 
-/* x [n] moved by 2 a r + a^2 v; false where that leaves the simplex. */
+/* Moves x [n] by 2 a r + a^2 v; false if that leaves the simplex. */
 static bool leap_row(size_t n, const double *x, const double *one, const double *two, double a, double *to) {
     for (size_t i = 0; i < n; i++) {
         double r = one[i] - x[i], v = two[i] - one[i] - r;
@@ -140,7 +140,7 @@ static bool leap(const pv__label_cell_counts *c, const pv__label_cell_fit *at, c
     return inside;
 }
 
-/* Of two steps: |r|^2, |v|^2, and the largest of r. */
+/* For two steps: adds |r|^2 and |v|^2, and the largest entry of r. */
 static void add_lengths(size_t n, const double *x, const double *one, const double *two, double length[3]) {
     for (size_t i = 0; i < n; i++) {
         double r = one[i] - x[i], v = two[i] - one[i] - r;

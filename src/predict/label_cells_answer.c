@@ -1,4 +1,4 @@
-/* What cells tell of the prevalences of three labels and more (label_cells.c, label_cells_interval.c). */
+/* Inference of the prevalences of three or more labels from cells (label_cells.c, label_cells_interval.c). */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ pv_status pv__infer_cells(pv_ctx *ctx, const pv_unknown_sample *sample, const pv
     PV_TRY(pv__label_cells_interval(ctx, &counts, out->level, options->seed, out->lo, out->hi, &scale));
     for (size_t y = 0; y < k; y++) {
         alpha[y] = 1 + counts.told[y];
-        sum += out->value[y] = fmax(mode.pi[y], 0.5 / (counts.targets + 1)); /* as infer_bins */
+        sum += out->value[y] = fmax(mode.pi[y], 0.5 / (counts.targets + 1)); /* as in infer_bins */
     }
     PV_TRY(pv__label_cells_posterior(ctx, &counts, alpha, scale, options->seed, &points, &out->effective));
     pv__points_moments(&points, value, sd);

@@ -1,11 +1,12 @@
-/* The intervals of prevalences by cells (label_cells.c), and their posterior.
+/* The intervals of prevalences from cells (label_cells.c), and their posterior.
  *
- * A share p of label y is in its interval where 2 (l(pi^) - max l with pi_y = p) is at most the quantile `level` of
- * what it is among counts drawn anew, of all samples, from what is most likely there. The quantile is found where a
- * chi-square's would end the interval. The same random numbers serve everywhere.
+ * A proportion p of label y is in its interval if 2 (l(pi^) - max l with pi_y = p) is at most the `level` quantile of
+ * its distribution over resampled counts of all samples, drawn from the most likely fit with that p. The quantile is
+ * computed at the end of the chi-square interval. The same random numbers are used everywhere.
  *
- * Posterior: the shares profiled out. Draws by importance from a Student t about the mode in log(pi_y/pi_ref), with the
- * curvature there, as sampler.c has them; where few count, a chain of Metropolis's from the mode.
+ * Posterior: with the cell probabilities profiled out. Importance draws from a Student t around the mode in
+ * log(pi_y/pi_ref), with the curvature there, as in sampler.c; if the effective number is small, a Metropolis chain
+ * from the mode.
  */
 #include <math.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static double ratio_at(const pv__label_cell_counts *c, const pv__label_cell_fit 
     return fmax(0, 2 * (mode->value - fit.value));
 }
 
-/* The quantile of the ratio where label y has the share pi. */
+/* The quantile of the ratio if label y has prevalence pi. */
 static pv_status quantile_at(pv_ctx *ctx, const pv__label_cell_counts *c, const pv__label_cell_fit *mode, size_t y,
                              double pi, double level, int64_t seed, double *value) {
     double ratio[REPLICATES];
@@ -65,7 +66,7 @@ static pv_status quantile_at(pv_ctx *ctx, const pv__label_cell_counts *c, const 
     return PV_OK;
 }
 
-/* Where the ratio, on the way from the mode to `bound`, reaches the limit; the bound where it does not. */
+/* Where the ratio reaches the limit, going from the mode towards `bound`; `bound` if it does not. */
 static double reach(const pv__label_cell_counts *c, const pv__label_cell_fit *mode, size_t y, double bound,
                     double limit) {
     double in = mode->pi[y], out = bound;
@@ -98,13 +99,14 @@ pv_status pv__label_cells_interval(pv_ctx *ctx, const pv__label_cell_counts *c, 
 /* ---- the posterior ----------------------------------------------------------------------------------------------- */
 
 typedef struct density {
-    const pv__label_cell_counts *counts; /* told: none, alpha has them */
+    const pv__label_cell_counts *counts; /* without known labels, which alpha includes */
     const double *alpha;
     double scale;
     const pv__label_cell_fit *mode;
 } density;
 
-/* Of log(pi_y/pi_ref), up to a constant; slope [labels] by log pi_y may be NULL. */
+/* The density of log(pi_y/pi_ref), up to a constant; slope [labels], the derivative with respect to log pi_y, may be
+ * NULL. */
 static double log_density(const density *d, const double *pi, double *slope) {
     const pv__label_cell_counts *c = d->counts;
     pv__label_cell_fit fit;
@@ -133,7 +135,7 @@ static double log_density(const density *d, const double *pi, double *slope) {
     return value;
 }
 
-/* The proposal: centre and the Cholesky factor of the curvature there, by differences of the slope. */
+/* Sets the proposal: its centre, and the Cholesky factor of the curvature there, by differences of the slope. */
 static void set_proposal(const density *d, const double *pi, pv__many *many) {
     size_t k = d->counts->labels, n = k - 1, i = 0;
     const double apart = 0.02;
@@ -167,7 +169,7 @@ static void set_proposal(const density *d, const double *pi, pv__many *many) {
         many->factor[l] = l % (n + 1) == 0 ? 1 : 0;
 }
 
-/* A chain from the mode, every THINNED-th state. */
+/* Runs a chain from the mode and keeps every THINNED-th state. */
 static pv_status by_chain(pv_ctx *ctx, const density *d, const pv__many *many, int64_t seed, pv__points *points) {
     size_t k = points->classes, n = k - 1;
     pv_rng rng = pv_rng_stream((uint64_t)seed, PV_STREAM_TARGET_CHAIN, 0);

@@ -1,20 +1,19 @@
-/* Label counts that are known (Appendix G of the paper): whoever drew the rows decided on an exact number c_y of each
- * label, so that p~(Y*) is not a product over rows but the same for every Y* with these counts. With
- * r_n(y) = p(y|x_n,w)/p(y|w),
+/* Known label counts (Appendix G of the paper): the exact number c_y of rows with each label was fixed by design, so
+ * p~(Y*) is not a product over rows but equal for every Y* with these counts. With r_n(y) = p(y|x_n,w)/p(y|w),
  *
  *   p(X*,Y*|S*=1,w) prop. to [Y* has counts c] prod_n r_n(y_n),   p(X*|S*=1,w) prop. to e_c(r) prod_y c_y! / N! ,
  *
- * e_c the sum over all such Y*. For any t > 0, let row n be a die with p_n(y) = t_y r_n(y)/z_n, z_n the sum over y, and
- * S how often each label came up in N independent throws. Then
+ * where e_c is the sum over all such Y*. For any t > 0, let row n be a die with p_n(y) = t_y r_n(y)/z_n, z_n the sum
+ * over y, and let S count how often each label comes up in N independent throws. Then
  *
  *   e_c = P(S = c) prod_n z_n / prod_y t_y^c_y,   p(y_n = y|X*,c,w) = p_n(y) P(S without n = c - e_y) / P(S = c) .
  *
- * t is chosen so that c is expected; nothing overflows then, and what underflows does not count. (loss_matched.c has
- * the same sum for small sets; here are as many rows as a table has.)
+ * t is chosen such that the expected counts are c; then nothing overflows, and terms that underflow are negligible.
+ * (loss_matched.c has the same sum for small sets; here there are as many rows as in a table.)
  *
- * Two labels: P(S = j) is a recursion over rows in a band around the mean that holds all but 1e-21, so N sqrt(N) steps.
- * A row is taken out again by the recursion's inverse, upwards where its p is below 1/2, else downwards: errors then do
- * not grow. More labels: label_counts_many.c.
+ * Two labels: P(S = j) follows from a recursion over rows within a band around the mean that contains all but 1e-21 of
+ * the probability, in N sqrt(N) steps. A row is removed by the inverse recursion, upwards if its p is below 1/2, else
+ * downwards, so that errors do not grow. More labels: label_counts_many.c.
  *
  * Domain: log-likelihoods below infinity, -infinity included; rows of weight 1.
  */
@@ -57,13 +56,13 @@ static pv_status ruled_out(pv_ctx *ctx, const pv__label_counts *c) {
     char joined[200];
     pv__join(c->labels, (size_t)c->classes, 6, joined, sizeof joined);
     return pv__fail(ctx, PV_ERR_INPUT,
-                    "`population=counts`: the model gives some rows no chance of being what these counts of %s ask "
-                    "for;\ncheck their order, or use `population=unknown`",
+                    "`population=counts`: the model gives some rows a probability of 0 for the labels that these "
+                    "counts of %s require;\ncheck their order, or use `population=unknown`",
                     joined);
 }
 
 bool pv__label_counts_stopped(const pv__label_counts *c, size_t row) {
-    enum { LOOK = 64 }; /* rows, each of which takes a band of sums */
+    enum { LOOK = 64 }; /* rows between checks; each takes a band of sums */
     return row % LOOK == 0 && pv__interrupted(c->heed);
 }
 
@@ -73,7 +72,7 @@ static pv_status go_on(pv_ctx *ctx, const pv__label_counts *c) {
 
 /* log N!/prod c_y! */
 static double log_arrangements(const pv__label_counts *c) {
-    int sign; /* lgamma would write it into a global */
+    int sign; /* lgamma would write it to a global */
     double sum = lgamma_r((double)c->rows + 1, &sign);
     for (int y = 0; y < c->classes; y++)
         sum -= lgamma_r((double)c->count[y] + 1, &sign);
@@ -82,13 +81,13 @@ static double log_arrangements(const pv__label_counts *c) {
 
 /* ---- two labels -------------------------------------------------------------------------------------------------- */
 
-/* The rows that are not sure of their label, by their log odds z [n]. */
+/* The rows whose label is not certain, by their log odds z [n]. */
 typedef struct coins {
-    size_t n, chosen; /* of label 1 */
+    size_t n, chosen; /* chosen: number of rows with label 1 */
     double *z;
 } coins;
 
-/* The expected number of heads of coins moved by theta, and its variance. */
+/* The expected number of heads if theta is added to the log odds, and its variance. */
 static double expected(const coins *c, double theta, double *variance) {
     double sum = 0;
     *variance = 0;
@@ -100,7 +99,8 @@ static double expected(const coins *c, double theta, double *variance) {
     return sum;
 }
 
-/* Newton's steps in a bracket, until as many heads are expected as are chosen, but for a tenth of their deviation. */
+/* Newton's method within a bracket, until the expected number of heads is within a tenth of a standard deviation of
+ * `chosen`. */
 static double fair(const pv__label_counts *k, const coins *c, double *variance) {
     double low = HUGE_VAL, high = -HUGE_VAL, spread = log((double)c->n) + 1;
     for (size_t i = 0; i < c->n; i++) {
@@ -121,8 +121,7 @@ static double fair(const pv__label_counts *k, const coins *c, double *variance) 
     return theta;
 }
 
-/* P(S = j) for j from *first on, [*count]. The band follows the mean of the rows so far. An interruption ends it before
- * its time. */
+/* P(S = j) for j from *first on, [*count]. The band follows the mean of the rows so far. Stops early if interrupted. */
 static void throw_coins(const pv__label_counts *k, const coins *c, size_t half, double *p, size_t *first,
                         size_t *count) {
     size_t at = 0, n = 1;
@@ -131,7 +130,7 @@ static void throw_coins(const pv__label_counts *k, const coins *c, size_t half, 
     for (size_t i = 0; i < c->n && !pv__label_counts_stopped(k, i); i++) {
         double heads = pv_sigmoid(c->z[i]), tails = pv_sigmoid(-c->z[i]);
         mean += heads;
-        if (mean > (double)(at + half + 1)) { /* the lowest is left behind */
+        if (mean > (double)(at + half + 1)) { /* drops the lowest entry */
             at++;
             for (size_t j = 0; j + 1 < n; j++)
                 p[j] = p[j + 1] * tails + p[j] * heads;
@@ -148,7 +147,7 @@ static void throw_coins(const pv__label_counts *k, const coins *c, size_t half, 
     *count = n;
 }
 
-/* P(S without this coin = chosen - 1) and = chosen, from p [count] of S. at: chosen, as an index. */
+/* P(S without this coin = chosen - 1) and = chosen, from p [count] of S. at: index of chosen. */
 static void take_out(const double *p, size_t count, size_t at, double z, double rest[2]) {
     double heads = pv_sigmoid(z), tails = pv_sigmoid(-z), last = 0, before = 0;
     if (heads <= 0.5) {
@@ -161,7 +160,7 @@ static void take_out(const double *p, size_t count, size_t at, double z, double 
     } else {
         for (size_t j = count; j-- > at;) {
             before = last;
-            last = (p[j] - tails * last) / heads; /* of j - 1 */
+            last = (p[j] - tails * last) / heads; /* for j - 1 */
         }
         rest[0] = last;
         rest[1] = before;
@@ -170,12 +169,13 @@ static void take_out(const double *p, size_t count, size_t at, double z, double 
     rest[1] = fmax(rest[1], 0);
 }
 
-/* log P(S = chosen) with the coins moved by theta; z becomes log odds given the count where they are wanted. */
+/* log P(S = chosen) with theta added to the log odds. If wanted, z becomes the log odds given the count. */
 static pv_status choose(pv_ctx *ctx, pv__label_counts *k, coins *c, double *theta, double *log_p, bool wanted) {
-    enum { PIECE = 1 << 14 }; /* rows between looks at an interruption */
+    enum { PIECE = 1 << 14 }; /* rows between checks for interruption */
     double variance = 0;
     *theta = fair(k, c, &variance);
-    size_t half = (size_t)ceil(10 * sqrt(variance)) + 40, first, count; /* Bernstein: but for 1e-21 */
+    size_t half = (size_t)ceil(10 * sqrt(variance)) + 40, first,
+           count; /* by Bernstein's inequality, leaves out at most 1e-21 */
     if (2 * half + 2 > k->room) {
         PV_TRY(pv__resize(ctx, 2 * half + 2, sizeof *k->sums, &k->sums));
         k->room = 2 * half + 2;
@@ -184,7 +184,7 @@ static pv_status choose(pv_ctx *ctx, pv__label_counts *k, coins *c, double *thet
         c->z[i] += *theta;
     throw_coins(k, c, half, k->sums, &first, &count);
     PV_TRY(go_on(ctx, k));
-    bool held = c->chosen >= first && c->chosen - first < count; /* not so where theta has no digits left */
+    bool held = c->chosen >= first && c->chosen - first < count; /* false if theta has run out of digits */
     size_t at = held ? c->chosen - first : 0, n = wanted ? c->n : 0;
     const double *sums = k->sums;
     double *z = c->z;
@@ -243,9 +243,9 @@ static pv_status pair_rows(pv_ctx *ctx, pv__label_counts *c, const double *logli
     return PV_OK;
 }
 
-/* ---- more -------------------------------------------------------------------------------------------------------- */
+/* ---- more labels ------------------------------------------------------------------------------------------------- */
 
-/* work becomes the dice moved by exp(tilt); returns sum_n log z_n. expected [classes]. */
+/* Fills work with the dice tilted by exp(tilt); returns sum_n log z_n. expect [classes]. */
 static double throw_dice(pv__label_counts *c, const double *loglik, const double *marginal, double *expect) {
     size_t k = (size_t)c->classes;
     double sum = 0;
@@ -262,7 +262,7 @@ static double throw_dice(pv__label_counts *c, const double *loglik, const double
     return sum;
 }
 
-/* Iterative scaling towards c expected. Any t is right: it stops within a tenth of a row. */
+/* Iterative scaling towards expected counts c. Any t is correct, so it stops within a tenth of a row. */
 static double fair_dice(pv__label_counts *c, const double *loglik, const double *marginal) {
     size_t k = (size_t)c->classes;
     double *expect = c->tilt + k;

@@ -1,6 +1,6 @@
-/* Label counts of more than two labels, by a recursion over rows that keeps P(S = s) for every s <= c after each row
- * (behind) and goes back from the last (ahead): N prod_y (c_y + 1) numbers, the most frequent label left out. Sums of
- * positive numbers only. What it is for: label_counts.c.
+/* Counts of more than two labels, by a recursion over rows that keeps P(S = s) for every s <= c after each row (behind)
+ * and one that runs back from the last row (ahead): N prod_y (c_y + 1) numbers, with the most frequent label left out.
+ * All sums are of positive numbers. label_counts.c explains the purpose.
  */
 #include "predict/label_counts.h"
 
@@ -11,7 +11,7 @@
 
 static const size_t ROOM_MAX = (size_t)1 << 24;
 
-/* The label whose count follows from the others'. */
+/* The label whose count follows from the others. */
 static size_t left_out(const pv__label_counts *c) {
     size_t most = 0;
     for (size_t y = 1; y < (size_t)c->classes; y++)
@@ -20,7 +20,7 @@ static size_t left_out(const pv__label_counts *c) {
     return most;
 }
 
-/* How far apart the states lie that differ by one of a label; 0 for the one left out. */
+/* Index distance between states that differ by one of a label; 0 for the label left out. */
 static void set_strides(const pv__label_counts *c, size_t out) {
     for (size_t y = 0, at = 1; y < (size_t)c->classes; y++) {
         c->stride[y] = y == out ? 0 : at;
@@ -35,7 +35,7 @@ pv_status pv__label_counts_many_new(pv_ctx *ctx, pv__label_counts *c) {
     if (cells > ROOM_MAX / (c->rows + 1))
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`population=counts`: with %d labels and %zu rows there are too many combinations to sum "
-                        "over;\ngive fewer rows, or known:P with their shares",
+                        "over;\ngive fewer rows, or known:P with their proportions",
                         c->classes, c->rows);
     c->cells = cells;
     PV_TRY(pv__alloc(ctx, c->rows + 1, cells * sizeof *c->behind, &c->behind));
@@ -54,7 +54,7 @@ pv_status pv__label_counts_many_new(pv_ctx *ctx, pv__label_counts *c) {
     return PV_OK;
 }
 
-/* One more row: to and from may be the same, as states are filled from the last. */
+/* Adds one row. to and from may be the same array, because states are filled from the last. */
 static void add_row(const pv__label_counts *c, const double *p, const double *from, double *to) {
     size_t k = (size_t)c->classes;
     const size_t *stride = c->stride;
@@ -67,7 +67,7 @@ static void add_row(const pv__label_counts *c, const double *p, const double *fr
     }
 }
 
-/* P(S without a row = c - e_y), of the rows before it and those behind it. */
+/* P(S without a row = c - e_y), from the rows before and after it. */
 static double without(const pv__label_counts *c, size_t y, const double *before) {
     size_t k = (size_t)c->classes, stride = c->stride[y], last = c->cells - 1 - stride;
     double sum = 0;

@@ -1,9 +1,11 @@
-/* Label shift itself, put to the test, and what a model is worth in the population found (docs/method.md, 10.6).
+/* Tests the assumption of label shift, and estimates a model's performance in the population found (docs/method.md,
+ * 10.6).
  *
- * If the target rows are a mixture of the labels' rows, so are their scores: the bins' likelihood ratio against any
- * distribution (bins_interval.c). And the mean of every column must lie between its means among the labels, at the same
- * pi for all. Each is held against that, in standard errors; the largest counts, with the number of columns allowed for
- * (Sidak). Rows that shifted along the score look like another prevalence: neither sees that.
+ * If the target rows are a mixture of the labels' rows, then so are their scores, which the bins' likelihood ratio
+ * tests against an arbitrary distribution (bins_interval.c). In addition, the mean of every column must be between its
+ * means under the labels, at the same pi for all columns. Each difference is measured in standard errors, and the
+ * largest is tested with a correction for the number of columns (Sidak). Rows that shifted along the score look like a
+ * different prevalence: neither test detects that.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +15,7 @@
 
 enum { DRAWS = 2000 };
 
-/* ---- the distribution of the scores ------------------------------------------------------------------------------ */
+/* ---- distribution of the scores ---------------------------------------------------------------------------------- */
 
 /* Distribution functions up to each edge, and 1. */
 static pv_status draw_curve(pv_ctx *ctx, const pv__bins *bins, pv_shift_curve *curve) {
@@ -40,22 +42,23 @@ static pv_status draw_curve(pv_ctx *ctx, const pv__bins *bins, pv_shift_curve *c
 }
 
 pv_status pv__shift_test(pv_ctx *ctx, const pv__bins *bins, int64_t seed, pv_unknown_prevalence *out) {
-    if (bins->counts.bins < 3) /* two bins are always a mixture */
+    if (bins->counts.bins < 3) /* two bins always fit a mixture */
         return PV_OK;
     PV_TRY(draw_curve(ctx, bins, &out->curve));
     return pv__bins_test(ctx, &bins->counts, seed, &out->check.distance, &out->check.p);
 }
 
-/* ---- the columns ------------------------------------------------------------------------------------------------- */
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
 
-/* How far the rows' mean of a column is from the mixture's, in standard errors; 0 where it cannot be told. */
+/* Difference between the rows' mean of a column and that of the mixture, in standard errors; 0 if it cannot be
+ * tested. */
 static double column_z(const pv_reference *r, size_t j, double mean, double rows, const pv_unknown_prevalence *t) {
     size_t d = r->columns;
     double m0 = r->column[j], m1 = r->column[d + j], v0 = r->column[2 * d + j], v1 = r->column[3 * d + j];
     double pi = t->value[1], apart = m1 - m0, mixed = pi * v1 + (1 - pi) * v0 + pi * (1 - pi) * apart * apart;
     double variance = mixed / rows + pi * pi * v1 / r->units[1] + (1 - pi) * (1 - pi) * v0 / r->units[0] +
                       apart * apart * t->sd[1] * t->sd[1];
-    const double fewest = 5; /* of a rare level: no normal distribution below */
+    const double fewest = 5; /* rows of a rare level: with fewer, the normal approximation fails */
     if (!(mixed * rows >= fewest && (v0 + v1) * fmin(r->units[0], r->units[1]) >= fewest && variance > 0))
         return 0;
     return (mean - m0 - pi * apart) / sqrt(variance);
@@ -67,7 +70,7 @@ pv_status pv__shift_columns(pv_ctx *ctx, const pv_dataset *data, const int32_t *
     double *mean, rows = 0, squares = 0;
     if (d == 0 || data->images || (!data->x && !data->columns) || (size_t)data->features != d)
         return PV_OK;
-    PV_TRY(pv__alloc(ctx, 2 * d, sizeof *mean, &mean)); /* and room for a row */
+    PV_TRY(pv__alloc(ctx, 2 * d, sizeof *mean, &mean)); /* also a buffer for one row */
     for (size_t i = 0; i < data->rows; i++) {
         double v = label && label[i] >= 0 ? 0 : data->weight ? data->weight[i] : 1;
         if (!(v > 0))
@@ -100,7 +103,7 @@ void pv__shift_together(pv_shift_check *check) {
     check->both = isnan(check->column_p) || isnan(check->p) ? p : 1 - (1 - p) * (1 - p);
 }
 
-/* ---- performance to be expected ---------------------------------------------------------------------------------- */
+/* ---- expected performance ---------------------------------------------------------------------------------------- */
 
 const char *pv_expected_name(int which) {
 #define NAME(name, word) word,
@@ -124,7 +127,7 @@ static void derive(double pi, double sensitivity, double specificity, double thr
     out[PV_EXPECTED_NET_BENEFIT] = yes - wrong * threshold / (1 - threshold);
 }
 
-/* The probability that the rows' own distribution of pi gives to a ratio. */
+/* The probability for a given ratio under the inferred distribution of pi. */
 static double probability(const pv_unknown_prevalence *t, double score) {
     double sum = 0;
     for (size_t j = 0; j < t->points; j++)
@@ -136,9 +139,9 @@ static double probability(const pv_unknown_prevalence *t, double score) {
 pv_status pv_unknown_performance(pv_ctx *ctx, const pv_reference *r, const pv_unknown_prevalence *t, double threshold,
                                  int64_t seed, pv_expected *expected) {
     if (t->classes != 2 || t->points == 0 || !(threshold > 0 && threshold < 1))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "the performance to be expected needs two labels, a distribution of the prevalence and a "
-                        "threshold between 0 and 1");
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "expected performance needs two labels, a distribution of the prevalence and a threshold between 0 and 1");
     double called[2] = {0, 0}, mass[2] = {0, 0}, one[PV_EXPECTED_COUNT], *column;
     for (size_t i = 0; i < r->count[0] + r->count[1]; i++) {
         int y = i >= r->count[0];
@@ -147,7 +150,7 @@ pv_status pv_unknown_performance(pv_ctx *ctx, const pv_reference *r, const pv_un
     }
     expected->threshold = threshold;
     expected->called = called[0] + called[1] > 0;
-    for (int y = 0; y < 2; y++) { /* as many as were sampled independently */
+    for (int y = 0; y < 2; y++) { /* number of independently sampled units */
         called[y] *= r->units[y] / mass[y];
         mass[y] = r->units[y];
     }
@@ -166,7 +169,7 @@ pv_status pv_unknown_performance(pv_ctx *ctx, const pv_reference *r, const pv_un
             column[m * DRAWS + i] = one[m];
     }
     derive(t->value[1], called[1] / mass[1], 1 - called[0] / mass[0], threshold, expected->value);
-    /* The estimate is the most likely one, which may lie beyond a central interval near a bound. */
+    /* The estimate is the most likely value, which near a bound may lie outside a central interval. */
     for (size_t m = 0; m < PV_EXPECTED_COUNT; m++) {
         double value = expected->value[m], lo = pv_quantile(DRAWS, column + m * DRAWS, 0.5 - 0.5 * t->level);
         double hi = pv_quantile(DRAWS, column + m * DRAWS, 0.5 + 0.5 * t->level);

@@ -1,9 +1,9 @@
-/* The linear predictor of each row: log odds, or of matched sets log odds ratios against a row of zeros. */
+/* The linear predictor of each row: log odds or, for matched sets, log odds ratios against a row of zeros. */
 #include "predict/predict.h"
 
 #include "infer/infer.h"
 
-/* x^T b on the table's scale: what the model's intercept has for the columns' means is taken off. */
+/* x^T b on the scale of the table: subtracts the part of the model's intercept that is due to the columns' means. */
 static pv_status without_intercept(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, double *eta) {
     enum { BLOCK = 1024 };
     size_t params = pv_model_params(c->model), inputs = (size_t)pv_model_inputs(c->model);
@@ -39,7 +39,7 @@ pv_status pv_linear_predictor(pv_ctx *ctx, const pv_classifier *c, const pv_data
     pv_population *population = NULL;
     pv_prediction *made = NULL;
     pv_status status;
-    linear.averaging = NULL; /* the logit of a mean risk is not linear */
+    linear.averaging = NULL; /* the logit of an average risk is not linear */
     PV_GOTO(done, pv_population_new(ctx, c, "true", NULL, &population));
     PV_GOTO(done, pv_predict(ctx, &linear, data, population, &options, &made));
     for (size_t i = 0; i < data->rows; i++)

@@ -1,22 +1,22 @@
-/* The mixture's likelihood over all rows: chunks of fixed size, partial sums added in order, so that results do not
+/* The mixture's likelihood over all rows. Partial sums of chunks of fixed size are added in order, so results do not
  * depend on the number of threads. Formulas: mixture.h.
  */
+#include "base/openmp.h"
 #include "predict/mixture.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 PV_KERNELS_GET(pv__mixture_kernels, pv__mixture_kernels_get, pv__mixture_kernels)
 
-/* Threads for a loop over the chunks that costs about so many microseconds a chunk: a pass over many rows can be
- * shorter than the wait for a thread that the machine has given to somebody else. */
+/* Number of threads for a loop over chunks that takes about this many microseconds per chunk: a pass can be shorter
+ * than the wait for a thread on a busy machine. */
 static int team(const pv_ctx *ctx, size_t n, size_t microseconds) {
     enum { EACH = 500 };
     return pv__threads_for(ctx, pv__chunks(n) * microseconds / EACH);
 }
 
-/* Rows whose label is known leave the likelihood and become counts. */
+/* Rows with known labels are removed from the likelihood and counted. */
 static pv_status set_weights(pv_ctx *ctx, const pv_unknown_sample *sample, pv__mixture *m) {
     if (!sample->label && !sample->weight) {
         m->total = (double)m->n;
@@ -74,7 +74,8 @@ pv_status pv__mixture_board(pv_ctx *ctx, const pv_unknown_sample *shape, const p
     pv_status status;
     PV_GOTO(failed, pv__alloc(ctx, 2, sizeof *m->known, &m->known));
     PV_GOTO(failed, set_weights(ctx, shape, m));
-    PV_GOTO(failed, pv__alloc(ctx, 2 * m->n, sizeof *weight, &weight)); /* the other half is of no loss */
+    PV_GOTO(failed,
+            pv__alloc(ctx, 2 * m->n, sizeof *weight, &weight)); /* the second half is zero, because there is no loss */
     for (size_t i = 0; i < m->n; i++)
         weight[i] = m->weight ? m->weight[i] : 1;
     const pv__tied rows = {.weight = weight, .target = weight + m->n};
@@ -94,8 +95,8 @@ pv_status pv__mixture_board_at(pv_ctx *ctx, pv__mixture *m, const double *w, con
     return m->status;
 }
 
-/* At most PV__POINTS, [count][3]. */
-static void sums_aboard(pv_ctx *ctx, pv__mixture *m, size_t count, const double *pi, double *sums) {
+/* Sums at no more than PV__POINTS points, [count][3], on the device. */
+static void sums_on_device(pv_ctx *ctx, pv__mixture *m, size_t count, const double *pi, double *sums) {
     if (m->status == PV_OK)
         m->status = pv__loaded_mixed(ctx, m->aboard, count, m->shift, pi, sums);
     for (size_t i = 0; i < 3 * count && m->status != PV_OK; i++)
@@ -121,7 +122,7 @@ static void add_partials(const pv__mixture *m, size_t offset, size_t count, doub
             sums[i] += m->partial[c * m->room + offset + i];
 }
 
-/* Out of sum rho and sum rho^2 of class 1 the rest follows. */
+/* Derives all sums from sum rho and sum rho^2 of class 1. */
 static void pair_of(const pv__mixture *m, const double *both, double *sums, double *cross) {
     sums[1] = both[0];
     sums[0] = m->total - both[0];
@@ -138,7 +139,7 @@ void pv__mixture_sums(pv_ctx *ctx, pv__mixture *m, const double *pi, double *sum
     int threads = team(ctx, m->n, k == 2 ? 2 : cost);
     if (m->aboard) {
         double all[3] = {0};
-        sums_aboard(ctx, m, 1, pi, all);
+        sums_on_device(ctx, m, 1, pi, all);
         pair_of(m, all, sums, cross);
         return;
     }
@@ -146,7 +147,7 @@ void pv__mixture_sums(pv_ctx *ctx, pv__mixture *m, const double *pi, double *sum
         size_t begin = c * PV_CHUNK, rows = pv__chunk_rows(m->n, c);
         const double *v = m->weight ? m->weight + begin : NULL;
         double *out = m->partial + c * m->room;
-        size_t slot = threads > 1 ? (size_t)omp_get_thread_num() : 0; /* the caller may be one of a team itself */
+        size_t slot = threads > 1 ? (size_t)omp_get_thread_num() : 0; /* the caller may already run in a team */
         if (k == 2)
             kernels->pair_sums(rows, m->r + begin, v, pi[0], pi[1], out);
         else
@@ -172,7 +173,7 @@ void pv__mixture_logs(pv_ctx *ctx, pv__mixture *m, size_t points, const double *
         const double *at = pi + first * k;
         if (m->aboard) {
             double all[3 * PV__POINTS] = {0};
-            sums_aboard(ctx, m, count, at, all);
+            sums_on_device(ctx, m, count, at, all);
             for (size_t j = 0; j < count; j++)
                 log_q[first + j] = all[3 * j + 2];
             continue;

@@ -1,7 +1,7 @@
-/* Loops over rows of the mixture's likelihood; compiled once per instruction set (base/simd.h).
+/* Loops over rows of the mixture's likelihood, compiled once per instruction set (base/simd.h).
  *
- * Sums of logarithms multiply first: q lies between the smallest pi and 1, so that a known number of factors cannot
- * underflow, and one logarithm serves them all.
+ * Sums of logarithms take the logarithm of products: q lies between the smallest pi and 1, so the product of a known
+ * number of factors cannot underflow.
  */
 #include <math.h>
 
@@ -76,7 +76,7 @@ static void pair_sums(size_t n, const double *u, const double *v, double pi0, do
     sums[1] = v_sum(square);
 }
 
-/* Factors of at least low whose product stays a normal number. */
+/* The number of factors of at least `low` whose product stays a normal number. */
 static size_t factors(double low) {
     double most = 650 / fmax(-log(low), 1);
     return most > 128 ? 128 : most < 1 ? 1 : (size_t)most;
@@ -85,7 +85,7 @@ static size_t factors(double low) {
 static double pair_log(size_t n, const double *u, const double *v, double pi0, double pi1) {
     vd one = v_set(1), p0 = v_set(pi0), p1 = v_set(pi1), sum = v_set(0);
     size_t i = 0, group = factors(fmin(pi0, pi1));
-    while (!v && i + 4 * VL <= n) { /* four products side by side */
+    while (!v && i + 4 * VL <= n) { /* four independent products */
         vd a = one, b = one, c = one, d = one;
         for (size_t g = 0; g < group && i + 4 * VL <= n; g++, i += 4 * VL) {
             vd x = v_load(u + i), y = v_load(u + i + VL), z = v_load(u + i + 2 * VL), w = v_load(u + i + 3 * VL);
@@ -197,7 +197,7 @@ static void average(size_t n, int k, size_t stride, const double *r, size_t poin
                     const double *weight, double *out) {
     for (size_t i = 0; i < n; i += VL) {
         size_t left = n - i;
-        if (k == 2) { /* nothing leaves the registers */
+        if (k == 2) { /* everything stays in registers */
             vd a = left >= VL ? v_load(r + i) : v_load_part(r + i, left, 1);
             vd b = left >= VL ? v_load(r + stride + i) : v_load_part(r + stride + i, left, 1);
             vd s0 = v_set(0), s1 = v_set(0);

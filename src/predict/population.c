@@ -1,5 +1,5 @@
-/* Populations: where predictions are to hold. Resolved once, a population knows the label distribution it stands for;
- * nothing after that asks what it was called.
+/* Populations to which predictions refer. A population is resolved once to its label distribution; later code does not
+ * depend on how it was specified.
  */
 #include <math.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 /* ", true, known:P, ..." */
 #define USAGE(name, word, usage, text) ", " usage
 
-/* The label distribution that a kind of population has, of the true one and that of the training data; NULL: it is to
- * be stated, or the rows are to tell, or there is none such. */
+/* The label distribution of a kind of population, given those of the true population and of the training data; NULL if
+ * it must be given or inferred, or if there is none. */
 static const double *shares_of(pv_population_kind kind, const double *home, const double *design) {
     switch (kind) {
     case PV_POPULATION_TRUE:
@@ -29,7 +29,7 @@ static const double *shares_of(pv_population_kind kind, const double *home, cons
     return NULL;
 }
 
-/* *stated is what follows "known:" or "counts:", else NULL. */
+/* *stated points to what follows "known:" or "counts:", else NULL. */
 static bool find_kind(const char *text, pv_population_kind *kind, const char **stated) {
     static const pv_population_kind with[] = {PV_POPULATION_KNOWN, PV_POPULATION_COUNTS};
     *stated = NULL;
@@ -45,7 +45,7 @@ static bool find_kind(const char *text, pv_population_kind *kind, const char **s
     return pv_population_kind_find(text, kind) && *kind != PV_POPULATION_KNOWN && *kind != PV_POPULATION_COUNTS;
 }
 
-/* What follows "known:". */
+/* Parses what follows "known:". */
 static pv_status parse_known(pv_ctx *ctx, const char *text, char *const *labels, int classes, double *prevalence) {
     double low, high;
     PV_TRY(pv_prevalence_parse(ctx, "`population=known`", text, labels, classes, prevalence, &low, &high));
@@ -55,7 +55,7 @@ static pv_status parse_known(pv_ctx *ctx, const char *text, char *const *labels,
     return PV_OK;
 }
 
-/* *population is whole, or NULL. prevalence [classes] is copied; NULL: to be inferred. */
+/* *population is complete or NULL. prevalence [classes] is copied; NULL: to be inferred. */
 static pv_status make(pv_ctx *ctx, pv_population_kind kind, int classes, const double *prevalence,
                       const pv_unknown_options *unknown, pv_population **population) {
     pv_population *made;
@@ -86,7 +86,7 @@ static pv_status make_known(pv_ctx *ctx, const char *text, char *const *labels, 
     return status;
 }
 
-/* What follows "counts:", one whole number for each label. */
+/* Parses what follows "counts:", one whole number per label. */
 static pv_status parse_counts(pv_ctx *ctx, const char *text, char *const *labels, int classes, size_t *count) {
     const char *at = text;
     char joined[200];
@@ -174,10 +174,8 @@ pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *tex
         return pv__fail(ctx, PV_ERR_USAGE, "`population=%s`:\nchoose one of %s%s", text,
                         &(PV_POPULATION_LIST(USAGE))[2],
                         strchr("0123456789.", text[0]) && text[0] ? ", as in known:0.2" : "");
-    if (pv_classifier_is_relative(c))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "the model was fitted to matched sets, which give odds ratios and no risks:\nfit it again with "
-                        "`prevalence` and `population-sample`, or predict the linear predictor: `scale=lp`");
+    const pv_population asked = {.kind = kind, .classes = c->schema->classes};
+    PV_TRY(pv__prediction_check(ctx, c, &asked, NULL));
     if (kind == PV_POPULATION_COUNTS)
         return make_counts(ctx, stated, c->schema->labels, c->schema->classes, population);
     if (c->stratified && stated && access(stated, R_OK) == 0)
@@ -187,10 +185,6 @@ pv_status pv_population_new(pv_ctx *ctx, const pv_classifier *c, const char *tex
                                      c->stratified->design, population);
     if (stated)
         return make_known(ctx, stated, c->schema->labels, c->schema->classes, population);
-    if (kind == PV_POPULATION_TRUE && !c->prevalence)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "the model was fitted without `prevalence`, so the true population is unknown to it:\nuse "
-                        "`population=known:P`, or design for that of its training data");
     return make(ctx, kind, c->schema->classes, shares_of(kind, c->prevalence, c->design), unknown, population);
 }
 
@@ -204,15 +198,11 @@ pv_status pv_population_of_probs(pv_ctx *ctx, const pv_probs *probs, const doubl
         (!stated && kind != PV_POPULATION_TRUE && kind != PV_POPULATION_UNKNOWN && !shares_of(kind, from, NULL)))
         return pv__fail(ctx, PV_ERR_USAGE,
                         "`population=%s`: with `probs` choose true, known:P, unknown or counts:N,N,...", text);
-    if (probs->strata && kind == PV_POPULATION_COUNTS)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`population=%s`: counts know no strata;\ngive known:FILE, a prevalence for each, or unknown",
-                        text);
+    const pv_population asked = {
+        .kind = kind, .classes = probs->classes, .strata = probs->strata ? probs->strata->count : 0};
+    PV_TRY(pv__adjustment_check(ctx, probs, from || probs->strata, &asked, NULL));
     if (probs->strata && stated)
         return pv_population_strata_read(ctx, probs, stated, NULL, population);
-    if (kind != PV_POPULATION_TRUE && !from && !probs->strata)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`population=%s`:\nsay with `from=P` which prevalence the probabilities were made for", text);
     if (kind == PV_POPULATION_COUNTS)
         return make_counts(ctx, stated, probs->labels, probs->classes, population);
     if (stated)

@@ -1,17 +1,17 @@
-/* Predictions in a population (section 7 of the paper). The model goes forward once over the rows; all that is asked
- * for is made from its log-likelihoods.
+/* Predictions in a population (section 7 of the paper). The model makes one forward pass over the rows; all results are
+ * computed from its log-likelihoods.
  *
- *   true          p(y|x,w): what ig and iw output. plain outputs the probabilities of the training sample, so it is
- *                 corrected from the design to the stated prevalence (King and Zeng 2001).
+ *   true          p(y|x,w), the output of ig and iw. plain outputs the probabilities of the training sample, which are
+ *                 corrected from the design to the given prevalence (King and Zeng 2001).
  *   known, design p_{s=1}(y|x,w) proportional to p(y|x,w)/p(y|w) . p~(y)          (Eq. likelihood with selection)
  *   unknown       the same with p~ inferred from the rows: unknown.c
- *   counts        p~ of all rows together, given how many are of each label: label_counts.c
+ *   counts        p~ of all rows together, given how many rows have each label: label_counts.c
  *
- * Of a linear model with few rows, p(y|x,w) is its mean over what w leaves uncertain (infer/averaging.c),; an
- * unknown prevalence is inferred by the ratios at w.
+ * For a linear model with few rows, p(y|x,w) is its mean over the uncertainty in w (infer/averaging.c), but an unknown
+ * prevalence is inferred from the ratios at w.
  *
  * With a posterior, probabilities are means over its draws: predict_draws.c. An unknown prevalence then takes two
- * passes over the draws: a draw's ratios must be known for all rows before the first row can be predicted.
+ * passes over the draws, because a draw's ratios must be known for all rows before the first row can be predicted.
  */
 #include "predict/predict.h"
 
@@ -72,7 +72,7 @@ fail:
 
 /* ---- the true population ----------------------------------------------------------------------------------------- */
 
-/* The label distribution that the likelihood is to be moved to for the true population; NULL: it holds there. */
+/* The label distribution to which the likelihood must be converted for the true population; NULL: no conversion. */
 static const double *true_target(const pv_classifier *c) {
     return pv_loss_of_design(c->loss) ? c->prevalence : NULL;
 }
@@ -108,7 +108,7 @@ static pv__target target_of(const pv_classifier *c, const pv_population *populat
     return (pv__target){.strata = 1, .prevalence = population->prevalence};
 }
 
-/* In place is fine. */
+/* loglik and log_p may be the same array. */
 static pv_status move(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv__target *to,
                       const double *loglik, double *log_p) {
     double *scratch;
@@ -119,7 +119,8 @@ static pv_status move(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *dat
     return PV_OK;
 }
 
-/* The rows' scores by the models that scored the classifier's reference rows, [folds][rows][labels but the first]. */
+/* Scores of the rows under the models that scored the classifier's reference rows, [folds][rows][labels but the
+ * first]. */
 static pv_status score_folds(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, double **made) {
     enum { ROOM = 256 };
     const pv_reference *r = c->reference;
@@ -145,12 +146,12 @@ static pv_status score_folds(pv_ctx *ctx, const pv_classifier *c, const pv_datas
     return PV_OK;
 }
 
-/* Whether the classifier knows the error of its own risks; else reference rows tell how they are to be read. */
+/* Whether the classifier knows the error of its own risks; otherwise reference rows are used to calibrate them. */
 static bool knows_risks(const pv_classifier *c) {
     return c->posterior || c->spread;
 }
 
-/* Of a linear model: about the risks at its centre, by the delta method. */
+/* For a linear model: intervals around the risks at its centre, by the delta method. */
 static pv_status intervals(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv__target *to,
                            double level, bool more, pv_prediction *out) {
     pv_classifier centre = *c;
@@ -180,7 +181,7 @@ static pv_unknown_sample sample_of(const pv_classifier *c, const pv_dataset *dat
                                .sampling = data->sampling};
 }
 
-/* What the rows tell of their prevalence. */
+/* Infers the prevalence of the rows. */
 static pv_status infer_prevalence(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
                                   const pv_unknown_options *how, const pv_unknown_sample *sample, pv_prediction *out) {
     pv_unknown_options asked = *how;
@@ -207,7 +208,7 @@ static pv_status infer_prevalence(pv_ctx *ctx, const pv_classifier *c, const pv_
     return PV_OK;
 }
 
-/* The mean of its distribution, which no bound is. */
+/* The mean of its distribution, which is never at a bound. */
 static void mean_prevalence(const pv_unknown_prevalence *t, double *mean) {
     size_t k = (size_t)t->classes;
     memcpy(mean, t->value, k * sizeof *mean);
@@ -222,7 +223,7 @@ static pv_status infer_point(pv_ctx *ctx, const pv_classifier *c, const pv_datas
                              const int32_t *label, double *loglik, pv_prediction *out) {
     const pv_unknown_sample sample = sample_of(c, data, label, loglik);
     PV_TRY(infer_prevalence(ctx, c, data, how, &sample, out));
-    bool as_read = out->inferred->reading != NULL; /* by the ratios at w, which were calibrated */
+    bool as_read = out->inferred->reading != NULL; /* from the calibrated ratios at w */
     if (!as_read)
         PV_TRY(pv__average(ctx, c, data, loglik));
     PV_TRY(pv_unknown_predict(ctx, &sample, out->inferred, out->p, out->log_p, out->lo, out->hi));
@@ -239,13 +240,14 @@ static pv_status infer_point(pv_ctx *ctx, const pv_classifier *c, const pv_datas
     return status;
 }
 
-/* Counts are of rows. */
+/* Label counts refer to unweighted rows. */
 static pv_status check_counts(pv_ctx *ctx, size_t rows, const double *weight) {
     for (size_t i = 0; weight && i < rows; i++)
         if (weight[i] != 1)
-            return pv__fail(ctx, PV_ERR_USAGE,
-                            "`population=counts`: they are of rows, and row %zu has a weight of %g:\nleave weights out",
-                            i + 1, weight[i]);
+            return pv__fail(
+                ctx, PV_ERR_USAGE,
+                "`population=counts` needs rows without weights, and row %zu has a weight of %g:\nleave weights out",
+                i + 1, weight[i]);
     return PV_OK;
 }
 
@@ -263,7 +265,7 @@ done:
     return status;
 }
 
-/* Without a posterior. */
+/* Predictions without a posterior. */
 static pv_status predict_point(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data,
                                const pv_population *population, const pv_unknown_options *how,
                                const pv_predict_options *options, pv_prediction *out) {
@@ -303,11 +305,11 @@ done:
     return status;
 }
 
-/* What the draws are to be moved to, and what they weigh where the rows inform them; freed by the caller. */
+/* What the draws are converted to, and their weights if the rows update them; the caller frees both. */
 typedef struct moved_draws {
     pv__drawn_pi unknown;
     double *counted; /* [draws][rows][classes] */
-    double *weight;  /* [draws]; NULL: all alike */
+    double *weight;  /* [draws]; NULL: equal */
 } moved_draws;
 
 static void moved_clear(pv_ctx *ctx, moved_draws *m) {
@@ -318,7 +320,8 @@ static void moved_clear(pv_ctx *ctx, moved_draws *m) {
 
 enum { ASKED, SPREAD, HOME, OUTPUTS };
 
-/* Reference rows tell the prevalence, whatever the draws: each has one at random from its distribution. */
+/* The prevalence follows from reference rows and not from the draws: each draw gets a random value of its
+ * distribution. */
 static pv_status draw_found(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv_unknown_options *how,
                             const pv_predict_options *options, pv_prediction *out, pv__drawn_pi *drawn) {
     size_t k = (size_t)c->schema->classes, draws = c->posterior->count, point = 0, *order = NULL;
@@ -360,7 +363,7 @@ static pv_status move_unknown(pv_ctx *ctx, const pv_classifier *c, const pv_data
         out->effective = m->unknown.effective;
     output[ASKED].to = (pv__target){.strata = 1, .prevalence = plugin ? plugin : m->unknown.pi};
     output[ASKED].stride = k;
-    if (plugin && out->lo) { /* the mean goes by the one, the interval by the other */
+    if (plugin && out->lo) { /* the mean uses the plugin value, the interval the draws */
         output[SPREAD] = (pv__draws_output){
             .to = {.strata = 1, .prevalence = m->unknown.pi}, .stride = k, .lo = out->lo, .hi = out->hi};
         output[ASKED].lo = output[ASKED].hi = NULL;
@@ -407,29 +410,6 @@ done:
     return status;
 }
 
-static pv_status check_joint(pv_ctx *ctx, const pv_classifier *c, const pv_population *population) {
-    if (population->kind == PV_POPULATION_UNKNOWN && population->unknown.reference)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "`posterior=joint` takes the ratios as the model has them, and `labelled-sample` is to say how they are "
-            "to be read:\nleave one of them out");
-    if (!c->posterior)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "`posterior=joint` updates a posterior, and the model has none:\nfit it with `infer=laplace`, vi or hmc");
-    if (population->kind == PV_POPULATION_TRUE)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`posterior=joint`: in the true population the rows say nothing about the model;\nleave it "
-                        "out, or give `population=known:P`, unknown or counts:N,N,...");
-    if (pv_loss_of_design(c->loss) || (pv_loss_has_marginal(c->loss) && c->marginal == PV_MARGINAL_PROFILE))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`posterior=joint`: how likely rows are takes one p(x) for every draw, and this model has one "
-                        "of each draw's own:\nfit it with `marginal=plugin` and a `prevalence-n`, or leave it out");
-    if (c->stratified)
-        return pv__fail(ctx, PV_ERR_USAGE, "`posterior=joint` knows no strata, and the model has them:\nleave it out");
-    return PV_OK;
-}
-
 static pv_status check(pv_ctx *ctx, const pv_classifier *c, const pv_population *population,
                        const pv_predict_options *options) {
     if (population->classes != c->schema->classes)
@@ -438,21 +418,12 @@ static pv_status check(pv_ctx *ctx, const pv_classifier *c, const pv_population 
     if (population->strata && (!c->stratified || c->stratified->strata != population->strata))
         return pv__fail(ctx, PV_ERR_USAGE, "the population has %d strata, the model %d", population->strata,
                         c->stratified ? c->stratified->strata : 0);
-    bool known = population->kind != PV_POPULATION_UNKNOWN && population->kind != PV_POPULATION_COUNTS;
-    if (options->level > 0 && c->stacked && population->kind != PV_POPULATION_UNKNOWN)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`model=auto` gives no intervals: its members and their weights vary together, which a "
-                        "posterior of one of them does not tell:\nfit `model=linear` for them");
-    if (options->level > 0 && !c->posterior && population->kind != PV_POPULATION_UNKNOWN && !(c->spread && known))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "the model has neither a posterior nor standard errors that give intervals here: fit it with "
-                        "`infer=laplace`, vi or hmc");
     if (!(options->level >= 0 && options->level < 1))
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
-    return options->joint ? check_joint(ctx, c, population) : PV_OK;
+    return pv__prediction_check(ctx, c, population, options);
 }
 
-/* Without strata, or with strata that are no unknown population's. */
+/* Without strata, or with strata in a population whose prevalence is known. */
 static pv_status fill(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *data, const pv_population *population,
                       const pv_predict_options *options, pv_prediction *made) {
     pv_unknown_options how = population->unknown;

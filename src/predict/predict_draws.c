@@ -1,9 +1,9 @@
-/* Predictions with the posterior carried through: the mean over draws of w of the probability in a population, which is
- * the posterior predictive (section 7 of the paper), and its central interval.
+/* Posterior predictive probabilities: the mean over draws of w of the probability in a population (section 7 of the
+ * paper), and its central interval.
  *
- *   p(y|x) = 1/S sum_s p_pop(y|x,w_s),   with p(y|w_s) of each draw in the selection's formula.
+ *   p(y|x) = 1/S sum_s p_pop(y|x,w_s),   with p(y|w_s) of each draw in the selection formula.
  *
- * Several populations may be asked for at once: the model goes forward once for each row and draw.
+ * Several populations can be computed at once: there is one forward pass for each row and draw.
  */
 #include <math.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 #include "data/data.h"
 #include "predict/predict.h"
 
-enum { ROWS = 32 };              /* worked on together: their values over all draws stay in the cache */
-static const double DEEP = -640; /* the exponential of no more than this could underflow in a mean */
+enum { ROWS = 32 };              /* rows processed together: their values over all draws stay in the cache */
+static const double DEEP = -640; /* below this, exponentials could underflow in a mean */
 
 typedef struct job {
     const pv_classifier *classifier;
     const pv_dataset *data;
     double level;
-    const double *weight; /* [draws]; NULL: all alike */
+    const double *weight; /* [draws]; NULL: equal */
     pv__draws_output output[3];
     size_t outputs;
 } job;
@@ -30,10 +30,10 @@ typedef struct worker {
     double *scratch;        /* [2][classes] */
     double *values;         /* [outputs][ROWS][classes][draws] */
     size_t *order;          /* [draws]; NULL: no weights */
-    double *x;              /* [ROWS][inputs], rows that are made of columns */
+    double *x;              /* [ROWS][inputs], rows assembled from columns */
 } worker;
 
-/* The logarithms of all draws, side by side for each output, row and label. */
+/* Computes the logarithms of all draws, contiguous for each output, row and label. */
 static void run_draws(const job *j, size_t begin, size_t rows, const double *x, worker *own) {
     const pv_classifier *c = j->classifier;
     size_t k = (size_t)c->schema->classes, draws = c->posterior->count, params = c->posterior->dims;
@@ -61,7 +61,7 @@ static void run_draws(const job *j, size_t begin, size_t rows, const double *x, 
     }
 }
 
-/* Of one row and label: values [draws] are logarithms, and are used up. */
+/* Summarises one row and label: values [draws] are logarithms and are overwritten. */
 static void summarise(const job *j, const pv__draws_output *out, worker *own, double *values, size_t at) {
     size_t draws = j->classifier->posterior->count;
     double top = -HUGE_VAL, sum = 0, rest = 0;

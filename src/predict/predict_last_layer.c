@@ -1,5 +1,5 @@
-/* A classifier whose posterior is over its last layer alone, as a classifier of what that layer takes: the rest of the
- * network goes forward once over the rows, and everything that is done with draws is done to the last layer. */
+/* Presents a classifier whose posterior covers only its last layer as a classifier of that layer's inputs: the rest of
+ * the network makes one forward pass over the rows, and everything that involves draws uses the last layer alone. */
 #include "infer/last_layer.h"
 
 #include "model/model.h"

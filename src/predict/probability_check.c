@@ -1,9 +1,9 @@
-/* The gate that probabilities pass before they are handed out or decided by.
+/* Final checks of probabilities before they are returned or used for decisions.
  *
- * Cells and parameters are finite, and products and sums of them need not be: infinity less infinity is no number, no
- * comparison holds for it, and so every search for the largest would answer with what it began with. What is predicted
- * passes here in pv_predict_loglik, pv_predict and pv_unknown_predict; what is decided by in pv_decide and
- * pv_decide_label. What is judged passes pv__tally_rows.
+ * Cells and parameters are finite, but products and sums of them need not be: infinity minus infinity is NaN, all
+ * comparisons with NaN are false, and a search for the largest value would return its starting point. Predictions are
+ * checked in pv_predict_loglik, pv_predict and pv_unknown_predict, inputs of decisions in pv_decide and
+ * pv_decide_label, and inputs of evaluations in pv__tally_rows.
  */
 #include <float.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "data/data.h"
 #include "predict/predict.h"
 
-/* A little more than 1 is rounding. */
+/* slightly more than 1 is rounding */
 static const double ONE = 1 + 1e-9, SUM_OFF = 1e-3;
 
 static bool row_passes(pv__gate gate, size_t k, const double *value) {
@@ -20,7 +20,7 @@ static bool row_passes(pv__gate gate, size_t k, const double *value) {
     switch (gate) {
     case PV__GATE_LOG:
         for (size_t y = 0; y < k; y++) {
-            fine &= value[y] < HUGE_VAL; /* as below, false for NaN as well */
+            fine &= value[y] < HUGE_VAL; /* written so that NaN gives false */
             top = value[y] > top ? value[y] : top;
         }
         return fine && top > -HUGE_VAL;
@@ -38,7 +38,7 @@ static bool row_passes(pv__gate gate, size_t k, const double *value) {
     return false;
 }
 
-/* All of n rows of two classes, without a branch: predictions are checked at the speed of memory. */
+/* Checks n rows of two classes without branches, at the speed of memory. */
 static bool pairs_pass(pv__gate gate, size_t n, const double *value) {
     const double low = gate == PV__GATE_LOG ? -HUGE_VAL : 0, high = gate == PV__GATE_LOG ? DBL_MAX : ONE;
     int within = 1, sound = 1;
@@ -74,11 +74,11 @@ pv_status pv__gate_pass(pv_ctx *ctx, pv__gate gate, size_t n, int classes, const
                                               : "bounds of the probabilities",
                     row + 1,
                     gate == PV__GATE_LOG      ? "not finite"
-                    : gate == PV__GATE_SHARES ? "no probabilities: numbers from 0 to 1 that add up to 1"
-                                              : "no numbers from 0 to 1");
+                    : gate == PV__GATE_SHARES ? "not probabilities: numbers from 0 to 1 that add up to 1"
+                                              : "not numbers from 0 to 1");
 }
 
-/* The column of the row's cell that is farthest from the mean, and how far; SIZE_MAX: there are none. */
+/* The column whose cell in this row is farthest from the mean, and the distance; SIZE_MAX if there are none. */
 static pv_status farthest(pv_ctx *ctx, const pv_dataset *data, size_t row, size_t *far, double *away) {
     size_t d = (size_t)data->features;
     double *room;
@@ -107,11 +107,11 @@ pv_status pv__gate_predicted(pv_ctx *ctx, pv__gate gate, const pv_classifier *c,
     const char *const *feature = c->schema ? (const char *const *)c->schema->feature : NULL;
     if (far == SIZE_MAX || !feature || data->features != c->schema->features)
         return pv__fail(ctx, PV_ERR_NUMERIC,
-                        "row %zu: the model's probabilities overflow; its values, or the model's "
-                        "parameters, are too large: prevail diagnose looks at the model",
+                        "row %zu: the model's probabilities overflow, because its values or the model's parameters are "
+                        "too large; check the model with prevail diagnose",
                         number);
     return pv__fail(ctx, PV_ERR_NUMERIC,
                     "row %zu: the model's probabilities overflow; column '%s' is farthest from the mean, by %.3g "
-                    "standard deviations:\ncorrect the cell, or look at the model with prevail diagnose",
+                    "standard deviations:\ncorrect the cell, or check the model with prevail diagnose",
                     number, pv__show(feature[far]).text, away);
 }

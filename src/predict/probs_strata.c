@@ -1,4 +1,4 @@
-/* Strata of another model's probabilities: what each was made for, and populations of such strata. */
+/* Strata of another model's probabilities: the prevalences they were made for, and populations with such strata. */
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,9 +8,9 @@
 #include "data/data.h"
 #include "predict/predict.h"
 
-/* ---- strata of the rows ------------------------------------------------------------------------------------------ */
+/* ---- strata of rows ---------------------------------------------------------------------------------------------- */
 
-/* What reads files of strata wants to know of the data. Borrowed from the probabilities. */
+/* The part of a schema that functions reading files of strata need. Borrowed from the probabilities. */
 static pv_schema schema_of(const pv_probs *probs) {
     return (pv_schema){.labels = probs->labels, .classes = probs->classes, .strata = probs->strata};
 }
@@ -53,7 +53,7 @@ pv_status pv_probs_strata_set(pv_ctx *ctx, pv_probs *probs, int strata, const ch
     double *own_from = NULL;
     pv_status status;
     PV_GOTO(fail, pv__alloc(ctx, 1, sizeof *made, &made));
-    made->count = strata; /* before the names: what there is of them is freed by it */
+    made->count = strata; /* set before the names, so that a partial copy can be freed */
     PV_GOTO(fail, pv__names_copy(ctx, names, (size_t)strata, &made->name));
     PV_GOTO(fail, pv__alloc(ctx, rows, sizeof *own, &own));
     PV_GOTO(fail, pv__alloc(ctx, (size_t)strata, k * sizeof *own_from, &own_from));

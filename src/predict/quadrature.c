@@ -2,11 +2,12 @@
  *
  *   density of z = logit pi_1:   g(z) = alpha_0 log pi_0 + alpha_1 log pi_1 + sum_n v_n log q_n(pi)
  *
- * (the Jacobian pi_0 pi_1 makes alpha - 1 into alpha). g is strictly concave as a function of pi, so it has one mode in
- * z and falls on both sides for any alpha > 0: a boundary of pi is a tail of z. The density is analytic in the strip
- * |Im z| < pi, where the trapezoidal rule converges geometrically: the step is halved until the normaliser and the mean
- * hold still, then once more. The distribution function is the integral of the sinc interpolant through the same
- * points (Stenger 1993), F(z) = sum_j w_j (1/2 + Si(pi (z - z_j)/h)/pi), as exact as the rule itself.
+ * (the Jacobian pi_0 pi_1 turns alpha - 1 into alpha). g is strictly concave as a function of pi, so it has one mode in
+ * z and decreases on both sides for any alpha > 0: a boundary of pi is a tail of z. The density is analytic in the
+ * strip |Im z| < pi, where the trapezoidal rule converges geometrically: the step is halved until the normaliser and
+ * the mean no longer change, then once more. The distribution function is the integral of the sinc interpolant through
+ * the same points (Stenger 1993), F(z) = sum_j w_j (1/2 + Si(pi (z - z_j)/h)/pi), which is as accurate as the rule
+ * itself.
  *
  *   dg/dz = S_1 + alpha_1 - (N + A) pi_1,    d2g/dz2 = S_1 - S_11 - (N + A) pi_0 pi_1,    S_1 = sum v rho, S_11 = sum v
  * rho^2
@@ -17,7 +18,7 @@
 #include "predict/mixture.h"
 
 enum { FIRST = 16, HALVINGS = 9, SIDE = 24 };
-static const double DROP = 36; /* exp(-36) is the rounding error of a double */
+static const double DROP = 36; /* exp(-36) is about the rounding error of a double */
 static const double Z_MAX = 690;
 
 static void set_pi(double z, double *pi) {
@@ -25,7 +26,7 @@ static void set_pi(double z, double *pi) {
     pi[1] = pv_sigmoid(z);
 }
 
-/* Newton's steps, kept in a bracket by bisection. */
+/* Newton's method, kept in a bracket by bisection. */
 double pv__pair_mode(pv_ctx *ctx, pv__mixture *m, const double *alpha, double *scale, int64_t *passes) {
     double total = m->total + alpha[0] + alpha[1], low = -Z_MAX, high = Z_MAX, pi[2], sums[2], cross[4];
     double z = 0;
@@ -43,7 +44,7 @@ double pv__pair_mode(pv_ctx *ctx, pv__mixture *m, const double *alpha, double *s
             *scale = 1 / sqrt(-curve);
         double next = curve < 0 ? z - slope / curve : slope > 0 ? z + 1 : z - 1;
         if (curve < 0 && fabs(next - z) < 1e-6 * *scale)
-            return z; /* before the bracket is asked: at the root its own end is a step away */
+            return z; /* test before updating the bracket, whose end at the root would be a step away */
         z = next > low && next < high ? next : 0.5 * (low + high);
         if (high - low < 1e-12)
             break;
@@ -60,7 +61,7 @@ static void evaluate(pv_ctx *ctx, pv__mixture *m, const double *alpha, size_t co
         logs[j] += alpha[0] * pv_log_sigmoid(-z[j]) + alpha[1] * pv_log_sigmoid(z[j]);
 }
 
-/* Where the density has fallen by DROP on either side, within a factor of sqrt(2) of the distance. */
+/* Finds where the density has fallen by DROP on either side, to within a factor of sqrt(2) of the distance. */
 static double find_support(pv_ctx *ctx, pv__mixture *m, const double *alpha, double mode, double scale, double *ends) {
     double z[2 * SIDE + 1], pi[2 * (2 * SIDE + 1)], logs[2 * SIDE + 1];
     z[2 * SIDE] = mode;
@@ -90,7 +91,7 @@ static pv_status reserve(pv_ctx *ctx, pv__pair *pair, size_t count) {
     return PV_OK;
 }
 
-/* Points between the ones there are. */
+/* Adds points between the existing ones. */
 static pv_status halve(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__pair *pair) {
     size_t old = pair->count, fresh = old - 1;
     PV_TRY(reserve(ctx, pair, old + fresh));
@@ -100,7 +101,7 @@ static pv_status halve(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__pai
         memcpy(pair->pi + 4 * j, pair->pi + 2 * j, 2 * sizeof(double));
     }
     pair->step *= 0.5;
-    /* The new ones side by side: z, then pi, then logs. */
+    /* Work space for the new points: z, then pi, then logs. */
     double *scratch;
     PV_TRY(pv__alloc(ctx, 4 * fresh, sizeof *scratch, &scratch));
     for (size_t j = 0; j < fresh; j++)
@@ -117,7 +118,7 @@ static pv_status halve(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__pai
     return PV_OK;
 }
 
-/* Weights that sum to 1. Returns the integral of exp(logs - top); mean and sd are those of pi_1. */
+/* Computes weights with sum 1. Returns the integral of exp(logs - top); mean and sd are those of pi_1. */
 static double weigh(pv__pair *pair, double top, double *mean, double *sd) {
     double sum = 0, first = 0, second = 0;
     for (size_t j = 0; j < pair->count; j++)
@@ -187,8 +188,8 @@ void pv__pair_clear(pv_ctx *ctx, pv__pair *pair) {
 
 /* ---- quantiles --------------------------------------------------------------------------------------------------- */
 
-/* Si(x) for x > 4 is pi/2 minus the imaginary part of E1(ix): its continued fraction, by Lentz's method in complex
- * numbers written out (C's complex division guards against overflow that cannot occur here). */
+/* Si(x) for x > 4 is pi/2 minus the imaginary part of E1(ix), computed from its continued fraction by Lentz's method.
+ * Complex arithmetic is written out because C's complex division guards against overflow that cannot occur here. */
 static double sine_integral_far(double x) {
     double br = 1, bi = x, cr = 1e300, ci = 0, size = br * br + bi * bi;
     double dr = br / size, di = -bi / size, hr = dr, hi = di;
@@ -230,7 +231,7 @@ static double distribution(const pv__pair *pair, double z, double *density) {
     double sum = 0, slope = 0;
     for (size_t j = 0; j < pair->count; j++) {
         if (pair->weight[j] < 1e-18)
-            continue; /* a share of a distribution function that is wanted to 1e-12 */
+            continue; /* negligible: the distribution function is needed to 1e-12 */
         double x = circle * (z - pair->z[j]) / pair->step;
         sum += pair->weight[j] * (0.5 + pv__sine_integral(x) / circle);
         slope += pair->weight[j] * (fabs(x) < 1e-8 ? 1 : sin(x) / x);
@@ -241,7 +242,7 @@ static double distribution(const pv__pair *pair, double z, double *density) {
 
 double pv__pair_quantile(const pv__pair *pair, double p) {
     double low = pair->z[0], high = pair->z[pair->count - 1], sum = 0, density, z = low;
-    for (size_t j = 0; j < pair->count && sum < p; j++) { /* a start: the sums of the weights */
+    for (size_t j = 0; j < pair->count && sum < p; j++) { /* a starting point from the sums of the weights */
         sum += pair->weight[j];
         z = pair->z[j];
     }
@@ -253,7 +254,7 @@ double pv__pair_quantile(const pv__pair *pair, double p) {
             low = z;
         double next = density > 0 ? z - error / density : low - 1, least = 1e-14 * fmax(1, fabs(z));
         if (density > 0 && fabs(next - z) < least)
-            break; /* before the bracket is asked, as above */
+            break; /* test before updating the bracket, as above */
         z = next > low && next < high ? next : 0.5 * (low + high);
         if (high - low < least)
             break;

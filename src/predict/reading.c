@@ -1,16 +1,16 @@
-/* How the log ratios s of a classifier are to be read, by labelled rows that it has not seen, in a population whose
- * prevalence is known. Among them
+/* Calibration of a classifier's log ratios s by labelled rows that were not used to fit it, for predictions in a
+ * population with known prevalence. The calibration model is
  *
  *   log f_1(s)/f_0(s) = a + b s ,
  *
- * the classifier's own claim being a = 0, b = 1. The logistic regression of the label on s has the slope b and the
- * intercept a + log(m_1/m_0), m_y being the mass of the rows of label y; its inverse information is the covariance of
- * both but for 1/m_0 + 1/m_1 too much in the variance of a, since the labels' numbers say nothing of it (Prentice and
- * Pyke 1979). In a population of prevalence pi
+ * where a = 0, b = 1 is what the classifier claims. The logistic regression of the label on s has slope b and intercept
+ * a + log(m_1/m_0), where m_y is the mass of the rows of label y. Its inverse information is the covariance of both,
+ * except that the variance of a is too large by 1/m_0 + 1/m_1, because the numbers of labels say nothing about a
+ * (Prentice and Pyke 1979). In a population of prevalence pi
  *
  *   logit p(1|s) = logit pi + a + b s ,
  *
- * normal about that with the variance of a + b s. Needs rows of both labels that s does not separate.
+ * with a normal error whose variance is that of a + b s. Requires rows of both labels that s does not separate.
  */
 #include <math.h>
 
@@ -18,7 +18,7 @@
 
 enum { NEWTON = 60 };
 
-/* Gradient and information of the logistic regression about at. */
+/* Gradient and information of the logistic regression at `at`. */
 static void sums(const pv_reference *r, double design, const pv_reading *at, double *gradient, double *information) {
     size_t n = r->count[0] + r->count[1];
     gradient[0] = gradient[1] = information[0] = information[1] = information[2] = 0;
@@ -61,8 +61,8 @@ pv_status pv_reference_read(pv_ctx *ctx, const pv_reference *r, pv_reading *read
     if (pv__reading_of(r, reading))
         return PV_OK;
     return pv__fail(ctx, PV_ERR_INPUT,
-                    "the labelled rows do not tell how the probabilities are to be read: all are alike, or they part "
-                    "the labels without error;\ngive more labelled rows");
+                    "the labelled rows cannot recalibrate the probabilities: they are all equal, or separate the "
+                    "labels perfectly;\ngive more labelled rows");
 }
 
 double pv__reading_error(const pv_reading *reading, double s) {

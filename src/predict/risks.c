@@ -1,10 +1,11 @@
-/* Intervals of a linear model's risks, by the delta method on the logit.
+/* Intervals of a linear model's risks, by the delta method on the logit scale.
  *
  *   logit p_y = eta_y - log sum_{l != y} exp eta_l,   d logit p_y / d eta_j = [j = y] - [j != y] p_j / (1 - p_y)
  *
- * of variance g^T (I (x) x~)^T V (I (x) x~) g, V the parameters' covariance, g these derivatives by the logits j >= 1.
- * Moving to another prevalence adds constants to the logits. Quantiles are Student's. Where the prevalence has an error
- * of its own, distances from the risk's logit add up in squares, on either side (Zou and Donner 2008).
+ * has variance g^T (I (x) x~)^T V (I (x) x~) g, where V is the parameters' covariance and g are these derivatives with
+ * respect to the logits j >= 1. Converting to another prevalence adds constants to the logits. Quantiles are Student's
+ * t. If the prevalence has an error of its own, distances from the risk's logit are combined as root sums of squares on
+ * either side (Zou and Donner 2008).
  */
 #include <math.h>
 #include <string.h>
@@ -19,21 +20,21 @@ typedef struct risks {
     const pv_classifier *c;
     size_t k;
     double quantile;
-    bool more; /* lo and hi are intervals already, of another error */
+    bool more; /* lo and hi already hold intervals from another source of error */
 } risks;
 
-/* How far an end of an interval is from the risk, as logits; no less than 0. */
+/* Distance from the risk to an end of an interval on the logit scale, at least 0. */
 static double reach(double end, double logit, double sign) {
     return fmax(0, sign * (pv_logit(end) - logit));
 }
 
-/* One row: log_p and p [k], variance [k], room as pv__logit_variances needs it. */
+/* One row: log_p and p [k], variance [k]; work space as for pv__logit_variances. */
 static void one_row(const risks *r, const double *row, const double *log_p, const double *p, double *variance,
                     double *room, double *lo, double *hi) {
     pv__logit_variances(r->c, row, log_p, room, variance);
     for (size_t y = 0; y < r->k; y++) {
         double logit = log_p[y] - log(-expm1(log_p[y])), half = r->quantile * sqrt(variance[y]);
-        bool sound = isfinite(logit) && isfinite(half); /* a risk of 0 or 1 to the last digit */
+        bool sound = isfinite(logit) && isfinite(half); /* false if the risk rounds to 0 or 1 */
         double below = sound && r->more ? hypot(half, reach(lo[y], logit, -1)) : half;
         double above = sound && r->more ? hypot(half, reach(hi[y], logit, 1)) : half;
         lo[y] = fmin(p[y], sound ? pv_sigmoid(logit - below) : p[y]);

@@ -1,23 +1,23 @@
-/* The posterior of more than two classes' prevalences with the labels summed out: its mode, and draws around it.
+/* The posterior of the prevalences of more than two classes with the labels summed out: its mode, and draws around it.
  *
  *   g(pi) = sum_y alpha_y log pi_y + sum_n v_n log q_n(pi)        (density of log(pi_y/pi_ref), see quadrature.c)
  *
  * Mode: g is concave in pi. In relative steps pi_y (1 + d_y) Newton's equations are (M + diag alpha) d = c - mu pi with
- * pi.d = 0, c = S + alpha, S = sum v rho and M = sum v rho rho'; steps are shortened until g rises.
- * Draws: a Student t around the mode with the curvature there, in the coordinates log(pi_y/pi_ref), where the density's
- * tails are exponential and the proposal's are not: importance weights are bounded. Pairs mirrored at the mode cancel
- * what is odd. Where the weights leave fewer than a tenth of the draws effective, Hamiltonian Monte Carlo takes over.
- * One draw, for one of many w: Metropolis's rule with proposals from that t. Every proposal counts, with its chance a_j
- * of being taken, in the moments: E f = mean of a_j f(x_j) + (1 - a_j) f(x_now) over the steps after the first few. A
- * chain of which fewer than two fifths of the proposals are effective hardly moves: weighted draws as above instead.
+ * pi.d = 0, c = S + alpha, S = sum v rho and M = sum v rho rho'; steps are shortened until g increases. Draws:
+ * importance sampling from a Student t around the mode with the curvature there, in the coordinates log(pi_y/pi_ref),
+ * where the density's tails are exponential and the proposal's are heavier, so the weights are bounded. Pairs mirrored
+ * at the mode cancel odd errors. If fewer than a tenth of the draws are effective, Hamiltonian Monte Carlo is used
+ * instead. One draw for each of many w: Metropolis's rule with proposals from that t. Every proposal contributes to the
+ * moments with its acceptance probability a_j: E f = mean of a_j f(x_j) + (1 - a_j) f(x_now) over the steps after the
+ * first few. If fewer than two fifths of a chain's proposals are effective it hardly moves; weighted draws replace it.
  */
 #include <math.h>
 #include <string.h>
 
 #include "predict/mixture.h"
 
-static const double DF = 6;                     /* of the proposal */
-enum { CHAIN = 32, SETTLED = 8, RESCUE = 400 }; /* steps of a chain, those before it counts; draws where it sticks */
+static const double DF = 6;                     /* degrees of freedom of the proposal */
+enum { CHAIN = 32, SETTLED = 8, RESCUE = 400 }; /* steps of a chain; steps discarded at its start; draws if it sticks */
 
 pv_status pv__many_init(pv_ctx *ctx, int classes, pv__many *many) {
     size_t k = (size_t)classes;
@@ -54,7 +54,7 @@ static double value_at(pv_ctx *ctx, pv__mixture *m, const double *alpha, const d
     return log_q + log_prior(m->classes, alpha, pi);
 }
 
-/* Newton's relative step d [k] at pi; returns the decrement c.d, NaN where it cannot be had. cross is destroyed. */
+/* Newton's relative step d [k] at pi; returns the decrement c.d, NaN if it cannot be computed. Overwrites cross. */
 static double newton_step(int k, const double *alpha, const double *pi, const double *sums, double *cross, double *held,
                           double *d, double *along) {
     size_t n = (size_t)k;
@@ -74,12 +74,13 @@ static double newton_step(int k, const double *alpha, const double *pi, const do
     }
     for (size_t y = 0; y < n; y++) {
         d[y] -= up / down * along[y];
-        decrement += (sums[y] + alpha[y] - total * pi[y]) * d[y]; /* pi.d = 0: what is taken off is rounding error */
+        decrement +=
+            (sums[y] + alpha[y] - total * pi[y]) * d[y]; /* the subtracted term is rounding error, because pi.d = 0 */
     }
     return decrement;
 }
 
-/* pi (1 + t d), the largest t in (0,1] that keeps it inside and lets g rise. */
+/* pi (1 + t d) with the largest t in (0,1] that stays inside and increases g. */
 static bool line_search(pv_ctx *ctx, pv__mixture *m, const double *alpha, double decrement, const double *d, double *pi,
                         double *trial, double *value, int64_t *passes) {
     int k = m->classes;
@@ -104,8 +105,8 @@ static bool line_search(pv_ctx *ctx, pv__mixture *m, const double *alpha, double
     return false;
 }
 
-/* -d2g/dzeta2 = (N + A)(diag pi - pi pi') - (diag S - M), the reference left out; its Cholesky factor. False where it
- * is not finite. */
+/* -d2g/dzeta2 = (N + A)(diag pi - pi pi') - (diag S - M) without the reference, as a Cholesky factor. False if it is
+ * not finite. */
 static bool set_curvature(const pv__mixture *m, const double *alpha, const double *sums, const double *cross,
                           pv__many *many) {
     int k = m->classes, ref = 0;
@@ -148,7 +149,7 @@ pv_status pv__many_mode(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__ma
         pv__mixture_sums(ctx, m, pi, sums, cross);
         many->passes++;
         if (i == 200)
-            break; /* sums and cross are those of pi all the same */
+            break; /* sums and cross are already those at pi */
         memcpy(used, cross, n * n * sizeof *used);
         double decrement = newton_step(k, alpha, pi, sums, used, held, d, along);
         if (isnan(decrement) || isnan(value))
@@ -157,7 +158,7 @@ pv_status pv__many_mode(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__ma
         if (many->converged)
             break;
         if (decrement < 0 || !line_search(ctx, m, alpha, decrement, d, pi, trial, &value, &many->passes)) {
-            many->converged = fabs(decrement) < 1e-6; /* what is left to gain drowns in the rounding of many rows */
+            many->converged = fabs(decrement) < 1e-6; /* with many rows, any further gain is below rounding */
             break;
         }
     }
@@ -209,7 +210,7 @@ static pv_status by_importance(pv_ctx *ctx, pv__mixture *m, const double *alpha,
         pv__many_place(many, step, 1, points->pi + j * k);
         pv__many_place(many, step, -1, points->pi + (j + 1) * k);
     }
-    for (size_t j = 0; j < points->count && status == PV_OK; j += PV__POINTS) { /* a pass over the rows */
+    for (size_t j = 0; j < points->count && status == PV_OK; j += PV__POINTS) { /* one pass over the rows */
         size_t count = points->count - j < PV__POINTS ? points->count - j : PV__POINTS;
         pv__mixture_logs(ctx, m, count, points->pi + j * k, points->weight + j);
         status = pv__go_on(ctx);
@@ -315,8 +316,8 @@ failed:
     return status;
 }
 
-/* The chain: points are its proposals, weighted by how often it is expected at each. Returns how many of
- * them are effective by their importance: a chain that hardly moves has few. */
+/* Runs the chain: points are its proposals, weighted by their expected number of visits. Returns the fraction of
+ * proposals that is effective by their importance weights, which is small if the chain hardly moves. */
 static double run_chain(pv_ctx *ctx, pv__mixture *m, const double *alpha, pv__many *many, pv_rng *rng,
                         pv__points *points, double *pi) {
     size_t k = points->classes, at = 0;

@@ -4,10 +4,10 @@
  *   vb     q_n(y) prop. to r_n(y) exp(psi(alpha_y) - psi(sum alpha)),  alpha_y = alpha_y0 + sum_n q_n(y)  (Appendix G,
  *          Eqs. VBI unknown test prevalence)
  *   em     pi_y = 1/N sum_n rho_n(y)                                          (Saerens, Latinne and Decaestecker 2002)
- *   bbse   C pi = mu, C_ij = p(decision i | label j), mu_i the share of decision i here      (Lipton, Wang, Smola 2018)
+ *   bbse   C pi = mu, C_ij = p(decision i | label j), mu_i the rate of decision i here       (Lipton, Wang, Smola 2018)
  *
- * Labels that are known add to alpha, or to the counts. em and vb converge linearly: with ratio c of successive changes
- * the rest of the way is change c/(1-c), and they stop when that is below 1e-9.
+ * Known labels add to alpha, or to the counts. em and vb converge linearly: if successive changes have ratio c, the
+ * remaining distance is change c/(1-c), and they stop when that is below 1e-9.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "predict/target.h"
 
 static const double REST = 1e-9;
-static const double LEAST = 1e-12; /* bbse: smallest prevalence left after the clipping */
+static const double LEAST = 1e-12; /* bbse: smallest prevalence after clipping */
 
 pv_status pv__solver_init(pv_ctx *ctx, const pv_unknown_options *options, char *const *labels, int classes,
                           pv__solver *s) {
@@ -51,7 +51,7 @@ void pv__solver_clear(pv_ctx *ctx, pv__solver *s) {
     *s = (pv__solver){0};
 }
 
-/* ---- distances that shrink by a ratio ---------------------------------------------------------------------------- */
+/* ---- linear convergence ------------------------------------------------------------------------------------------ */
 
 typedef struct convergence {
     double last;
@@ -89,11 +89,11 @@ static pv_status solve_em(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const doub
     }
     memcpy(s->plugin, pi, k * sizeof *pi);
     for (size_t y = 0; y < k; y++)
-        pi[y] = pi[y] > 1e-299 ? pi[y] : 0; /* the floor was for the ratios */
+        pi[y] = pi[y] > 1e-299 ? pi[y] : 0; /* the floor was only for the ratios */
     return PV_OK;
 }
 
-/* exp(psi(alpha_y)) over their sum: the scale does not matter to rho. */
+/* exp(psi(alpha_y)), normalised: the scale does not affect rho. */
 static void expected_logs(int k, const double *alpha, double *pi) {
     for (int y = 0; y < k; y++)
         pi[y] = pv_digamma(alpha[y]);
@@ -107,7 +107,7 @@ static pv_status update_vb(pv_ctx *ctx, pv__solver *s, pv__mixture *m, double mo
     double *alpha = s->posterior, *sums = s->work, total = 0;
     convergence path = {0};
     for (size_t y = 0; y < k; y++) {
-        s->given[y] = alpha[y] = s->alpha[y] + m->known[y] + more; /* alpha moves on from here */
+        s->given[y] = alpha[y] = s->alpha[y] + m->known[y] + more; /* alpha is updated from here on */
         total += alpha[y];
     }
     total += m->total;
@@ -135,7 +135,7 @@ static pv_status update_vb(pv_ctx *ctx, pv__solver *s, pv__mixture *m, double mo
     return PV_OK;
 }
 
-/* A flat prior: first with half an observation of each label more, to see how far that moves the mean. */
+/* With a flat prior, solves first with half an observation more of each label, to see how much that moves the mean. */
 static pv_status solve_vb(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
     if (s->flat) {
         PV_TRY(update_vb(ctx, s, m, 0.5));
@@ -144,7 +144,7 @@ static pv_status solve_vb(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
     return update_vb(ctx, s, m, 0);
 }
 
-/* The label of the largest r. */
+/* The label with the largest r. */
 static size_t most_likely(const pv__mixture *m, size_t i) {
     if (m->classes == 2)
         return m->r[i] > 0.5;
@@ -165,7 +165,7 @@ static pv_status solve_bbse(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
     if (!pv__solve_small(s->classes, matrix, share))
         return pv__fail(
             ctx, PV_ERR_INPUT,
-            "bbse: the confusion matrix is singular: decisions do not tell the labels apart;\nuse `method=exact`");
+            "bbse: the confusion matrix is singular: decisions do not separate the labels;\nuse `method=exact`");
     for (size_t y = 0; y < k; y++) {
         sum += share[y] = fmax(share[y], LEAST); /* sampling error can leave the simplex */
         known += m->known[y];
@@ -177,10 +177,10 @@ static pv_status solve_bbse(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
     return PV_OK;
 }
 
-/* ---- what the rows say at all ------------------------------------------------------------------------------------ */
+/* ---- information in the rows ------------------------------------------------------------------------------------- */
 
-/* Labelled rows that would tell as much as an sd around value with a flat prior, whose own k observations do not count:
- * n of them leave a variance of about value (1 - value)/(n + k + 1). */
+/* The number of labelled rows that would determine value as well as sd does with a flat prior, not counting the k
+ * observations of that prior: n rows leave a variance of about value (1 - value)/(n + k + 1). */
 double pv__worth(int k, const double *value, const double *sd) {
     double least = HUGE_VAL;
     for (int y = 0; y < k; y++)
@@ -188,7 +188,7 @@ double pv__worth(int k, const double *value, const double *sd) {
     return fmax(least, 0);
 }
 
-/* sd of pi from the curvature at the mode: |factor^-1 J_y|, J = diag pi - pi pi', for the coordinates of the sampler.
+/* sd of pi from the curvature at the mode: |factor^-1 J_y|, J = diag pi - pi pi', in the coordinates of the sampler.
  */
 static void laplace_sd(const pv__many *many, double *row, double *sd) {
     size_t k = (size_t)many->classes, n = k - 1;
@@ -230,7 +230,7 @@ static pv_status solve_exact(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const d
     return PV_OK;
 }
 
-/* What a flat prior would say, by the mode and the curvature there. */
+/* The result with a flat prior, from the mode and the curvature there. */
 static pv_status solve_flat(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
     size_t k = (size_t)s->classes;
     double *alpha = s->work + k, scale;
@@ -250,7 +250,8 @@ static pv_status solve_flat(pv_ctx *ctx, pv__solver *s, pv__mixture *m) {
     return PV_OK;
 }
 
-/* How far another prior moves the answer, in the sd that a flat one leaves; least: where that is much. */
+/* How far another prior moves the result, in units of the sd under a flat prior; `least`: the threshold for a
+ * warning. */
 static void compare_priors(pv__solver *s, const double *other, double least) {
     s->movement = 0;
     for (int y = 0; y < s->classes; y++) {
@@ -268,7 +269,7 @@ static void solve_fixed(pv__solver *s) {
     }
     s->iterations = 0;
     s->stop = PV_STOP_CONVERGED;
-    s->worth = HUGE_VAL; /* nothing is asked of the rows */
+    s->worth = HUGE_VAL; /* the prevalence is fixed, so the rows are not needed */
     s->movement = (double)NAN;
     s->swayed = false;
 }
@@ -290,9 +291,9 @@ pv_status pv__solver_run(pv_ctx *ctx, pv__solver *s, pv__mixture *m, const doubl
     s->movement = (double)NAN;
     s->swayed = false;
     if (!s->flat || s->options->method == PV_UNKNOWN_VB)
-        PV_TRY(solve_flat(ctx, s, m)); /* first: the sampler keeps the last mode */
+        PV_TRY(solve_flat(ctx, s, m)); /* first, because the sampler reuses the last mode */
     switch ((pv_unknown_method)s->options->method) {
-    case PV_UNKNOWN_BINS: /* no solver's: resolved before */
+    case PV_UNKNOWN_BINS: /* handled elsewhere */
     case PV_UNKNOWN_EXACT:
         PV_TRY(solve_exact(ctx, s, m, s->posterior, s->sd));
         break;
@@ -333,7 +334,7 @@ void pv__points_moments(const pv__points *points, double *mean, double *sd) {
         sd[y] = sqrt(sd[y]);
 }
 
-/* Half an observation of each label more multiplies each point's weight by prod pi^1/2. */
+/* Half an observation more of each label multiplies each point's weight by prod pi^1/2. */
 double pv__points_movement(const pv__points *points, const double *mean, const double *sd, bool *swayed) {
     size_t k = points->classes;
     double most = 0;

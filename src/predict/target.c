@@ -1,6 +1,6 @@
-/* The prevalence of a target sample and the probabilities of its rows, for one set of log-likelihoods.
+/* Infers the prevalence of a target sample and the probabilities of its rows from one set of log-likelihoods.
  *
- *   p_n(y) = sum_j weight_j pi_jy r_n(y) / q_n(pi_j)     over points pi_j that stand for the distribution of pi
+ *   p_n(y) = sum_j weight_j pi_jy r_n(y) / q_n(pi_j)     over points pi_j that represent the distribution of pi
  */
 #include <math.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "predict/predict.h"
 
-/* ---- before any work --------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-/* Labels and weights that the sums could not bear. */
+/* Rejects labels and weights for which sums would be invalid. */
 static pv_status check_masses(pv_ctx *ctx, const pv_unknown_sample *sample) {
     double total = 0;
     for (size_t i = 0; i < sample->n; i++) {
@@ -24,9 +24,7 @@ static pv_status check_masses(pv_ctx *ctx, const pv_unknown_sample *sample) {
         total += weight;
     }
     if (!(total > 0))
-        return pv__fail(ctx, PV_ERR_INPUT,
-                        "the weights of the rows add up to %g; nothing can be learnt from them:\ngive some above 0",
-                        total);
+        return pv__fail(ctx, PV_ERR_INPUT, "the weights of the rows add up to %g:\ngive some above 0", total);
     return PV_OK;
 }
 
@@ -37,14 +35,14 @@ pv_status pv__unknown_check(pv_ctx *ctx, const pv_unknown_sample *sample, const 
         return pv__fail(ctx, PV_ERR_INPUT,
                         "%s: an unknown prevalence (`population=unknown`) is inferred from the rows together;\ngive "
                         "more rows of the population, or its prevalence",
-                        sample->n == 1 ? "one row alone says next to nothing about its population"
+                        sample->n == 1 ? "one row alone does not determine the prevalence of its population"
                                        : "there are no rows");
     if (!(options->level > 0 && options->level < 1))
         return pv__fail(ctx, PV_ERR_USAGE, "an interval's level must lie between 0 and 1, not %g", options->level);
     if (options->method == PV_UNKNOWN_BBSE && !options->confusion)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "bbse needs the rates at which decisions confuse the labels, which the target rows do not "
-                        "tell:\ngive rows to learn them from with `labelled-sample`, or use `method=exact`");
+                        "bbse needs the confusion matrix of the decisions, which the target rows do not provide:\ngive "
+                        "rows to learn them from with `labelled-sample`, or use `method=exact`");
     return check_masses(ctx, sample);
 }
 
@@ -85,10 +83,10 @@ void pv_unknown_prevalence_free(pv_ctx *ctx, pv_unknown_prevalence *prevalence) 
     pv__free(ctx, prevalence);
 }
 
-/* ---- the distribution of pi -------------------------------------------------------------------------------------- */
+/* ---- distribution of pi ------------------------------------------------------------------------------------------ */
 
-/* The quadrature's points for averages: every second one, since the last halving was for the quantiles; those whose
- * weight is lost in rounding are left out. */
+/* The quadrature's points for averages: every second one, because the last halving was needed only for quantiles.
+ * Points of negligible weight are left out. */
 static pv_status pair_points(pv_ctx *ctx, const pv__pair *pair, pv__points *points) {
     *points = (pv__points){.classes = 2};
     double sum = 0, most = 0;
@@ -163,7 +161,7 @@ static pv_status describe_exact(pv_ctx *ctx, pv__solver *s, pv__mixture *m, pv__
     return exact_interval(ctx, s, points, out);
 }
 
-/* Draws of the variational Dirichlet; two classes need none, with its quantiles in closed form. */
+/* Draws of the variational Dirichlet; with two classes its quantiles are known in closed form instead. */
 static pv_status describe_vb(pv_ctx *ctx, const pv__solver *s, pv__points *points, pv_unknown_prevalence *out) {
     size_t k = (size_t)s->classes;
     double tail = 0.5 - 0.5 * out->level, total = 0;
@@ -219,7 +217,7 @@ static pv_status describe(pv_ctx *ctx, pv__solver *s, pv__mixture *m, pv_unknown
             PV_GOTO(done, pv__points_one(ctx, k, s->plugin, &points));
     }
 done:
-    out->points = points.count; /* freed with out, whatever happened */
+    out->points = points.count; /* freed with out, also on failure */
     out->pi = points.pi;
     out->weight = points.weight;
     return status;
@@ -241,8 +239,7 @@ bool pv__flat_prior(const pv__solver *s) {
     return s->prior.kind == PV__DIRICHLET_EQUAL && s->prior.k == 1;
 }
 
-/* The distribution that stands for pi where rows are predicted; with another prior than a flat one, which then decides,
- * the answer itself. */
+/* The distribution that represents pi in predictions; it is also the result if the prior is not flat. */
 static pv_status describe_bins(pv_ctx *ctx, const pv__counts *c, pv__solver *s, double scale,
                                pv_unknown_prevalence *out) {
     pv__points points;
@@ -289,7 +286,7 @@ static pv_status infer_bins(pv_ctx *ctx, const pv_unknown_sample *sample, const 
     PV_TRY(pv__bins_new(ctx, sample, options, &bins));
     pv__bins_mode(&bins.counts, &mode);
     PV_TRY(pv__bins_interval(ctx, &bins.counts, out->level, options->seed, ends, &scale));
-    double half = 0.5 / (bins.counts.targets + 1); /* of a row: no population has a prevalence of 0 */
+    double half = 0.5 / (bins.counts.targets + 1); /* half a row: no population has prevalence 0 */
     out->value[1] = fmin(fmax(mode.pi, half), 1 - half);
     out->lo[1] = ends[0];
     out->hi[1] = ends[1];
@@ -328,7 +325,7 @@ pv_status pv_unknown_infer(pv_ctx *ctx, const pv_unknown_sample *sample, char *c
     bool calibrated;
     PV_TRY(pv__unknown_check(ctx, sample, options));
     PV_TRY(pv__unknown_is_calibrated(ctx, labels, sample->classes, options, &calibrated));
-    /* A row that says nothing of any label, or not a number, would spoil the others. */
+    /* A row that is NaN, or that rules out every label, would spoil the results for the others. */
     PV_TRY(pv__gate_pass(ctx, PV__GATE_LOG, sample->n, sample->classes, sample->loglik));
     pv__mixture mixture = {0};
     pv__solver solver = {0};
@@ -365,7 +362,7 @@ done:
     return status;
 }
 
-/* ---- the rows ---------------------------------------------------------------------------------------------------- */
+/* ---- predictions for rows ---------------------------------------------------------------------------------------- */
 
 enum { ROWS = 512 };
 
@@ -388,7 +385,7 @@ static void mean_rows(const row_job *job, size_t begin, size_t rows, row_work *o
     pv__mixture_kernels_get()->average(rows, t->classes, ROWS, own->r, t->plugin ? 1 : t->points,
                                        t->plugin ? t->plugin : t->pi, t->plugin ? &one : t->weight, own->sum);
     for (size_t i = 0; i < rows; i++) {
-        double total = 0; /* 1 but for rounding; nothing may come out above 1 */
+        double total = 0; /* equals 1 up to rounding; no probability may exceed 1 */
         for (size_t y = 0; y < k; y++)
             total += own->r[y * ROWS + i] * own->sum[y * ROWS + i];
         for (size_t y = 0; y < k; y++) {
@@ -401,7 +398,7 @@ static void mean_rows(const row_job *job, size_t begin, size_t rows, row_work *o
     }
 }
 
-/* Two classes: a probability rises with its label's pi, so its interval's ends are at those of pi. */
+/* Two classes: a probability increases with its label's pi, so its interval ends are at those of pi. */
 static void pair_intervals(const row_job *job, size_t begin, size_t rows, row_work *own) {
     const pv_unknown_prevalence *t = job->prevalence;
     const double ends[2][2] = {{t->hi[0], t->lo[1]}, {t->lo[0], t->hi[1]}}, one = 1;
@@ -435,8 +432,9 @@ static void many_intervals(const row_job *job, size_t begin, size_t rows, row_wo
         }
 }
 
-/* Ratios as reference rows read them: means over the points, and intervals about the mean prevalence, from the ends of
- * pi's and the ratio's own error, as distances that add up in squares (Zou and Donner 2008). */
+/* Ratios calibrated by reference rows: means over the points, and intervals around the prediction at the mean
+ * prevalence, which combine the interval of pi and the ratio's own error as root sums of squares (Zou and Donner
+ * 2008). */
 static void read_rows(const row_job *job, size_t begin, size_t rows, const double *logit) {
     const pv_unknown_prevalence *t = job->prevalence;
     const pv_reading *read = t->reading;
@@ -533,7 +531,7 @@ pv_status pv_unknown_predict(pv_ctx *ctx, const pv_unknown_sample *sample, const
     return pv__gate_pass(ctx, PV__GATE_BOUNDS, sample->n, sample->classes, hi);
 }
 
-/* ---- bbse's confusion matrix ------------------------------------------------------------------------------------- */
+/* ---- confusion matrix of bbse ------------------------------------------------------------------------------------ */
 
 pv_status pv_confusion(pv_ctx *ctx, const pv_unknown_sample *sample, char *const *labels, double *confusion) {
     size_t k = (size_t)sample->classes;

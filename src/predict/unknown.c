@@ -1,14 +1,14 @@
-/* Predictions of a classifier in a population of unknown prevalence, its posterior draws carried through.
+/* Predictions of a classifier with a posterior in a population of unknown prevalence.
  *
  * Each draw w_s of the posterior given the training data has its own ratios r_n, and so its own posterior of pi. One
  * pi_s is drawn from each, by inverting its distribution function at evenly spaced levels in random order (two classes)
- * or by a short Metropolis chain (more; sampler.c). (w_s, pi_s) then are joint draws, and the probabilities of a row
- * are means over them (predict_draws.c):
+ * or by a short Metropolis chain (more; sampler.c). The pairs (w_s, pi_s) are then joint draws, and the probabilities
+ * of a row are means over them (predict_draws.c):
  *
  *   p_n(y) = 1/S sum_s pi_sy r_n(y; w_s) / sum_y' pi_sy' r_n(y'; w_s) .
  *
- * As in the paper, the target rows inform pi and not w, unless the joint update is asked for (joint.c): then the draws
- * have weights. vb predicts with its expected logarithms in place of pi_s.
+ * As in the paper, the target rows inform pi but not w, unless the joint update is requested (joint.c), which weights
+ * the draws. vb predicts with its expected logarithms instead of pi_s.
  */
 #include <math.h>
 #include <string.h>
@@ -32,18 +32,18 @@ typedef struct joint {
     const pv_dataset *data;
     const pv_unknown_options *options;
     const int32_t *label;
-    size_t *level;                 /* [draws], a random order */
-    double *value, *pi;            /* [draws][classes]: mean of pi given w_s (estimated by a chain's), and a draw */
-    double *plugin;                /* [draws][classes] */
-    int64_t *iterations;           /* [draws] */
-    pv_stop *stop;                 /* [draws] */
+    size_t *level;       /* [draws], random order */
+    double *value, *pi;  /* [draws][classes]: mean of pi given w_s (estimated from a chain's points), and a draw */
+    double *plugin;      /* [draws][classes] */
+    int64_t *iterations; /* [draws] */
+    pv_stop *stop;       /* [draws] */
     double *worth, *movement, *sd; /* [draws], [draws], [draws][classes] */
     bool *swayed;                  /* [draws] */
-    double *weight;                /* [draws]: log evidence, then weights; NULL: all alike */
-    pv__loaded *loaded;            /* rows on a device; NULL: they are here */
+    double *weight;                /* [draws]: log evidence, then weights; NULL: equal */
+    pv__loaded *loaded;            /* rows on a device; NULL: in memory */
 } joint;
 
-/* More than two classes: the draw, and the chain's moments in the place of the mode and the curvature there. */
+/* More than two classes: the draw, and the chain's moments in place of the mode and the curvature there. */
 static pv_status draw_many(pv_ctx *ctx, const joint *j, worker *own, size_t s, double *pi) {
     pv__solver *solver = &own->solver;
     pv__points points = {0};
@@ -135,9 +135,9 @@ static void worker_close(pv_ctx *ctx, void *of_thread) {
     pv__free(ctx, own->marginal);
 }
 
-/* ---- what the draws say together --------------------------------------------------------------------------------- */
+/* ---- summary of the draws ---------------------------------------------------------------------------------------- */
 
-/* A quantile of the draws by their weights. column is used up. */
+/* A weighted quantile of the draws. Overwrites column. */
 static pv_status quantile(pv_ctx *ctx, const joint *j, double *column, double p, double *value) {
     size_t draws = j->classifier->posterior->count, *order;
     if (!j->weight) {
@@ -155,7 +155,7 @@ static double weight_of(const joint *j, size_t s) {
     return j->weight ? j->weight[s] : 1 / (double)j->classifier->posterior->count;
 }
 
-/* Of one label. column [draws] is scratch. */
+/* Summarises one label. column [draws] is scratch. */
 static pv_status summarise_label(pv_ctx *ctx, const joint *j, size_t y, double *column, pv_unknown_prevalence *out) {
     size_t k = (size_t)out->classes, draws = j->classifier->posterior->count;
     double mean = 0, squares = 0, within = 0, error = 0, tail = 0.5 - 0.5 * out->level;
@@ -170,7 +170,7 @@ static pv_status summarise_label(pv_ctx *ctx, const joint *j, size_t y, double *
         column[s] = j->pi[s * k + y];
     }
     out->sd[y] = sqrt(squares + within);
-    out->error = fmax(out->error, sqrt(error)); /* of w, and of the chains behind the means */
+    out->error = fmax(out->error, sqrt(error)); /* error due to w, and due to the chains that estimate the means */
     PV_TRY(quantile(ctx, j, column, tail, &out->lo[y]));
     return quantile(ctx, j, column, 1 - tail, &out->hi[y]);
 }
@@ -203,7 +203,7 @@ static pv_status summarise(pv_ctx *ctx, const joint *j, double effective, pv_unk
 static pv_status joint_new(pv_ctx *ctx, joint *j) {
     size_t draws = j->classifier->posterior->count, k = (size_t)j->classifier->schema->classes;
     PV_TRY(pv__alloc(ctx, draws, sizeof *j->level, &j->level));
-    PV_TRY(pv__alloc(ctx, draws * (4 * k + 2), sizeof(double), &j->pi)); /* all of them; freed by it */
+    PV_TRY(pv__alloc(ctx, draws * (4 * k + 2), sizeof(double), &j->pi)); /* one block for all arrays */
     j->plugin = j->pi + draws * k;
     j->value = j->plugin + draws * k;
     j->sd = j->value + draws * k;
@@ -236,7 +236,7 @@ pv_status pv__unknown_draws(pv_ctx *ctx, const pv_classifier *c, const pv_datase
     double effective = (double)c->posterior->count;
     pv_status status;
     PV_GOTO(done, joint_new(ctx, &j));
-    /* The joint update and decisions ask for more of each row than a sum. */
+    /* The joint update and decisions need more from each row than a sum. */
     if (!update && options->method != PV_UNKNOWN_BBSE && !data->columns && pv__draws_fit(ctx, c, data))
         PV_GOTO(done, pv__loaded_new(ctx, c->model, data->rows, data->x, true, &j.loaded));
     visitor.blind = j.loaded != NULL;

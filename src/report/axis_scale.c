@@ -1,8 +1,8 @@
 /* Axes: the range of the numbers, and ticks at 1, 2 or 5 times a power of ten.
  *
- * Any doubles may come. A range is brought within bounds first, so that nothing below can overflow, divide by nothing
- * or count without getting on: its ends are at most LARGEST in size (on a logarithmic axis at least SMALLEST), and they
- * differ by more than rounding does.
+ * The numbers may be any doubles. The range is first limited so that nothing below can overflow, divide by zero or loop
+ * without progress: its ends are at most LARGEST in size (on a logarithmic axis at least SMALLEST), and they differ by
+ * more than rounding.
  */
 #include <math.h>
 
@@ -14,10 +14,11 @@ typedef struct range {
     double lo, hi;
 } range;
 
-/* Room is left for the margins: three times either, and the difference of any two, are normal numbers. */
+/* These leave space for margins: three times either bound, and the difference of any two numbers, are normal
+ * numbers. */
 static const double LARGEST = 5e307, SMALLEST = 1e-305;
-/* Numbers that differ by less, relative to the larger, differ by rounding: they are drawn as equal. Labels then need 14
- * digits at most, which a double has. */
+/* Numbers whose relative difference is smaller than this differ by rounding and are drawn as equal. Labels then need at
+ * most 14 digits, which a double has. */
 static const double RESOLUTION = 1e-12;
 
 static double bounded(double value, bool log) {
@@ -35,7 +36,7 @@ static void include(range *r, double value, bool log) {
     r->hi = fmax(r->hi, bounded(value, log));
 }
 
-/* Arrays of a series that lie along this axis: x, and for BARS and SPANS lo and hi; else y, lo and hi. */
+/* Includes the arrays of a series that refer to this axis: x, and for BARS and SPANS lo and hi; else y, lo and hi. */
 static void include_series(range *r, const pv_series *s, int which, bool log) {
     bool across = s->mark == PV_MARK_BARS || s->mark == PV_MARK_SPANS;
     const double *arrays[] = {which == 0 ? s->x : s->y, (which == 0) == across ? s->lo : NULL,
@@ -49,25 +50,25 @@ static void include_series(range *r, const pv_series *s, int which, bool log) {
         include(r, 0, false);
 }
 
-/* The range that the axis asks for, where that is one. */
+/* Reads the range that the axis specifies, if it is valid. */
 static bool has_range(const pv_axis *axis, range *r) {
     if (!isfinite(axis->lo) || !isfinite(axis->hi) || (axis->log && axis->lo <= 0))
         return false;
     *r = (range){bounded(axis->lo, axis->log), bounded(axis->hi, axis->log)};
-    return r->lo < r->hi && !is_narrow(*r) && !(axis->log && r->hi < (1 + 1e-6) * r->lo); /* logarithms cancel */
+    return r->lo < r->hi && !is_narrow(*r) && !(axis->log && r->hi < (1 + 1e-6) * r->lo); /* logarithms would cancel */
 }
 
 static range find_range(const pv_panel *panel, int which) {
     const pv_axis *axis = which == 0 ? &panel->x : &panel->y;
     range r;
     if (axis->n_names)
-        return (range){-0.5, (double)axis->n_names}; /* a density above the last has room */
+        return (range){-0.5, (double)axis->n_names}; /* leaves space for a density above the last name */
     if (has_range(axis, &r))
         return r;
     r = (range){HUGE_VAL, -HUGE_VAL};
     for (size_t i = 0; i < panel->n_series; i++)
         include_series(&r, &panel->series[i], which, axis->log);
-    if (r.lo > r.hi) /* nothing to show */
+    if (r.lo > r.hi) /* no data */
         r = axis->log ? (range){0.1, 1} : (range){0, 1};
     if (axis->log && r.hi < 1.01 * r.lo)
         r = (range){r.lo / 3, r.hi * 3};
@@ -87,18 +88,19 @@ static void add_tick(pv__scale *s, double value, bool named) {
     }
 }
 
-/* Two to seven. The quotients stay below 1e14, so that counting by 1 is exact. */
+/* Two to seven ticks. The quotients stay below 1e14, so counting by 1 is exact. */
 static void linear_ticks(pv__scale *s) {
     double span = s->hi - s->lo, step = pow(10, floor(log10(span / 3)));
     step *= span / (5 * step) >= 2.5 ? 5 : span / (2 * step) >= 2.5 ? 2 : 1;
     s->step = step;
     double first = ceil(s->lo / step - 1e-9), last = floor(s->hi / step + 1e-9);
-    for (double i = first; i <= last && s->ticks < PV_TICKS_MAX; i++) /* the product may round to beyond the end */
+    for (double i = first; i <= last && s->ticks < PV_TICKS_MAX;
+         i++) /* the product may round to a value beyond the end */
         add_tick(s, i == 0 ? 0 : fmin(fmax(i * step, s->lo), s->hi), true);
 }
 
-/* Decades, or every so many of them where there are many; 2 and 5 within them get a label where there is room. A range
- * that holds no two of these has the ticks of a linear axis. */
+/* Ticks at powers of ten, or at every n-th if there are many; 2 and 5 times them get labels if there is space. A range
+ * that contains fewer than two of these gets the ticks of a linear axis. */
 static void log_ticks(pv__scale *s) {
     static const double within[] = {1, 2, 5};
     double decades = log10(s->hi) - log10(s->lo);
@@ -141,5 +143,5 @@ double pv__scale_at(const pv__scale *s, double value) {
         return NAN;
     double within = bounded(value, s->log);
     double share = s->log ? (log(within) - log(s->lo)) / (log(s->hi) - log(s->lo)) : (within - s->lo) / (s->hi - s->lo);
-    return s->from + (s->to - s->from) * fmin(fmax(share, -3), 4); /* far outside stays drawable */
+    return s->from + (s->to - s->from) * fmin(fmax(share, -3), 4); /* limits values far outside to drawable ones */
 }

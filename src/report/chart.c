@@ -1,10 +1,11 @@
-/* Charts: a panel is laid out from the width of its own text, so that no label is cut; series are drawn inside it. */
+/* Charts: the layout of a panel follows from the width of its own text, so that no label is cut; series are drawn
+ * inside. */
 #include <math.h>
 #include <string.h>
 
 #include "report/svg.h"
 
-enum { CLOUD = 200 }; /* more points than this are drawn as one */
+enum { CLOUD = 200 }; /* more points than this are drawn as a single path */
 static const double TEXT = 11, TITLE = 13, ROW = 16, MARGIN = 14;
 
 typedef struct layout {
@@ -19,7 +20,7 @@ pv__size pv__panel_size(const pv_panel *panel) {
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-/* Coordinates in tenths of a pixel. A point on the way straight from the one before to the one after is left out. */
+/* A path under construction, in tenths of a pixel. Points on a straight line between their neighbours are left out. */
 typedef struct pen {
     FILE *out;
     bool down, held;
@@ -81,7 +82,7 @@ static bool in_domain(const pv__scale *scale, double value) {
     return isfinite(value) && !(scale->log && value <= 0);
 }
 
-/* A bound beyond the axis lies on its edge. */
+/* A bound beyond the axis is drawn at its edge. */
 static double edge(const pv__scale *scale, double value) {
     double at = scale->log && value <= 0 ? scale->from : pv__scale_at(scale, value);
     if (isnan(at))
@@ -93,7 +94,7 @@ static void draw_band(const pv__svg *svg, const layout *l, const pv_series *s) {
     pv__print(svg->out, "<path class=\"f-%s\" fill-opacity=\"0.18\"", pv__ink_word(s->ink));
     put_id(svg, s);
     fputs(" d=\"", svg->out);
-    for (size_t first = 0; first < s->n && pv__drawing(svg);) { /* runs without a hole */
+    for (size_t first = 0; first < s->n && pv__drawing(svg);) { /* segments without missing values */
         size_t end = first;
         while (end < s->n && in_domain(&l->x, pv__at(s->x, s, end)) && isfinite(pv__at(s->lo, s, end)) &&
                isfinite(pv__at(s->hi, s, end)))
@@ -120,7 +121,7 @@ static void put_segments(const pv__svg *svg, const layout *l, const pv_series *s
         double x = pv__scale_at(&l->x, pv__at(s->x, s, i)), y = pv__scale_at(&l->y, pv__at(s->y, s, i));
         double lo = edge(along, pv__at(s->lo, s, i)), hi = edge(along, pv__at(s->hi, s, i));
         bool inside = across ? y >= l->top - 0.5 && y <= l->bottom + 0.5 : x >= l->left - 0.5 && x <= l->right + 0.5;
-        if (!isfinite(lo) || !isfinite(hi) || !inside) /* these marks are not cut at the frame */
+        if (!isfinite(lo) || !isfinite(hi) || !inside) /* marks of this kind are not clipped at the frame */
             continue;
         if (across)
             pv__print(svg->out, "M%.1f %.1fH%.1f", lo, y, hi);
@@ -130,7 +131,7 @@ static void put_segments(const pv__svg *svg, const layout *l, const pv_series *s
     fputs("\"/>\n", svg->out);
 }
 
-/* Many or small points: one path of lines without length, whose round ends are the points. */
+/* Many or small points are drawn as one path of zero-length lines with round ends. */
 static bool is_cloud(const pv_series *s) {
     return s->n > CLOUD || (s->size > 0 && s->size < 2);
 }
@@ -154,7 +155,7 @@ static void draw_points(const pv__svg *svg, const layout *l, const pv_series *s)
     for (size_t i = 0; i < s->n && pv__drawing(svg); i++) {
         double x = pv__scale_at(&l->x, pv__at(s->x, s, i)), y = pv__scale_at(&l->y, pv__at(s->y, s, i));
         bool inside = x >= l->left - 0.5 && x <= l->right + 0.5 && y >= l->top - 0.5 && y <= l->bottom + 0.5;
-        if (!inside && !s->id) /* what a script moves must be there */
+        if (!inside && !s->id) /* elements that a script moves must exist */
             continue;
         pv__print(svg->out, "<circle class=\"f-%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%g\"%s", pv__ink_word(s->ink),
                   inside ? x : 0, inside ? y : 0, radius, inside ? "" : " visibility=\"hidden\"");
@@ -186,7 +187,7 @@ static void draw_rug(const pv__svg *svg, const layout *l, const pv_series *s) {
     fputs("\"/>\n", svg->out);
 }
 
-/* Nested level sets, each one path of horizontal runs: 60 x 60 cells take about 10 kB. */
+/* Nested level sets, each drawn as one path of horizontal runs: 60 x 60 cells take about 10 kB. */
 static void draw_heat(const pv__svg *svg, const layout *l, const pv_series *s) {
     enum { LEVELS = 12 };
     size_t nx = s->columns, ny = nx ? s->n / nx : 0;
@@ -263,7 +264,7 @@ static double widest_tick(const pv_axis *axis, const pv__scale *scale) {
     return fmin(widest, 190);
 }
 
-/* Whether a series has an entry of its own: bands share that of the line of the same ink before or after them. */
+/* Whether a series has its own entry in the key: a band shares that of an adjacent line of the same colour. */
 static bool in_key(const pv_series *s) {
     return s->name && s->mark != PV_MARK_HEAT;
 }
@@ -274,7 +275,7 @@ static double key_width(const pv_series *s) {
     return 24 + pv__text_width(name, TEXT) + 14;
 }
 
-/* Rows that the key takes in a width. */
+/* The number of rows of the key at a given width. */
 static int key_rows(const pv_panel *panel, double width) {
     double at = 0;
     int rows = 0;
@@ -371,7 +372,7 @@ static void draw_key(pv__svg *svg, const pv_panel *panel, const layout *l) {
     }
 }
 
-/* For scripts that draw into the panel. */
+/* Writes scales for scripts that draw into the panel. */
 static void put_scales(const pv__svg *svg, const pv_panel *panel, const layout *l) {
     fputs("<g", svg->out);
     if (panel->id)
@@ -380,7 +381,7 @@ static void put_scales(const pv__svg *svg, const pv_panel *panel, const layout *
     fputs(">\n", svg->out);
 }
 
-/* Points on the frame are shown whole, those beyond it not at all; all else is cut at it. */
+/* Points on the frame are shown whole, those beyond it not at all; other marks are clipped. */
 static bool is_whole(const pv_series *s) {
     return (s->mark == PV_MARK_POINTS || s->mark == PV_MARK_SPANS) && !is_cloud(s);
 }

@@ -1,4 +1,4 @@
-/* Text from outside, safe in HTML, SVG and JSON. */
+/* Makes untrusted text safe in HTML, SVG and JSON. */
 #include <math.h>
 #include <string.h>
 
@@ -6,11 +6,11 @@
 
 static const char replacement[] = "\xEF\xBF\xBD";
 
-/* Neither printable nor white space; U+FFFE and U+FFFF are in no XML either. */
+/* Neither printable nor white space. U+FFFE and U+FFFF are not allowed in XML. */
 static bool is_control(uint32_t code) {
     return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0) ||
            (code & 0xFFFE) == 0xFFFE || (code >= 0x202A && code <= 0x202E) ||
-           (code >= 0x2066 && code <= 0x2069); /* turns the text after it round */
+           (code >= 0x2066 && code <= 0x2069); /* would reverse the direction of the text after it */
 }
 
 void pv__put_html(FILE *out, const char *text) {
@@ -54,7 +54,7 @@ void pv__put_json(FILE *out, const char *text) {
 
 bool pv__shorten(const char *text, size_t most, char *to, size_t size) {
     static const char ellipsis[] = "\xE2\x80\xA6";
-    size_t count = 0, used = 0, cut = 0; /* cut: where the text ends if an ellipsis follows */
+    size_t count = 0, used = 0, cut = 0; /* cut: where to end the text if an ellipsis follows */
     if (size == 0)
         return *text == '\0';
     while (*text) {
@@ -79,7 +79,7 @@ void pv__number_text(double value, char *to, size_t size) {
     pv__number_digits(value, 4, to, size);
 }
 
-/* 1e-06 as 1e-6; a whole number of five digits or more gets commas, a negative one a minus sign. */
+/* Writes 1e-06 as 1e-6, adds commas to whole numbers of five digits or more, and uses a typographic minus sign. */
 void pv__number_digits(double value, int digits, char *to, size_t size) {
     char text[48], shown[96];
     if (isnan(value)) {

@@ -1,10 +1,10 @@
-/* The population explorer: numbers for every prevalence and cost from one table of rates.
+/* The population explorer: computes results for any prevalence and costs from one table of rates.
  *
- *   t = c_fp / (c_fp + c_fn);  a row is called where  log odds - offset + logit(pi) >= logit(t)
+ *   t = c_fp / (c_fp + c_fn);  a row is called positive if  log odds - offset + logit(pi) >= logit(t)
  *   per person: tp = pi tpr, fp = (1-pi) fpr, and so on; cost = c_fp fp + c_fn fn; net benefit = tp - fp c_fp/c_fn
  *
- * The page holds the table itself where it has at most LADDER thresholds, else so many of them, evenly spread over both
- * labels, and those that the page starts with: rates are exact at each, and the page says which threshold it used.
+ * The page contains the whole table if it has at most LADDER thresholds; otherwise that many, spread evenly over both
+ * labels, plus those shown at the start. Rates are exact at each, and the page shows which threshold was used.
  */
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static const double PEOPLE = 100000;
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* The least log odds, on the ranking's scale, that are called positive. */
+/* The smallest log odds, on the ranking's scale, that are called positive. */
 static double least_log_odds(const pv_explorer *e, double threshold) {
     double shift = isnan(e->offset) ? 0 : e->offset - pv_logit(e->prevalence);
     return pv_logit(threshold) + shift;
@@ -57,7 +57,7 @@ typedef struct ladder {
     bool exact;
 } ladder;
 
-/* Adds a point to the sorted list, which has room. */
+/* Inserts a point into the sorted list, which must have space. */
 static void insert(ladder *l, size_t point) {
     size_t at = 0;
     while (at < l->count && l->point[at] < point)
@@ -94,7 +94,7 @@ static void put_number(FILE *out, double value) {
         fputs(isnan(value) ? "null"
               : value > 0  ? "1e999"
                            : "-1e999",
-              out); /* JSON has no infinity; this reads as one */
+              out); /* JSON has no infinity; parsers read this number as infinity */
     }
 }
 
@@ -134,11 +134,11 @@ static void put_data(FILE *out, const pv_explorer *e, const ladder *l) {
     fputs("}</script>\n", out);
 }
 
-/* ---- what is seen ------------------------------------------------------------------------------------------------ */
+/* ---- initial view ------------------------------------------------------------------------------------------------ */
 
 typedef struct control {
     const char *id, *label, *hint;
-    double lo, hi; /* of the slider, a logarithm (threshold: log odds) */
+    double lo, hi; /* range of the slider: logarithms, or log odds for the threshold */
     const char *least, *greatest;
 } control;
 
@@ -153,7 +153,7 @@ static void put_control(FILE *out, const control *c) {
 
 static void put_controls(FILE *out, const pv_explorer *e) {
     static const control controls[] = {
-        {"pi", "Prevalence", "share of people: 0.01 is 1 %", -5, -0.01, "0.000001", "0.999999"},
+        {"pi", "Prevalence", "proportion of people: 0.01 is 1 %", -5, -0.01, "0.000001", "0.999999"},
         {"fp", "False positive costs", "in any unit", -2, 4, "0.000001", "1000000000"},
         {"fn", "False negative costs", "in the same unit", -2, 4, "0.000001", "1000000000"},
         {"t", "Threshold", "least probability called positive", -13.8, 13.8, "0.000001", "0.999999"}};
@@ -168,22 +168,25 @@ static void put_controls(FILE *out, const pv_explorer *e) {
           "</form>\n",
           out);
     if (isnan(e->offset))
-        fputs("<p class=\"small\">The prevalence that these probabilities were made for is not known, so they stay as "
-              "they "
-              "are; only the people change. eval --from P says it.</p>\n",
+        fputs("<p class=\"small\">The prevalence that these probabilities were made for is not known, so they are not "
+              "adjusted; only the population changes. State it with eval --from P.</p>\n",
               out);
-    fputs("<p class=\"small\" id=\"ex-still\">Without scripts the numbers stay at one prevalence and one pair of "
+    fputs("<p class=\"small\" id=\"ex-still\">Without JavaScript the numbers are for one prevalence and one pair of "
           "costs.</p>\n",
           out);
 }
 
-static void put_value(FILE *out, const char *element, const char *id, double value, int digits) {
+static void put_value(FILE *out, const char *id, double value) {
     char text[48];
-    if (digits >= 0 && !isnan(value))
-        pv__format(text, sizeof text, "%.*f", digits, value);
+    pv__number_text(value, text, sizeof text);
+    pv__print(out, "<td id=\"ex-%s\">%s</td>", id, text);
+}
+
+static void put_people(FILE *out, const char *id, double count) {
+    if (isnan(count))
+        put_value(out, id, count);
     else
-        pv__number_text(value, text, sizeof text);
-    pv__print(out, "<%s id=\"ex-%s\">%s</%s>", element, id, text, element);
+        pv__print(out, "<td id=\"ex-%s\">%s</td>", id, pv_group_digits(count).text);
 }
 
 static void put_confusion(FILE *out, const pv_operating *o, const char *positive, const char *negative) {
@@ -196,27 +199,27 @@ static void put_confusion(FILE *out, const pv_operating *o, const char *positive
           out);
     pv__put_html(out, positive);
     fputs("</th>", out);
-    put_value(out, "td", "tp", o->tp, 1);
-    put_value(out, "td", "fn-count", o->fn, 1);
-    put_value(out, "td", "p", o->tp + o->fn, 1);
+    put_people(out, "tp", o->tp);
+    put_people(out, "fn-count", o->fn);
+    put_people(out, "p", o->tp + o->fn);
     fputs("</tr>\n<tr><th scope=\"row\">", out);
     pv__put_html(out, negative);
     fputs("</th>", out);
-    put_value(out, "td", "fp-count", o->fp, 1);
-    put_value(out, "td", "tn", o->tn, 1);
-    put_value(out, "td", "n", o->fp + o->tn, 1);
+    put_people(out, "fp-count", o->fp);
+    put_people(out, "tn", o->tn);
+    put_people(out, "n", o->fp + o->tn);
     fputs("</tr>\n<tr><th scope=\"row\">all</th>", out);
-    put_value(out, "td", "called", o->tp + o->fp, 1);
-    put_value(out, "td", "spared", o->fn + o->tn, 1);
-    fputs("<td>100000.0</td></tr></tbody></table></div>\n", out);
+    put_people(out, "called", o->tp + o->fp);
+    put_people(out, "spared", o->fn + o->tn);
+    fputs("<td>100,000</td></tr></tbody></table></div>\n", out);
 }
 
 static void put_values(FILE *out, const pv_operating *o) {
     const struct {
         const char *id, *name;
         double value;
-    } rows[] = {{"ppv", "PPV: of those called, share who have it", o->ppv},
-                {"npv", "NPV: of those not called, share who do not", o->npv},
+    } rows[] = {{"ppv", "PPV: of those called positive, the proportion who are", o->ppv},
+                {"npv", "NPV: of those called negative, the proportion who are", o->npv},
                 {"tpr", "Sensitivity (TPR)", o->tpr},
                 {"tnr", "Specificity (TNR)", 1 - o->fpr},
                 {"informedness", "Informedness", o->informedness},
@@ -230,7 +233,7 @@ static void put_values(FILE *out, const pv_operating *o) {
           out);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         pv__print(out, "<tr><th scope=\"row\">%s</th>", rows[i].name);
-        put_value(out, "td", rows[i].id, rows[i].value, -1);
+        put_value(out, rows[i].id, rows[i].value);
         fputs("</tr>\n", out);
     }
     fputs("</tbody></table></div>\n", out);
@@ -238,7 +241,7 @@ static void put_values(FILE *out, const pv_operating *o) {
 
 /* ---- the two charts ---------------------------------------------------------------------------------------------- */
 
-/* fpr, tpr, informedness, markedness of at most DRAWN points, and the start of the ROC curve. */
+/* fpr, tpr, informedness and markedness at no more than DRAWN points, preceded by the start of the ROC curve. */
 static void trace(const pv_explorer *e, const ladder *l, double *to, size_t *count) {
     size_t step = 1 + l->count / DRAWN;
     *count = 0;
@@ -310,18 +313,16 @@ static pv_status put_charts(pv_ctx *ctx, pv_report *report, const pv_explorer *e
                                 .x = {.label = "informedness (TPR + TNR - 1)", .lo = low, .hi = 1},
                                 .y = {.label = "markedness (PPV + NPV - 1)", .lo = low, .hi = 1}}};
     pv_figure figure = {.name = "explorer-charts",
-                        .title = "Where the decision stands.",
+                        .title = "The operating point.",
                         .panel = panels,
                         .panels = 2,
-                        .text =
-                            "The rates do not depend on the prevalence; the curve of informedness and markedness bends "
-                            "with it."};
+                        .text = "True and false positive rates do not depend on the prevalence; markedness does."};
     pv__page_figure(report, &figure);
     pv__free(ctx, rows);
     return PV_OK;
 }
 
-/* ---- together ---------------------------------------------------------------------------------------------------- */
+/* ---- the whole section ------------------------------------------------------------------------------------------- */
 
 static pv_status check(pv_ctx *ctx, const pv_explorer *e) {
     if (!(e->prevalence > 0 && e->prevalence < 1))
@@ -331,7 +332,7 @@ static pv_status check(pv_ctx *ctx, const pv_explorer *e) {
     return PV_OK;
 }
 
-/* The largest change of a rate from one threshold of the ladder to the next. */
+/* The largest change of a rate between adjacent thresholds of the ladder. */
 static double widest_step(const pv_ranking *r, const ladder *l) {
     double widest = 0;
     for (size_t i = 1; i < l->count; i++) {
@@ -342,19 +343,18 @@ static double widest_step(const pv_ranking *r, const ladder *l) {
 }
 
 static void put_notice(FILE *out, const pv_explorer *e, const ladder *l) {
-    pv__print(out, "<p class=\"small\">A person is called positive whose probability%s is at least the threshold. ",
-              isnan(e->offset) ? "" : ", moved to the prevalence chosen,");
+    pv__print(out, "<p class=\"small\">A person is called positive if the probability%s is at least the threshold. ",
+              isnan(e->offset) ? "" : ", adjusted to the chosen prevalence,");
     if (l->exact)
         pv__print(
-            out, "All %zu distinct probabilities of these rows are in this page: its numbers are exact for them%s.",
+            out, "This page contains all %zu distinct probabilities of these rows, so that its numbers are exact%s.",
             l->count, isnan(e->offset) || e->caveat ? "" : ", and agree with eval --population known:P --stated-for P");
     else
-        pv__print(
-            out,
-            "Of %zu distinct probabilities this page holds %zu, evenly spread over both labels. A threshold between "
-            "two of them counts as the higher one, which is named as the threshold in use; numbers are exact for it, "
-            "and a rate changes by at most %.2g from one to the next.",
-            e->ranking->points, l->count, widest_step(e->ranking, l));
+        pv__print(out,
+                  "Of %zu distinct probabilities this page contains %zu, evenly spread over both labels. A threshold "
+                  "between two of them is rounded up to the higher one, shown as the threshold in use. Numbers are "
+                  "exact for it, and a rate changes by at most %.2g from one to the next.",
+                  e->ranking->points, l->count, widest_step(e->ranking, l));
     if (e->caveat && !isnan(e->offset)) {
         fputc(' ', out);
         pv__put_html(out, e->caveat);
@@ -375,7 +375,7 @@ static void put_sentence(FILE *out, const pv_explorer *e, const pv_operating *o)
             "missed.</p>\n",
             o->tp + o->fp, 100 * o->ppv, o->tp + o->fn, o->fn);
     else
-        pv__print(out, "nobody is called positive: all %.0f of 100,000 people who have it are missed.</p>\n", o->fn);
+        pv__print(out, "no one is called positive: all %.0f of 100,000 people who have it are missed.</p>\n", o->fn);
 }
 
 pv_status pv_report_put_explorer(pv_ctx *ctx, pv_report *report, const pv_explorer *e) {
@@ -384,8 +384,8 @@ pv_status pv_report_put_explorer(pv_ctx *ctx, pv_report *report, const pv_explor
         return PV_OK;
     if (!(e->ranking->rows_p > 0 && e->ranking->rows_n > 0)) {
         pv_report_note(report, PV_NOTE_MISSING,
-                       e->ranking->rows_p > 0 ? "The explorer needs rows without the positive label; there are none."
-                                              : "The explorer needs rows of the positive label; there are none.");
+                       e->ranking->rows_p > 0 ? "The explorer needs rows with a negative label; there are none."
+                                              : "The explorer needs rows with the positive label; there are none.");
         return PV_OK;
     }
     FILE *out = report->out;
@@ -396,10 +396,9 @@ pv_status pv_report_put_explorer(pv_ctx *ctx, pv_report *report, const pv_explor
     pv__shorten(e->positive, 40, positive, sizeof positive);
     pv__shorten(e->negative ? e->negative : "all others", 40, negative, sizeof negative);
     if (e->ranking->points == 1)
-        pv_report_note(
-            report, PV_NOTE_MISSING,
-            "All probabilities are equal: no threshold tells one row from another, so the curves are a step and "
-            "informedness and markedness have none.");
+        pv_report_note(report, PV_NOTE_MISSING,
+                       "All probabilities are equal: no threshold separates the rows, so that the curves are a single "
+                       "step, and informedness and markedness have no curve.");
     fputs("<div id=\"explorer-body\">\n", out);
     put_controls(out, e);
     put_sentence(out, e, &o);

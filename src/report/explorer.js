@@ -63,7 +63,11 @@
 
   function digits(x, n) {
     if (isNaN(x)) return "\u2013";
-    return Number(x.toPrecision(n)).toLocaleString("en-GB", { maximumSignificantDigits: n, useGrouping: Math.abs(x) >= 1e4 }).replace("-", "\u2212");
+    return Number(x.toPrecision(n)).toLocaleString("en-GB", { maximumSignificantDigits: n, useGrouping: Math.abs(x) >= 1e3 }).replace("-", "\u2212");
+  }
+
+  function people(x) {
+    return isNaN(x) ? "\u2013" : Math.round(x).toLocaleString("en-GB");
   }
 
   function show(id, x, text) {
@@ -104,14 +108,14 @@
     var start = "At a prevalence of " + digits(state.pi, 4) + ", with a false negative that costs " + digits(state.fn / state.fp, 4) +
       " times a false positive, ";
     if (!(v.called > 0))
-      return start + "nobody is called positive: all " + digits(Math.round(v.p), 6) + " of 100,000 people who have it are missed.";
-    return start + digits(Math.round(v.called), 6) + " of 100,000 people are called positive and " + (100 * v.ppv).toFixed(1) +
-      " % of these have it; of " + digits(Math.round(v.p), 6) + " who have it " + digits(Math.round(v["fn-count"]), 6) + " are missed.";
+      return start + "no one is called positive: all " + people(v.p) + " of 100,000 people who have it are missed.";
+    return start + people(v.called) + " of 100,000 people are called positive and " + (100 * v.ppv).toFixed(1) +
+      " % of these have it; of " + people(v.p) + " who have it " + people(v["fn-count"]) + " are missed.";
   }
 
   function draw() {
     var v = compute();
-    counts.forEach(function (id) { show(id, v[id], v[id].toFixed(1)); });
+    counts.forEach(function (id) { show(id, v[id], people(v[id])); });
     values.forEach(function (id) { show(id, v[id], digits(v[id], id === "cost" || id === "benefit" ? 6 : 4)); });
     $("sentence").textContent = sentence(v);
     place($("roc-point"), rocX(v.fpr), rocY(v.tpr));

@@ -1,14 +1,14 @@
-/* Figures as files: panels side by side as one SVG, and their numbers as CSV. */
+/* Writes figures to files: panels side by side as one SVG, and their numbers as CSV. */
 #include <math.h>
 
 #include "report/page.h"
 
 typedef struct grid {
     size_t columns;
-    double width, height; /* of a cell: the widest panel's; of all rows */
+    double width, height; /* width of a cell, that of the widest panel; total height */
 } grid;
 
-/* The height of the row that begins with this panel: the highest panel's. */
+/* The height of the row that begins with this panel: that of its tallest panel. */
 static double row_height(const pv_figure *figure, size_t begin, size_t columns) {
     double height = 0;
     for (size_t i = begin; i < figure->panels && i < begin + columns; i++)
@@ -70,8 +70,8 @@ static void put_number(FILE *out, const double *values, const pv_series *s, size
     }
 }
 
-/* Cells of a heat map above its least value: x and y of their centres, the value as lo. Four digits draw the same
- * picture. */
+/* Cells of a heat map above its lowest value: x and y of their centres, the value as lo. Four digits are enough to
+ * reproduce the picture. */
 static void write_heat(const pv_ctx *ctx, FILE *out, const pv_panel *panel, const pv_series *s) {
     pv__scale x, y;
     pv__scale_set(panel, 0, &x);

@@ -1,4 +1,4 @@
-/* The page: head, sections, text, tables, figures. */
+/* The report page: head, sections, text, tables, figures. */
 #include "report/page.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
 
-/* The script, as it stands between its tags. */
+/* Writes the script as it appears between its tags. */
 static void put_script(FILE *out) {
     fputs("\n", out);
     fputs((const char *)pv_script, out);
@@ -43,25 +43,32 @@ static pv_status hash_of(pv_ctx *ctx, void (*put)(FILE *out), char hash[45]) {
     return whole ? PV_OK : pv__fail(ctx, PV_ERR_MEMORY, "out of memory for the report's style");
 }
 
-/* The page's own script and style, known by their hashes; nothing else, even if some text were taken for markup. */
-static pv_status put_policy(pv_ctx *ctx, FILE *out) {
-    char script[45], style[45];
+/* Writes a content security policy that allows only the page's own script and style, identified by their hashes, even
+ * if some text were parsed as markup. */
+static pv_status put_policy(pv_ctx *ctx, FILE *out, const pv__attachment *engine) {
+    char script[45], style[45], more[160] = "";
     PV_TRY(hash_of(ctx, put_script, script));
     PV_TRY(hash_of(ctx, put_style, style));
+    if (engine->data) {
+        char hash[45];
+        pv__sha256_base64(engine->data, engine->size, hash);
+        pv__format(more, sizeof more, " 'sha256-%s' 'wasm-unsafe-eval'; connect-src 'none'", hash);
+    }
     pv__print(out,
               "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-%s'; "
-              "script-src 'sha256-%s'; img-src data:; base-uri 'none'; form-action 'none'\">\n",
-              style, script);
+              "script-src 'sha256-%s'%s; img-src data:; base-uri 'none'; form-action 'none'\">\n",
+              style, script, more);
     return PV_OK;
 }
 
-static pv_status put_head(pv_ctx *ctx, FILE *out, const pv_report_options *options) {
+static pv_status put_head(pv_ctx *ctx, const pv_report *report, const pv_report_options *options) {
+    FILE *out = report->out;
     char title[512];
     pv__shorten(options->title, 120, title, sizeof title);
     fputs(PV_REPORT_BEGINS PV_VERSION "\">\n"
                                       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
           out);
-    PV_TRY(put_policy(ctx, out));
+    PV_TRY(put_policy(ctx, out, &report->engine));
     fputs("<link rel=\"icon\" href=\"data:,\">\n<title>", out);
     pv__put_html(out, title);
     fputs("</title>\n<style>", out);
@@ -102,7 +109,9 @@ pv_status pv_report_new(pv_ctx *ctx, const pv_report_options *options, pv_report
     if (options->page) {
         PV_GOTO(fail, pv_output_open(ctx, options->page, &made->output));
         made->out = made->output.stream;
-        PV_GOTO(fail, put_head(ctx, made->out, options));
+        if (options->engine)
+            PV_GOTO(fail, pv__page_engine_read(ctx, made, options->engine, options->model));
+        PV_GOTO(fail, put_head(ctx, made, options));
     }
     *report = made;
     return PV_OK;
@@ -121,6 +130,7 @@ pv_status pv_report_finish(pv_ctx *ctx, pv_report *report) {
     if (!report->out)
         return PV_OK;
     PV_TRY(pv__check_stop(ctx, report->output.path));
+    pv__page_engine_section(report);
     end_section(report);
     fputs("</main>\n", report->out);
     if (report->explorer) {
@@ -128,6 +138,7 @@ pv_status pv_report_finish(pv_ctx *ctx, pv_report *report) {
         put_script(report->out);
         fputs("</script>\n", report->out);
     }
+    pv__page_engine_scripts(report);
     fputs("</body>\n</html>\n", report->out);
     report->out = NULL;
     return pv_output_commit(ctx, &report->output);
@@ -137,6 +148,7 @@ void pv_report_free(pv_ctx *ctx, pv_report *report) {
     if (!report)
         return;
     pv_output_discard(ctx, &report->output);
+    pv__page_engine_free(ctx, report);
     pv__free(ctx, report->figures);
     pv__free(ctx, report);
 }
@@ -151,6 +163,21 @@ const char *pv_text_short(const char *text, size_t most, char *to, size_t size) 
 const char *pv_text_number(double value, char *to, size_t size) {
     pv__number_text(value, to, size);
     return to;
+}
+
+pv_grouped pv_group_digits(double count) {
+    const double most = 1e15; /* larger numbers are not counts */
+    pv_grouped grouped = {{0}};
+    char plain[32];
+    bool whole = fabs(count) < most; /* false for NaN */
+    int length = pv__format(plain, sizeof plain, whole ? "%.0f" : "%.4g", count);
+    char *to = grouped.text;
+    for (int i = 0; i < length; i++) {
+        if (whole && i > 0 && (length - i) % 3 == 0 && plain[i - 1] != '-')
+            *to++ = ',';
+        *to++ = plain[i];
+    }
+    return grouped;
 }
 
 void pv_report_section(pv_report *report, const char *id, const char *title) {
@@ -182,7 +209,7 @@ void pv_report_note(pv_report *report, pv_note kind, const char *text) {
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-enum { NAME = 60, CELL = 600 }; /* characters that are shown of a row's name and of other cells */
+enum { NAME = 60, CELL = 600 }; /* characters shown of a row's name and of other cells */
 
 static void put_cell(FILE *out, const char *text, size_t most) {
     char shown[4 * CELL + 8];
@@ -241,7 +268,7 @@ void pv_report_put_table(pv_report *report, const pv_report_table *t) {
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
 
-enum { COLUMNS = 12 }; /* of panels; report.css has a class for each number: the policy allows no style of an element */
+enum { COLUMNS = 12 }; /* of panels; report.css has a class per number because the policy forbids style attributes */
 
 static void put_panel(pv_report *report, const pv_figure *figure, size_t p, pv__svg *svg) {
     FILE *out = report->out;
@@ -291,7 +318,7 @@ static bool has_table(const pv_series *s) {
     return s->name && s->n > 0 && s->mark != PV_MARK_RUG && s->mark != PV_MARK_HEAT;
 }
 
-/* A table for each series; long ones evenly thinned. */
+/* One table per series; long ones are thinned evenly. */
 void pv__page_numbers(pv_report *report, const pv_figure *figure) {
     size_t most = figure->panels > 4 ? 7 : 25;
     FILE *out = report->out;
@@ -329,8 +356,8 @@ void pv__page_numbers(pv_report *report, const pv_figure *figure) {
             }
         }
     pv__print(out,
-              "</tbody></table></div>\n<p class=\"small\">Series of more than %zu points are thinned here; charts "
-              "written as files come with all of them as CSV.</p></details>\n",
+              "</tbody></table></div>\n<p class=\"small\">Series of more than %zu points are thinned here; the CSV "
+              "file of a chart has all points.</p></details>\n",
               most);
 }
 

@@ -1,4 +1,4 @@
-/* What charts need of a ranking beside its curves. */
+/* Data of a ranking for charts, in addition to its curves. */
 #include <math.h>
 
 #include "assess/curves.h"
@@ -13,7 +13,7 @@ double pv_ranking_prevalence(const pv_ranking *ranking) {
     return pv__ranking_prevalence(ranking);
 }
 
-/* Edges of equal width in p; logarithmic: from the smallest probability to the largest. */
+/* Bin edges of equal width in p, or if logarithmic, in log p between the smallest and the largest probability. */
 static double edge_at(const pv_ranking *ranking, size_t bins, bool logarithmic, size_t i) {
     if (!logarithmic)
         return (double)i / (double)bins;
@@ -24,7 +24,7 @@ static double edge_at(const pv_ranking *ranking, size_t bins, bool logarithmic, 
 
 pv_status pv_ranking_histogram(pv_ctx *ctx, const pv_ranking *ranking, size_t bins, bool logarithmic,
                                pv_curve *histogram) {
-    *histogram = (pv_curve){.name = "histogram", .text = "shares of the rows of each label by probability"};
+    *histogram = (pv_curve){.name = "histogram", .text = "rows of each label by probability"};
     if (bins < 1)
         return pv__fail(ctx, PV_ERR_USAGE, "a histogram needs a bin");
     PV_TRY(PV__SHAPE(ctx, bins, histogram, "lo", "hi", "positive", "negative"));
@@ -36,7 +36,7 @@ pv_status pv_ranking_histogram(pv_ctx *ctx, const pv_ranking *ranking, size_t bi
     }
     double tp = 0, fp = 0, all_p = ranking->tp[ranking->points - 1], all_n = ranking->fp[ranking->points - 1];
     size_t b = bins - 1;
-    for (size_t i = 0; i < ranking->points; i++) { /* probabilities fall */
+    for (size_t i = 0; i < ranking->points; i++) { /* probabilities are in descending order */
         double p = pv_sigmoid(ranking->log_odds[i]);
         while (b > 0 && p < histogram->value[4 * b])
             b--;
@@ -48,7 +48,7 @@ pv_status pv_ranking_histogram(pv_ctx *ctx, const pv_ranking *ranking, size_t bi
     return PV_OK;
 }
 
-/* Probabilities at `count` evenly spread ranks of one label. */
+/* Probabilities at `count` evenly spaced ranks of one label. */
 static void spread(const pv_ranking *ranking, const double *cumulated, size_t count, double label, double *to) {
     double all = cumulated[ranking->points - 1];
     size_t point = 0;

@@ -1,4 +1,5 @@
-/* SHA-256 (FIPS 180-4), for the policy of a page: it names the script and the style that may be used by their hash. */
+/* SHA-256 (FIPS 180-4), for the content security policy of a page, which identifies the allowed script and style by
+ * hash. */
 #include <string.h>
 
 #include "report/page.h"
@@ -46,7 +47,7 @@ void pv__sha256(const void *data, size_t size, uint8_t hash[32]) {
     size_t whole = size / 64, rest = size % 64, last = rest < 56 ? 64 : 128;
     for (size_t i = 0; i < whole; i++)
         add_block(state, bytes + 64 * i);
-    uint8_t tail[128] = {0}; /* what is left, a bit, zeros, and the number of bits */
+    uint8_t tail[128] = {0}; /* the remaining bytes, a 1 bit, zeros, and the length in bits */
     if (rest)
         memcpy(tail, bytes + 64 * whole, rest);
     tail[rest] = 0x80;
@@ -58,15 +59,18 @@ void pv__sha256(const void *data, size_t size, uint8_t hash[32]) {
         hash[i] = (uint8_t)(state[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-void pv__sha256_base64(const void *data, size_t size, char text[45]) {
+void pv__base64(const uint8_t bytes[3], char text[4]) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    uint8_t hash[33] = {0}; /* a multiple of three bytes */
+    uint32_t three = (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
+    for (size_t k = 0; k < 4; k++)
+        text[k] = digits[three >> (18 - 6 * k) & 63];
+}
+
+void pv__sha256_base64(const void *data, size_t size, char text[45]) {
+    uint8_t hash[33] = {0}; /* padded to a multiple of three bytes */
     pv__sha256(data, size, hash);
-    for (size_t i = 0; i < 11; i++) {
-        uint32_t three = (uint32_t)hash[3 * i] << 16 | (uint32_t)hash[3 * i + 1] << 8 | hash[3 * i + 2];
-        for (size_t k = 0; k < 4; k++)
-            text[4 * i + k] = digits[three >> (18 - 6 * k) & 63];
-    }
-    text[43] = '='; /* for the byte that is none */
+    for (size_t i = 0; i < 11; i++)
+        pv__base64(hash + 3 * i, text + 4 * i);
+    text[43] = '='; /* padding for the added byte */
     text[44] = '\0';
 }

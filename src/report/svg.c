@@ -1,4 +1,4 @@
-/* Elements of SVG. Colours are classes: in a page they follow light and dark, in a file they are fixed. */
+/* SVG elements. Colours are classes: in a page they follow light or dark mode, in a file they are fixed. */
 #include "report/svg.h"
 
 #include <math.h>
@@ -71,7 +71,7 @@ static uint32_t next_character(const char **text) {
     return length ? code : 0xFFFD;
 }
 
-/* Characters that the font lacks count as wide ones. */
+/* Characters that the font lacks are assumed to be wide. */
 double pv__text_width(const char *text, double size) {
     double width = 0;
     while (*text) {
@@ -82,13 +82,15 @@ double pv__text_width(const char *text, double size) {
 }
 
 static bool has_outlines(const char *text) {
+    if (!PV_GLYPH_OUTLINES)
+        return false;
     while (*text)
         if (!find_glyph(next_character(&text)))
             return false;
     return true;
 }
 
-/* Each glyph once, in font units; text refers to them. */
+/* Writes each glyph once, in font units; text refers to them. */
 void pv__put_glyphs(const pv__svg *svg) {
     fputs("<defs>\n", svg->out);
     for (size_t g = 0; g < PV_GLYPHS; g++) {
@@ -115,7 +117,7 @@ static void put_path_text(pv__svg *svg, double x, double y, char anchor, double 
               bold ? " stroke=\"currentColor\" stroke-width=\"70\"" : "", x, y, turned ? " rotate(-90)" : "", scale);
     while (*text) {
         const struct pv_glyph *glyph = find_glyph(next_character(&text));
-        if (pv_glyph_outline[glyph->start]) { /* a space has none */
+        if (pv_glyph_outline[glyph->start]) { /* a space has no outline */
             svg->used[glyph - pv_glyphs] = true;
             pv__print(svg->out, "<use href=\"#g%zu\" x=\"%ld\"/>", (size_t)(glyph - pv_glyphs), at);
         }

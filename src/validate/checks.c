@@ -1,14 +1,15 @@
-/* Is a fit to be trusted? Each check says what it found and, where that is wrong, what to do.
+/* Diagnosis of a fit. Each check reports what it found and, if there is a problem, what to do.
  *
- * The limits: split R-hat at most 1.01, and 100 effective draws a chain but 400 in all (Vehtari et al. 2021); an ELBO
- * known to 0.1; a model marginal within a factor of 1.5 of the stated prevalence; no standardised slope above 10, which
- * is what separated classes give; no slope whose posterior is as wide as its prior.
+ * The limits: split R-hat at most 1.01; 100 effective draws per chain, but no more than 400 in all (Vehtari et al.
+ * 2021); an ELBO known to within 0.1; a model marginal within a factor of 1.5 of the given prevalence; no standardised
+ * slope above 10, which separated classes produce; no slope whose posterior is as wide as its prior.
  */
 #include <math.h>
 #include <stdarg.h>
 
 #include "base/text.h"
 #include "infer/infer.h"
+#include "prevail/report.h"
 #include "validate/checks.h"
 
 #define RHAT_FINE 1.01
@@ -71,23 +72,23 @@ static bool stopped_well(pv_stop stop) {
     return stop == PV_STOP_CONVERGED || stop == PV_STOP_COMPLETED || stop == PV_STOP_EARLY;
 }
 
-/* "converged after 12 steps"; without a count where the work has no steps. */
+/* "converged after 12 steps"; without a number if the work has no steps. */
 static void stop_words(pv_stop stop, int64_t steps, char *text, size_t size) {
     static const char *const words[] = {[PV_STOP_CONVERGED] = "converged",
-                                        [PV_STOP_COMPLETED] = "ran to its end",
-                                        [PV_STOP_MAX_ITER] = "ran out of steps",
+                                        [PV_STOP_COMPLETED] = "finished",
+                                        [PV_STOP_MAX_ITER] = "reached the largest number of steps",
                                         [PV_STOP_DIVERGED] = "diverged",
                                         [PV_STOP_INTERRUPTED] = "was interrupted",
-                                        [PV_STOP_NO_PROGRESS] = "stopped where no step helped",
-                                        [PV_STOP_EARLY] = "stopped early by its validation rows",
-                                        [PV_STOP_POOR] = "ran to its end, and failed"};
+                                        [PV_STOP_NO_PROGRESS] = "stopped because no step improved the loss",
+                                        [PV_STOP_EARLY] = "stopped early, by the validation rows",
+                                        [PV_STOP_POOR] = "finished, and failed"};
     if (steps > 0)
         pv__format(text, size, "%s after %lld step%s", words[stop], (long long)steps, steps == 1 ? "" : "s");
     else
         pv__format(text, size, "%s", words[stop]);
 }
 
-/* The stop as a fit warns of it. */
+/* Sets the warning that a fit prints about its stop. */
 static void warn_of_stop(pv_check *check, pv_stop stop, int64_t steps) {
     char *to = check->warning;
     const size_t size = sizeof check->warning;
@@ -95,15 +96,14 @@ static void warn_of_stop(pv_check *check, pv_stop stop, int64_t steps) {
     case PV_STOP_CONVERGED:
     case PV_STOP_COMPLETED:
     case PV_STOP_EARLY:
-    case PV_STOP_POOR: /* of posteriors alone */
+    case PV_STOP_POOR: /* occurs for posteriors only */
         break;
     case PV_STOP_MAX_ITER:
         pv__format(to, size, "stopped after %lld steps before it converged; raise `max-iter` or `epochs`",
                    (long long)steps);
         break;
     case PV_STOP_DIVERGED:
-        pv__format(to, size,
-                   "diverged: the model is meaningless; try a smaller `rate`, such as a tenth of it, or a `prior`");
+        pv__format(to, size, "diverged: the model is meaningless; try a tenth of the `rate`, or a `prior`");
         break;
     case PV_STOP_INTERRUPTED:
         pv__format(to, size, "interrupted after %lld steps", (long long)steps);
@@ -118,52 +118,51 @@ static void check_optimiser(pv_diagnosis *found, const pv_classifier *c) {
     pv_check *check = pv__check_add(found, "optimiser", "Why the optimiser stopped", (double)c->iterations);
     char words[100];
     stop_words(c->stop, c->iterations, words, sizeof words);
-    pv__check_say(check, "The search for the maximum %s.", words);
+    pv__check_say(check, "The optimiser %s.", words);
     warn_of_stop(check, c->stop, c->iterations);
     if (stopped_well(c->stop))
         return;
     if (c->stop == PV_STOP_DIVERGED)
-        pv__check_fail(found, check, "The coefficients mean nothing: fit again with a lower `rate` or a `prior`.");
+        pv__check_fail(found, check, "The coefficients are meaningless: fit again with a lower `rate` or a `prior`.");
     else if (c->stop == PV_STOP_NO_PROGRESS)
         pv__check_fail(found, check,
                        "Fit again with a `prior`, or a larger `tolerance` if the gradient is small enough.");
     else if (c->stop == PV_STOP_MAX_ITER)
         pv__check_fail(found, check, "Fit again with a larger `max-iter` or `epochs`.");
     else
-        pv__check_fail(found, check, "Fit again, and let it run to its end.");
+        pv__check_fail(found, check, "Fit again, and let it finish.");
 }
 
 static void check_engine(pv_diagnosis *found, const pv_classifier *c) {
     const pv_posterior *p = c->posterior;
-    pv_check *check = pv__check_add(found, "posterior", "Why the posterior's engine stopped", (double)p->iterations);
+    pv_check *check = pv__check_add(found, "posterior", "Why the posterior computation stopped", (double)p->iterations);
     char words[100];
     stop_words(p->stop, p->iterations, words, sizeof words);
     pv__check_say(check, "%s %s.", pv_posterior_kind_name(p->kind), words);
     if (stopped_well(p->stop))
         return;
     if (p->stop == PV_STOP_DIVERGED)
-        pv__check_fail(found, check, "The posterior means nothing: fit again with a stronger `prior`%s.",
+        pv__check_fail(found, check, "The posterior is meaningless: fit again with a stronger `prior`%s.",
                        p->kind == PV_POSTERIOR_VI ? " or a lower `vi-rate`" : "");
     else if (p->stop == PV_STOP_MAX_ITER && p->kind == PV_POSTERIOR_VI)
         pv__check_fail(found, check, "Fit again with more `steps`.");
     else if (p->stop == PV_STOP_POOR && p->kind == PV_POSTERIOR_HMC)
         pv__check_fail(found, check,
-                       "The chains did not mix, so that draws and intervals are not the posterior's: fit again with "
-                       "more `warmup` and `draws`, or with a stronger `prior`.");
+                       "The chains did not mix, so that draws and intervals do not represent the posterior: fit again "
+                       "with more `warmup` and `draws`, or with a stronger `prior`.");
     else if (p->stop == PV_STOP_POOR)
         pv__check_fail(found, check,
-                       "The approximation is not the posterior, and its intervals may be too narrow: fit again with "
-                       "`infer=hmc`%s.",
+                       "The approximation is poor, and its intervals may be too narrow: fit again with `infer=hmc`%s.",
                        p->kind == PV_POSTERIOR_VI ? ", or with more `steps`" : "");
     else
-        pv__check_fail(found, check, "Fit again, and let it run to its end.");
+        pv__check_fail(found, check, "Fit again, and let it finish.");
 }
 
-/* ---- what the engines report ------------------------------------------------------------------------------------- */
+/* ---- reports of the engines -------------------------------------------------------------------------------------- */
 
 static void check_elbo(pv_diagnosis *found, const pv_classifier *c) {
     const pv_posterior *p = c->posterior;
-    pv_check *check = pv__check_add(found, "elbo_error", "How well the ELBO is known", p->elbo_se);
+    pv_check *check = pv__check_add(found, "elbo_error", "Standard error of the ELBO", p->elbo_se);
     pv__check_say(check, "The ELBO is %.6g with a standard error of %.2g; below %.2g is fine.", p->elbo, p->elbo_se,
                   ELBO_ERROR);
     if (!(p->elbo_se < ELBO_ERROR))
@@ -175,15 +174,15 @@ static void check_elbo(pv_diagnosis *found, const pv_classifier *c) {
 static void check_gap(pv_diagnosis *found, const pv_classifier *c) {
     const pv_posterior *p = c->posterior;
     double gap = p->evidence - p->elbo;
-    if (!isfinite(p->evidence)) /* a model of before that was known, or an interrupted fit */
+    if (!isfinite(p->evidence)) /* a model from an older version, or an interrupted fit */
         return;
-    pv_check *check = pv__check_add(found, "elbo_gap", "How far the ELBO is below the log evidence", gap);
+    pv_check *check = pv__check_add(found, "elbo_gap", "Gap between the ELBO and the log evidence", gap);
     pv__check_say(check, "The ELBO is %.4g, the log evidence about %.4g: %.2g apart; up to %.2g is fine.", p->elbo,
                   p->evidence, gap, ELBO_GAP);
     if (gap > ELBO_GAP + 3 * p->elbo_se && !pv_model_is_convex(c->model))
         pv__check_say(check,
-                      "The ELBO is %.4g, the log evidence about %.4g: %.2g apart, which is what independent parameters "
-                      "cost a network.",
+                      "The ELBO is %.4g, the log evidence about %.4g: %.2g apart, as expected when a network's "
+                      "parameters are taken as independent.",
                       p->elbo, p->evidence, gap);
     else if (!(gap <= ELBO_GAP + 3 * p->elbo_se))
         pv__check_fail(found, check, "Spreads are likely to be too small: fit again with `infer=hmc`.");
@@ -193,7 +192,7 @@ static void check_rhat(pv_diagnosis *found, const pv_posterior *p) {
     double rhat = pv_posterior_rhat_max(p);
     pv_check *check = pv__check_add(found, "rhat", "Whether the chains agree (split R-hat)", rhat);
     pv__check_say(check, "The largest split R-hat is %.4f; up to %.2f is fine.%s", rhat, RHAT_FINE,
-                  rhat <= RHAT_BAD ? "" : " The chains have not mixed, and no result of theirs should be used.");
+                  rhat <= RHAT_BAD ? "" : " The chains have not mixed: do not use their results.");
     if (!(rhat <= RHAT_FINE))
         pv__check_fail(found, check,
                        "Fit again with more `warmup` and `draws`; if that does not help, with a stronger "
@@ -202,7 +201,7 @@ static void check_rhat(pv_diagnosis *found, const pv_posterior *p) {
 
 static void check_effective_size(pv_diagnosis *found, const pv_posterior *p) {
     double ess = pv_posterior_ess_min(p), needed = fmax(EFFECTIVE_IN_ALL, EFFECTIVE_PER_CHAIN * (double)p->chains);
-    pv_check *check = pv__check_add(found, "effective_size", "How many independent draws there are", ess);
+    pv_check *check = pv__check_add(found, "effective_size", "Effective sample size", ess);
     pv__check_say(check, "The smallest effective size is %.0f of %zu draws in %zu chains; from %.0f is fine.", ess,
                   p->count, p->chains, needed);
     if (!(ess >= needed))
@@ -219,9 +218,9 @@ static void check_trajectories(pv_diagnosis *found, const pv_posterior *p) {
     check = pv__check_add(found, "tree_depth", "Whether the sampler's paths were cut short", (double)p->max_depth_hits);
     pv__check_say(check, "%lld of %zu steps reached the largest tree depth.", (long long)p->max_depth_hits, p->count);
     if ((double)p->max_depth_hits > DEPTH_SHARE * (double)p->count)
-        pv__check_fail(found, check,
-                       "Draws are fewer than they look: fit again with more `warmup`, or a stronger "
-                       "`prior`.");
+        pv__check_fail(
+            found, check,
+            "There are fewer effective draws than expected: fit again with more `warmup`, or a stronger `prior`.");
 }
 
 static void check_posterior(pv_diagnosis *found, const pv_classifier *c) {
@@ -242,9 +241,10 @@ static void check_posterior(pv_diagnosis *found, const pv_classifier *c) {
         warn_if_failed(&found->check[i]);
 }
 
-/* ---- what the fit itself says ------------------------------------------------------------------------------------ */
+/* ---- reports of the fit ------------------------------------------------------------------------------------------ */
 
-/* A sample of the population stood for its prevalence: does it tell? Only a posterior knows. */
+/* The prevalence was estimated from a population sample: checks whether that sample is informative. Requires a
+ * posterior. */
 static void check_estimated(pv_diagnosis *found, const pv_classifier *c, const pv_spread *marginal) {
     int worst = 0;
     for (int y = 1; y < c->schema->classes; y++)
@@ -254,14 +254,14 @@ static void check_estimated(pv_diagnosis *found, const pv_classifier *c, const p
     pv_check *check =
         pv__check_add(found, "prevalence", "Whether the population sample determines the prevalence", ratio);
     if (!c->posterior)
-        pv__check_say(check, "The prevalence was estimated from %zu rows of %.200s; only a posterior knows how well.",
-                      c->sample_rows, c->sample_source);
+        pv__check_say(check, "The prevalence was estimated from %s rows of %.200s, without an interval.",
+                      pv_group_digits((double)c->sample_rows).text, c->sample_source);
     else
-        pv__check_say(
-            check,
-            "Label %.100s has probability %.3g in the model, with a 95 %% interval from %.3g to %.3g; ends a factor of "
-            "%.2g apart are fine.",
-            c->schema->labels[worst], marginal[worst].mean, marginal[worst].lo, marginal[worst].hi, ESTIMATED_RATIO);
+        pv__check_say(check,
+                      "Label %.100s has probability %.3g in the model (95 %% interval %.3g to %.3g); bounds up to a "
+                      "factor of %.2g apart are fine.",
+                      c->schema->labels[worst], marginal[worst].mean, marginal[worst].lo, marginal[worst].hi,
+                      ESTIMATED_RATIO);
     if (!c->posterior)
         pv__check_fail(found, check, "Fit again with `infer=hmc` or vi.");
     else if (c->posterior->kind == PV_POSTERIOR_LAPLACE && !(ratio <= ESTIMATED_RATIO))
@@ -275,12 +275,12 @@ static void check_estimated(pv_diagnosis *found, const pv_classifier *c, const p
     warn_if_failed(check);
 }
 
-/* What brings the model's marginal to the stated one. */
+/* Advice on bringing the model's marginal closer to the given prevalence. */
 static const char *marginal_remedy(const pv_classifier *c) {
     if (pv_loss_has_marginal(c->loss))
         return "`prevalence-n=known` makes them equal";
-    if (c->posterior) /* weights are no likelihood */
-        return "`loss=ig` with `infer=robust` is the weighted estimate with intervals that hold";
+    if (c->posterior) /* a weighted likelihood is not a likelihood */
+        return "`loss=ig` with `infer=robust` gives the weighted estimate with valid intervals";
     return "`match=full` makes them equal";
 }
 
@@ -298,11 +298,10 @@ static void check_stated(pv_diagnosis *found, const pv_classifier *c, const pv_s
     }
     double ratio = marginal[worst].mean / c->prevalence[worst];
     pv_check *check = pv__check_add(found, "prevalence", "Whether the model has the stated prevalence", ratio);
-    pv__check_say(
-        check,
-        "Label %.100s has probability %.4g in the model, stated was %.4g: a ratio of %.3g; within a factor of %.2g is "
-        "fine.",
-        c->schema->labels[worst], marginal[worst].mean, c->prevalence[worst], ratio, MARGINAL_RATIO);
+    pv__check_say(check,
+                  "Label %.100s has probability %.4g in the model; %.4g was stated, a ratio of %.3g. Within a factor "
+                  "of %.2g is fine.",
+                  c->schema->labels[worst], marginal[worst].mean, c->prevalence[worst], ratio, MARGINAL_RATIO);
     if (!(farthest <= log(MARGINAL_RATIO)))
         pv__check_fail(found, check, "If the stated prevalence is right: %s.", marginal_remedy(c));
     if (first >= 0)
@@ -323,7 +322,7 @@ static pv_status check_marginal(pv_ctx *ctx, pv_diagnosis *found, const pv_class
     return status;
 }
 
-/* "column", or "column (label)" where there are several coefficients of one column. */
+/* "column", or "column (label)" if a column has several coefficients. */
 static void slope_name(const pv_classifier *c, size_t parameter, char *text, size_t size) {
     size_t skip = c->schema->offset, stride = (size_t)c->schema->features - skip + 1;
     const char *feature = c->schema->feature[parameter % stride - 1 + skip];
@@ -333,39 +332,38 @@ static void slope_name(const pv_classifier *c, size_t parameter, char *text, siz
         pv__format(text, size, "%.100s (label %.60s)", feature, c->schema->labels[parameter / stride + 1]);
 }
 
-/* Rows that the columns tell apart: how large coefficients are is then the prior's choice. Whether there are any. */
+/* Reports rows that columns separate perfectly, so that the prior determines the coefficients. Returns whether there
+ * are any. */
 static bool tell_separation(pv_diagnosis *found, const pv_classifier *c, pv_check *check) {
-    const int64_t offsets = c->schema->offset ? 1 : 0; /* first among the columns, without a coefficient */
+    const int64_t offsets = c->schema->offset ? 1 : 0; /* comes first among the columns, and has no coefficient */
     int64_t alone = c->separated, part = PV_SEPARATED_TOGETHER - c->separated;
     if (alone > offsets && alone <= c->schema->features) {
         pv__check_say(check,
-                      "The values of %.120s tell the labels apart without fail: the prior decides how large its "
-                      "coefficient is.",
+                      "The values of %.120s separate the labels perfectly: only the prior limits its coefficient.",
                       c->schema->feature[alone - 1]);
         pv__check_fail(found, check,
                        "Look at that column: it may be the outcome in disguise. Leave it out with `exclude`.");
     } else if (c->separated == PV_SEPARATED_TOGETHER) {
-        pv__check_say(check, "The columns together tell the labels of all rows apart without fail: the prior decides "
-                             "how large their coefficients are.");
+        pv__check_say(check, "The columns together separate the labels of all rows perfectly: only the prior limits "
+                             "their coefficients.");
         pv__check_fail(
             found, check,
             "Collect more rows or use fewer columns; look for one that is the outcome in disguise, and leave "
             "it out with `exclude`.");
     } else if (part > offsets && part <= c->schema->features) {
-        pv__check_say(
-            check,
-            "Some rows have their label without fail by %.120s (quasi-complete separation): the prior decides "
-            "how large its coefficient is.",
-            c->schema->feature[part - 1]);
+        pv__check_say(check,
+                      "%.120s determines the label of some rows (quasi-complete separation): only the prior limits its "
+                      "coefficient.",
+                      c->schema->feature[part - 1]);
         pv__check_fail(found, check,
-                       "Merge the level with another, collect more rows, or choose `prior` by what is known of it.");
+                       "Merge the level with another, collect more rows, or choose an informative `prior`.");
     } else {
         return false;
     }
     return true;
 }
 
-/* The check of single columns, which looks at tables of some size, warns of a column that is enough by itself. */
+/* The check of single columns, which applies to larger tables, warns if one column separates the labels by itself. */
 static void warn_of_separation(const pv_classifier *c, pv_check *check) {
     bool told = false;
     for (size_t s = 0; s < c->schema->sources; s++)
@@ -398,7 +396,7 @@ static void check_separation(pv_diagnosis *found, const pv_classifier *c, const 
     warn_of_separation(c, check);
 }
 
-/* Models without coefficients to look at, labels in order among them. */
+/* For models whose coefficients cannot be checked, including ordinal ones. */
 static void check_separated(pv_diagnosis *found, const pv_classifier *c) {
     if (c->separated == PV_SEPARATED_NOT)
         return;
@@ -424,7 +422,7 @@ static void check_prior(pv_diagnosis *found, const pv_classifier *c, const pv_pr
         return;
     char name[200];
     slope_name(c, worst, name, sizeof name);
-    pv_check *check = pv__check_add(found, "prior_weight", "How much the prior decides", largest);
+    pv_check *check = pv__check_add(found, "prior_weight", "Influence of the prior", largest);
     if (largest <= PRIOR_SHARE) {
         pv__check_say(
             check,
@@ -434,12 +432,12 @@ static void check_prior(pv_diagnosis *found, const pv_classifier *c, const pv_pr
         return;
     }
     pv__check_say(check,
-                  "The data say little about %s: its posterior is %.2g times as wide as its prior, which decides.%s",
-                  name, largest, count > 1 ? " Other columns are like it." : "");
-    pv__check_fail(found, check, "Choose `prior` by what is known of that column, leave it out, or collect more rows.");
+                  "The data carry little information about %s: its posterior is %.2g times as wide as its prior.%s",
+                  name, largest, count > 1 ? " Other columns are similar." : "");
+    pv__check_fail(found, check, "Choose an informative `prior`, leave the column out, or collect more rows.");
 }
 
-/* A column that gives the labels away is most often made of them, or known only after them. */
+/* A column that predicts the label perfectly was most often derived from it, or known only afterwards. */
 static void check_leaks(pv_diagnosis *found, const pv_classifier *c) {
     const pv_source_column *worst = NULL;
     size_t count = 0;
@@ -451,15 +449,15 @@ static void check_leaks(pv_diagnosis *found, const pv_classifier *c) {
     }
     if (!worst)
         return;
-    pv_check *check = pv__check_add(found, "leak", "Whether a column gives the labels away", worst->auc);
+    pv_check *check = pv__check_add(found, "leak", "Whether a column reveals the labels", worst->auc);
     char more[48] = "";
     if (count > 1)
         pv__format(more, sizeof more, ", and so does %s%zu more", count > 2 ? "each of " : "", count - 1);
-    pv__check_say(check, "Column '%s' alone tells the labels apart (AUC %.4f)%s.", pv__show(worst->name).text,
-                  worst->auc, more);
+    pv__check_say(check, "Column '%s' alone separates the labels (AUC %.4f)%s.", pv__show(worst->name).text, worst->auc,
+                  more);
     pv__check_fail(found, check,
-                   "If it is made of the labels, or known only after them, leave it out with `exclude=%s`: nothing "
-                   "else the model says can be trusted.",
+                   "If it is computed from the labels, or known only after them, leave it out with `exclude=%s`; "
+                   "otherwise the model's results cannot be trusted.",
                    pv__show_item(worst->name).text);
     warn_if_failed(check);
 }
@@ -484,7 +482,7 @@ done:
     return status;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all checks -------------------------------------------------------------------------------------------------- */
 
 static pv_status check_all(pv_ctx *ctx, pv_diagnosis *found, const pv_classifier *c, const pv_fit_options *fit,
                            const pv_diagnose_options *options) {
@@ -507,7 +505,7 @@ pv_status pv_diagnose(pv_ctx *ctx, const pv_classifier *classifier, const pv_dia
     pv_status status;
     PV_GOTO(done, pv_classifier_options(ctx, classifier, &recorded));
     pv_fit_options fit = how->fit ? *how->fit : *recorded;
-    fit.prior = recorded->prior; /* as it was used, where auto was given */
+    fit.prior = classifier->smoothing ? "none" : recorded->prior; /* the prior as it was used; curves have several */
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *found, &found));
     PV_GOTO(done, pv__alloc(ctx, PV_CHECKS_MAX, sizeof *found->check, &found->check));
     PV_GOTO(done, check_all(ctx, found, classifier, &fit, how));

@@ -1,8 +1,8 @@
-/* Ensembles: the mean of several classifiers' probabilities, each in the population asked for.
+/* Ensembles: the mean of several classifiers' probabilities, each converted to the requested population.
  *
  *   p(y|x) = 1/M sum_m p_pop(y|x, w_m)
  *
- * Members need not have learned from the same rows: each encodes the table by its own means and standard deviations.
+ * Members may have been trained on different rows: each encodes the table with its own means and standard deviations.
  */
 #include <math.h>
 #include <string.h>
@@ -16,14 +16,15 @@ static bool same_text(const char *a, const char *b) {
 
 static pv_status check_labels(pv_ctx *ctx, const pv_classifier *first, const pv_classifier *other, const char *name) {
     if (other->schema->classes != first->schema->classes)
-        return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                           "has %d labels, the first model %d; an ensemble has the same in all:\nleave this one out",
-                           other->schema->classes, first->schema->classes);
+        return pv__fail_at(
+            ctx, PV_ERR_INPUT, name, 0, 0,
+            "has %d labels, the first model %d; all members of an ensemble need the same:\nleave this one out",
+            other->schema->classes, first->schema->classes);
     for (int y = 0; y < first->schema->classes; y++)
         if (!same_text(first->schema->labels[y], other->schema->labels[y]))
             return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                               "has the label '%s' where the first model has '%s'; an ensemble has the same in "
-                               "all:\nleave this one out",
+                               "has the label '%s' where the first model has '%s'; all members of an ensemble need the "
+                               "same:\nleave this one out",
                                other->schema->labels[y], first->schema->labels[y]);
     return PV_OK;
 }
@@ -65,15 +66,16 @@ static pv_status check_features(pv_ctx *ctx, const pv_schema *first, const pv_sc
     return PV_OK;
 }
 
-/* The same strata, whose prevalences and shares the population then has. */
+/* Checks that the strata are the same; the population uses their prevalences and proportions. */
 static pv_status check_strata(pv_ctx *ctx, const pv_classifier *first, const pv_classifier *other, const char *name) {
     const pv_stratified *a = first->stratified, *b = other->stratified;
     if (!a && !b)
         return PV_OK;
     if (!a || !b || a->strata != b->strata)
-        return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                           "has %d strata, the first model %d; an ensemble has the same in all:\nleave this one out",
-                           b ? b->strata : 0, a ? a->strata : 0);
+        return pv__fail_at(
+            ctx, PV_ERR_INPUT, name, 0, 0,
+            "has %d strata, the first model %d; all members of an ensemble need the same:\nleave this one out",
+            b ? b->strata : 0, a ? a->strata : 0);
     for (int s = 0; s < a->strata; s++) {
         bool same = same_text(first->schema->strata->name[s], other->schema->strata->name[s]) &&
                     fabs(a->share[s] - b->share[s]) <= 1e-9;
@@ -81,7 +83,7 @@ static pv_status check_strata(pv_ctx *ctx, const pv_classifier *first, const pv_
             same = same && fabs(a->prevalence[s * a->classes + y] - b->prevalence[s * a->classes + y]) <= 1e-9;
         if (!same)
             return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                               "knows stratum '%s' otherwise than the first model does;\nfit both with the same "
+                               "has other facts about stratum '%s' than the first model;\nfit both with the same "
                                "`prevalence-by` or `phase-one`",
                                other->schema->strata->name[s]);
     }
@@ -100,20 +102,19 @@ pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_cl
     if (population->kind != PV_POPULATION_TRUE)
         return PV_OK;
     if (!first->prevalence || !other->prevalence)
-        return pv__fail_at(ctx, PV_ERR_USAGE, name, 0, 0,
-                           "%s no prevalence; `population=known:P` says where to average",
+        return pv__fail_at(ctx, PV_ERR_USAGE, name, 0, 0, "%s no prevalence; use `population=known:P`",
                            first->prevalence ? "states" : "joins a first model that states");
     for (int y = 0; y < first->schema->classes; y++)
         if (!(fabs(first->prevalence[y] - other->prevalence[y]) <= 1e-9))
-            return pv__fail_at(/* digits that show a difference of 1e-9 */
+            return pv__fail_at(/* enough digits to show a difference of 1e-9 */
                                ctx, PV_ERR_INPUT, name, 0, 0,
-                               "states the prevalence %.10g of label '%s', the first model %.10g; `population=known:P` "
-                               "says where to average",
+                               "states the prevalence %.10g of label '%s', the first model %.10g; use "
+                               "`population=known:P`",
                                other->prevalence[y], first->schema->labels[y], first->prevalence[y]);
     return PV_OK;
 }
 
-/* mean [count], the logarithm of a mean of so many members, becomes that with one more. */
+/* Updates mean [count], the logarithm of a mean over `members` members, with one more member. */
 static void add_log(size_t count, size_t members, const double *log_p, double *mean) {
     for (size_t i = 0; i < count; i++) {
         double pair[2] = {mean[i] + log((double)members), log_p[i]};
@@ -148,7 +149,7 @@ pv_status pv_ensemble_add(pv_ctx *ctx, const pv_ensemble_rows *rows, const pv_cl
                           size_t members, pv_prediction *mean) {
     const pv_predict_options wanted = {.likelihood = mean->loglik != NULL};
     const pv_population *population = rows->population;
-    pv_population *same = NULL; /* the first one's design is not the member's */
+    pv_population *same = NULL; /* the design of the first classifier is not that of this member */
     pv_dataset *data = NULL;
     pv_prediction *said = NULL;
     pv_status status;

@@ -1,8 +1,8 @@
-/* Metrics by fold, and of all folds together.
+/* Metrics by fold, and over all folds together.
  *
- * Every row is judged by the model of its own fold, so the marginals differ between rows. Metrics of log_p need none.
- * holdout_nll and information_gain need log p(y|x,w) - log p(y|w) of each row's own model: they are computed from that
- * difference, beside a marginal of 1. All are stated for one population.
+ * Every row is predicted by the model of its own fold, so marginals differ between rows. Metrics of log_p do not need
+ * them. holdout_nll and information_gain need log p(y|x,w) - log p(y|w) of each row's own model, and are computed from
+ * that difference and a marginal of 1. All metrics are reported for one population.
  */
 #include "validate.h"
 #include "predict/predict.h"
@@ -13,7 +13,7 @@
 
 /* ---- the struct -------------------------------------------------------------------------------------------------- */
 
-/* The product; where there is no such number, the greatest, which no allocator has. */
+/* The product, or on overflow SIZE_MAX, which no allocator can provide. */
 static size_t times(size_t a, size_t b) {
     return b > 0 && a > SIZE_MAX / b ? SIZE_MAX : a * b;
 }
@@ -76,12 +76,12 @@ void pv_validation_free(pv_ctx *ctx, pv_validation *v) {
 
 /* ---- metrics ----------------------------------------------------------------------------------------------------- */
 
-/* The rows of one fold, or all of a repeat, side by side. */
+/* Copies of the rows of one fold, or of all rows of a repeat. */
 typedef struct part {
     int32_t *label, *stratum;
-    double *frequency;                             /* [n][classes] of soft labels; NULL: label */
-    double *weight, *loglik, *gain, *log_p, *none; /* gain: log p(y|x) - log p(y) in the
-                                                       population asked for; none: log 1, [classes] */
+    double *frequency; /* [n][classes] of soft labels; NULL: label */
+    double *weight, *loglik, *gain, *log_p,
+        *none; /* gain: log p(y|x) - log p(y) in the requested population; none: log 1, [classes] */
     size_t n;
 } part;
 
@@ -110,7 +110,7 @@ static void part_free(pv_ctx *ctx, part *p) {
     pv__free(ctx, p->none);
 }
 
-/* fold: v->folds for all. */
+/* fold: v->folds means all. */
 static void part_take(const pv_validation *v, size_t repeat, size_t fold, part *p) {
     size_t classes = (size_t)v->data->classes, rows = v->data->rows;
     p->n = 0;
@@ -136,7 +136,8 @@ static void part_take(const pv_validation *v, size_t repeat, size_t fold, part *
     }
 }
 
-/* Rows as they are: the gain of each over its own stratum's marginal, by the model of its own fold. */
+/* The rows without weighting: the gain of each over the marginal of its own stratum, under the model of its own
+ * fold. */
 static pv_status take_strata(pv_ctx *ctx, const pv_validation *v, size_t repeat, size_t fold, part *p) {
     size_t k = (size_t)v->data->classes, rows = v->data->rows, n = 0;
     int strata = v->strata[0]->strata;
@@ -178,7 +179,7 @@ static pv_status judge_part(pv_ctx *ctx, const pv_validation *v, const part *p, 
     return pv_assess_intervals(ctx, &targets, &judged, options, found);
 }
 
-/* What all parts of a validation share. */
+/* The options common to all parts of a validation. */
 static pv_assess_options stated_options(const pv_validation *v, double level, uint64_t seed) {
     pv_assess_options options = {.prevalence = v->stated, .positive = -1, .level = level, .seed = seed};
     if (v->strata && v->stated) {
@@ -225,7 +226,7 @@ static void put(pv_metrics *metrics, const pv_metric_row *row, double value) {
         pv_metric_set(metrics, row, value);
 }
 
-/* Mean, sd and count of the values that are numbers. An infinite one makes the mean so and leaves no sd. */
+/* Mean, sd and count of the values that are not NaN. With an infinite value the mean is infinite and the sd NaN. */
 static size_t moments(const pv_metrics *metrics, size_t n, const pv_metric_row *row, double *mean, double *sd) {
     size_t count = 0;
     double sum = 0, square = 0;
@@ -243,7 +244,7 @@ static size_t moments(const pv_metrics *metrics, size_t n, const pv_metric_row *
     }
     *sd = count > 1 && isfinite(*mean) ? sqrt(square / (double)(count - 1)) : (double)NAN;
     if (*sd <= 8 * DBL_EPSILON * fabs(*mean))
-        *sd = 0; /* the same number, rounded differently */
+        *sd = 0; /* equal values that were rounded differently */
     return count;
 }
 
@@ -270,7 +271,7 @@ void pv_validation_interval(const pv_validation *v, pv_metrics *lo, pv_metrics *
     }
 }
 
-static bool stated_alike(const pv_validation *a, const pv_validation *b) {
+static bool same_population(const pv_validation *a, const pv_validation *b) {
     bool alike = a->data == b->data && a->repeats == b->repeats && !a->stated == !b->stated && !a->strata == !b->strata;
     for (int y = 0; alike && a->stated && y < a->data->classes; y++)
         alike = fabs(a->stated[y] - b->stated[y]) <= 1e-9;
@@ -280,7 +281,7 @@ static bool stated_alike(const pv_validation *a, const pv_validation *b) {
 pv_status pv_validation_compare(pv_ctx *ctx, const pv_validation *first, const pv_validation *other, int64_t bootstrap,
                                 uint64_t seed, pv_assessment *difference, bool *comparable) {
     *difference = (pv_assessment){0};
-    *comparable = stated_alike(first, other);
+    *comparable = same_population(first, other);
     if (!*comparable)
         return PV_OK;
     pv_assess_options options = stated_options(first, first->level, seed), others = stated_options(other, 0, seed);

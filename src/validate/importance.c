@@ -1,17 +1,19 @@
-/* What each column is worth: the information that is lost once its cells are dealt out anew.
+/* The importance of each column: the loss of information when its cells are permuted among the rows.
  *
  *   loss(c)  =  sum_n a_n ( log p(y_n|x_n) - log p(y_n|x_n with x_nc of row s(n)) ),   a_n = v_n stated(y_n)/m_{y_n},
  *
- * m_y the mass of label y. s deals rows out by systematic sampling: row i comes up a_i n times, rounded up or down, and
- * then the order is shuffled. So the cells dealt are those of the population stated, not of the sample: a sample with
- * as many cases as controls has too many of the cells that cases have. Where the weights are equal, s is a permutation.
+ * where m_y is the mass of label y. s assigns rows by systematic sampling: row i is used a_i n times, rounded up or
+ * down, and then the order is shuffled. The permuted cells are therefore distributed as in the target population rather
+ * than the sample, where balanced labels would over-represent the cells of cases. With equal weights, s is a
+ * permutation.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "validate.h"
+#include "validate/dependence.h"
+#include "validate/validate.h"
 
 #define AT(field) offsetof(pv_importance_options, field)
 
@@ -19,11 +21,11 @@ enum { ROWS = 20000, ROWS_OF_DRAWS = 2000 };
 
 const pv_option pv_importance_option_table[] = {
     {"permutations", PV_OPTION_INT, AT(permutations), "5", 1, 1e6, NULL, "N",
-     "With `importance`: how often the cells of each column are dealt out anew."},
+     "With `importance`: number of permutations of each column."},
     {"importance-rows", PV_OPTION_INT, AT(rows), "0", 0, 1e15, NULL, "N",
-     "With `importance`: at most so many rows are looked at, evenly spaced; 0: 20000, or 2000 of a model with a "
+     "With `importance`: the largest number of rows to use, evenly spaced; 0: 20000, or 2000 for a model with a "
      "posterior, each of whose draws predicts them."},
-    {"seed", PV_OPTION_INT, AT(seed), "1", 0, 9007199254740992.0, NULL, "S", "Of the permutations."},
+    {"seed", PV_OPTION_INT, AT(seed), "1", 0, 9007199254740992.0, NULL, "S", "Seed of the permutations."},
     {0}};
 
 pv_importance_options pv_importance_options_default(void) {
@@ -36,20 +38,20 @@ typedef struct work {
     const pv_classifier *classifier;
     const pv_roles *roles;
     const pv_population *population;
-    pv_table *table;  /* the rows looked at */
-    pv_dataset *data; /* of them */
-    double *a;        /* [data->rows], weights to the population stated; they sum to 1 */
-    double *share;    /* [table->rows], the same of rows of the table */
+    pv_table *table;  /* the rows used */
+    pv_dataset *data; /* their data set */
+    double *a;        /* [data->rows], weights to the target population, with sum 1 */
+    double *share;    /* [table->rows], the same for rows of the table */
     size_t *deal;     /* [table->rows] */
 } work;
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* The rows of the table that are judged, at most so many. */
+/* Selects the rows of the table that were evaluated, at most `most`. */
 static pv_status take_rows(pv_ctx *ctx, const pv_table *table, const pv_dataset *judged, size_t most, work *w) {
     size_t *row, n = 0;
     PV_TRY(pv__alloc(ctx, judged->rows + 1, sizeof *row, &row));
-    for (size_t i = 0; i < judged->rows; i++) /* one after the other: those of counts come twice */
+    for (size_t i = 0; i < judged->rows; i++) /* adjacent duplicates come from rows of counts */
         if (n == 0 || row[n - 1] != judged->table_row[i])
             row[n++] = judged->table_row[i];
     if (n > most) {
@@ -78,7 +80,7 @@ static pv_status weigh(pv_ctx *ctx, const double *stated, work *w) {
         w->a[i] = (w->data->weight ? w->data->weight[i] : 1) * stated[y] / mass[y];
         total += w->a[i];
     }
-    for (size_t i = 0; i < n; i++) { /* a label that no row has leaves less than 1 */
+    for (size_t i = 0; i < n; i++) { /* a label without rows leaves a total below 1 */
         w->a[i] /= total;
         w->share[w->data->table_row[i]] += w->a[i];
     }
@@ -87,7 +89,7 @@ done:
     return status;
 }
 
-/* Systematic sampling of rows by their share, then shuffled. */
+/* Assigns rows by systematic sampling with probability proportional to their share, then shuffles. */
 static void deal_rows(work *w, uint64_t seed, size_t column, size_t permutation) {
     size_t n = w->table->rows, at = 0;
     pv_rng rng = pv_rng_stream(seed, PV_STREAM_IMPORTANCE, ((uint64_t)column << 32) + permutation);
@@ -110,7 +112,7 @@ static double mean_of(const work *w, const pv_dataset *data, const pv_prediction
     return mean;
 }
 
-/* The mean of log p(y|x) of a table with the rows of w. */
+/* Mean of log p(y|x) over the rows of a table, which has the rows evaluated in w, possibly with permuted cells. */
 static pv_status mean_log_p(pv_ctx *ctx, const work *w, const pv_table *table, double *mean) {
     pv_dataset *data = NULL;
     pv_prediction *said = NULL;
@@ -136,7 +138,7 @@ static void deal_cells(const work *w, size_t c, pv_column *to) {
 
 static pv_status lose_column(pv_ctx *ctx, work *w, size_t column, double whole, const pv_importance_options *options,
                              pv_column_importance *found) {
-    pv_table dealt = *w->table; /* with one column of its own */
+    pv_table dealt = *w->table; /* a copy that replaces one column */
     pv_column *columns = NULL, own;
     void *cells = NULL;
     size_t c = 0, n = (size_t)options->permutations;
@@ -184,14 +186,14 @@ static double entropy(int classes, const double *stated) {
     return sum;
 }
 
-/* What the model has as it is, in the population stated or else in that of its predictions. */
+/* The result without permutation, in the stated population or else in that of the predictions. */
 static pv_status find_whole(pv_ctx *ctx, const double *stated, work *w, pv_importance *found, double *whole) {
     size_t k = (size_t)w->classifier->schema->classes;
     pv_prediction *said = NULL;
     pv_status status;
     PV_GOTO(done, pv_predict(ctx, w->classifier, w->data, w->population, NULL, &said));
     if (!stated && !said->prevalence)
-        PV_GOTO(done, pv__fail(ctx, PV_ERR_USAGE, "`importance` needs a population: the model knows no prevalence"));
+        PV_GOTO(done, pv__fail(ctx, PV_ERR_USAGE, "`importance` needs a population: the model has no prevalence"));
     PV_GOTO(done, pv__alloc(ctx, k, sizeof *found->stated, &found->stated));
     memcpy(found->stated, stated ? stated : said->prevalence, k * sizeof *found->stated);
     PV_GOTO(done, weigh(ctx, found->stated, w));
@@ -215,8 +217,14 @@ static pv_status find_all(pv_ctx *ctx, const double *stated, const pv_importance
         found->columns++;
         PV_TRY(lose_column(ctx, w, c, whole, options, &found->column[c]));
     }
+    pv__dependence *dependence;
+    PV_TRY(pv__dependence_new(ctx, w->classifier, w->roles, w->population, w->table, w->share, &dependence));
+    pv_status status = PV_OK;
+    for (size_t c = 0; status == PV_OK && c < found->columns; c++)
+        status = pv__dependence_find(ctx, dependence, &found->column[c]);
+    pv__dependence_free(ctx, dependence);
     qsort(found->column, found->columns, sizeof *found->column, by_loss);
-    return PV_OK;
+    return status;
 }
 
 pv_status pv_importance_find(pv_ctx *ctx, const pv_classifier *classifier, const pv_table *table, const pv_roles *roles,
@@ -235,15 +243,15 @@ pv_status pv_importance_find(pv_ctx *ctx, const pv_classifier *classifier, const
     if (population && (population->kind == PV_POPULATION_UNKNOWN || population->kind == PV_POPULATION_COUNTS))
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "`importance` does not go with `population=%s`, which every permutation would change:\ngive known:P",
+            "`importance` cannot be used with `population=%s`, which every permutation would change:\ngive known:P",
             pv_population_kind_name(population->kind));
     pv_status status;
-    ctx->options.log = NULL; /* what is to be said of the rows was said when they were judged */
+    ctx->options.log = NULL; /* warnings about these rows were already logged when they were evaluated */
     PV_GOTO(done, pv_schema_apply(ctx, classifier->schema, table, roles, &judged));
     if (!judged->label || judged->frequency || judged->stratum)
         PV_GOTO(done, pv__fail(ctx, PV_ERR_USAGE,
-                               "`importance` needs rows with one label each, and knows no votes and no strata:\nname "
-                               "the `outcome`, or leave it out"));
+                               "`importance` needs rows with one label each, and does not support votes or "
+                               "strata:\nname the `outcome`, or leave it out"));
     PV_GOTO(done, take_rows(ctx, table, judged, (size_t)asked.rows, &w));
     PV_GOTO(done, pv_schema_apply(ctx, classifier->schema, w.table, roles, &w.data));
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *found, &found));
@@ -265,8 +273,10 @@ done:
 void pv_importance_free(pv_ctx *ctx, pv_importance *importance) {
     if (!importance)
         return;
-    for (size_t c = 0; importance->column && c < importance->columns; c++)
+    for (size_t c = 0; importance->column && c < importance->columns; c++) {
         pv__free(ctx, importance->column[c].name);
+        pv__dependence_clear(ctx, &importance->column[c]);
+    }
     pv__free(ctx, importance->column);
     pv__free(ctx, importance->stated);
     pv__free(ctx, importance);

@@ -1,15 +1,17 @@
-/* The judgement: from predictions and labels to the case that is assessed, and to what was found.
+/* Evaluation of predictions: builds the case to assess from predictions and labels, and assesses it.
  *
- * stated_for    rows: as they are. Else rows are weighted label by label (pv_assess_options.prevalence). All metrics of
- *               a judgement are stated for one population.
- * binarise      labels, targets, predictions, marginal and prevalence all become those of two sides
- * (assess/binarise.c). gain          holdout_nll and information_gain need the likelihood and its marginal. Where the
- * predictions were moved from the true population, they are the likelihood, and the prevalence is its marginal.
+ * stated_for    rows: without weighting. Otherwise rows are weighted by label (pv_assess_options.prevalence). All
+ * metrics
+ *               of an evaluation are reported for one population.
+ * binarise      labels, targets, predictions, marginal and prevalence are all reduced to two sides (assess/binarise.c)
+ * gain          holdout_nll and information_gain need the likelihood and its marginal. If the predictions were
+ * converted
+ *               from the true population, they serve as the likelihood, and the prevalence as its marginal.
  */
 #include <math.h>
 #include <string.h>
-#include <xxhash.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "infer/infer.h"
 #include "validate.h"
@@ -20,18 +22,18 @@
 
 const pv_option pv_judge_option_table[] = {
     {"stated-for", PV_OPTION_TEXT, AT(stated_for), "rows", 0, 0, NULL, "rows|population|P",
-     "The population that metrics and curves are stated for: rows, the rows as they are; population, that of the "
-     "predictions; or a prevalence."},
+     "The population that metrics and curves are for. rows: the rows as they are. population: that of the predictions. "
+     "Or a prevalence."},
     {"binarise", PV_OPTION_TEXT, AT(binarise), NULL, 0, 0, NULL, "LABEL",
-     "Ordered labels are judged as two, below and above this one; rows with more than half of their votes on it stand "
-     "apart."},
+     "Evaluate ordered labels as two, below and above this one; rows with more than half of their votes on it are left "
+     "out."},
     {"positive", PV_OPTION_TEXT, AT(positive), NULL, 0, 0, NULL, "LABEL",
      "The label that rates, predictive values and curves refer to, against all others. Default: the last."},
     {"bootstrap", PV_OPTION_INT, AT(bootstrap), "-1", -1, 1e6, NULL, "N",
-     "Replicates of the stratified bootstrap behind the metrics' intervals; 0: no intervals; -1: as many as are worth "
-     "the time."},
-    {"interval", PV_OPTION_REAL, AT(level), "0.95", 0.001, 0.9999, NULL, "LEVEL", "The level of the intervals."},
-    {"seed", PV_OPTION_INT, AT(seed), "1", 0, 9007199254740992.0, NULL, "S", "Of the bootstrap."},
+     "Bootstrap replicates for the metrics' intervals, stratified by label; 0: no intervals; -1: as many as time "
+     "allows."},
+    {"interval", PV_OPTION_REAL, AT(level), "0.95", 0.001, 0.9999, NULL, "LEVEL", "Level of the intervals."},
+    {"seed", PV_OPTION_INT, AT(seed), "1", 0, 9007199254740992.0, NULL, "S", "Seed of the bootstrap."},
     {0}};
 
 pv_judge_options pv_judge_options_default(void) {
@@ -48,7 +50,7 @@ const pv_judge_options *pv_judge_options_of(const pv_settings *settings) {
     return pv_settings_values(settings, pv_judge_option_table);
 }
 
-/* ---- where metrics are stated ------------------------------------------------------------------------------------ */
+/* ---- population of the metrics ----------------------------------------------------------------------------------- */
 
 pv_status pv__stated_read(pv_ctx *ctx, const char *text, char *const *labels, int classes, pv__stated *stated,
                           double *share) {
@@ -83,7 +85,7 @@ static pv_status set_shares(pv_ctx *ctx, const char *stated_for, const pv_target
     PV_TRY(pv__stated_read(ctx, stated_for, j->labels, j->classes, &stated, j->stated));
     if (stated == PV__STATED_POPULATION && !j->prevalence)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`stated-for=population`: that of these probabilities is unknown;\nsay it with `from=P`");
+                        "`stated-for=population`: that of these probabilities is unknown;\nstate it with `from=P`");
     if (stated != PV__STATED_GIVEN)
         memcpy(j->stated, stated == PV__STATED_ROWS ? j->observed : j->prevalence, size);
     j->as_rows = stated == PV__STATED_ROWS;
@@ -93,13 +95,13 @@ static pv_status set_shares(pv_ctx *ctx, const char *stated_for, const pv_target
 
 /* ---- the case ---------------------------------------------------------------------------------------------------- */
 
-/* What is judged, as it is or as two sides. own: the arrays of the sides; NULL without them. */
+/* What is assessed, original or reduced to two sides. own: the arrays of the sides; NULL if not reduced. */
 typedef struct judged_case {
     pv_targets targets;
     const double *log_p, *loglik, *log_marginal, *prevalence;
     double *own;
-    double *mass;                  /* [strata][classes], where metrics are stated for strata; NULL: by label */
-    double *gain;                  /* [n][classes], rows of strata as they are; NULL: by the marginal of all */
+    double *mass;                  /* [strata][classes], if metrics are reported for strata; NULL: by label */
+    double *gain;                  /* [n][classes], for unweighted rows of strata; NULL: uses the overall marginal */
     const pv_predicted_strata *of; /* NULL: none */
 } judged_case;
 
@@ -118,12 +120,12 @@ static pv_status find_middle(pv_ctx *ctx, const char *name, char *const *labels,
                     *middle == classes ? "there is no such label" : "is the first or the last label", list);
 }
 
-/* Labels, targets and predictions become those of the two sides of a grade. */
+/* Reduces labels, targets and predictions to the two sides of a grade. */
 static pv_status take_sides(pv_ctx *ctx, const char *name, char *const *labels, judged_case *it, pv_judgement *j) {
     size_t n = it->targets.n;
     int middle = 0, classes = it->targets.classes;
     PV_TRY(find_middle(ctx, name, labels, classes, &middle));
-    PV_TRY(pv__alloc(ctx, n + 1, 7 * sizeof *it->own, &it->own)); /* the last row: marginal and prevalence */
+    PV_TRY(pv__alloc(ctx, n + 1, 7 * sizeof *it->own, &it->own)); /* the last row holds marginal and prevalence */
     double *frequency = it->own, *log_p = frequency + 2 * n, *loglik = log_p + 2 * n, *weight = loglik + 2 * n,
            *log_marginal = weight + n, *prevalence = log_marginal + 2;
     PV_TRY(pv_binarise(ctx, &it->targets, middle, frequency, weight, &j->uncertain));
@@ -170,9 +172,9 @@ static pv_status make_case(pv_ctx *ctx, const pv_dataset *data, char *const *lab
     if (!data->label && !data->frequency)
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "the rows have no labels to be judged by:\nread them with the outcome (roles of pv_schema_roles)");
+            "the rows have no labels to evaluate against:\nread them with the outcome (roles of pv_schema_roles)");
     if (data->rows != said->rows)
-        return pv__fail(ctx, PV_ERR_USAGE, "%zu rows have labels and %zu were predicted;\njudge the rows that were",
+        return pv__fail(ctx, PV_ERR_USAGE, "%zu rows have labels and %zu were predicted;\nevaluate the rows that were",
                         data->rows, said->rows);
     *it = (judged_case){.targets = pv_dataset_targets(data),
                         .log_p = said->log_p,
@@ -195,7 +197,8 @@ static pv_status make_case(pv_ctx *ctx, const pv_dataset *data, char *const *lab
     return set_shares(ctx, options->stated_for, &it->targets, j);
 }
 
-/* The population's strata, where metrics are stated for them. population [strata][classes]: NULL, that of said. */
+/* Sets the population's strata if metrics are reported for them. population [strata][classes]; NULL: that of the
+ * predictions. */
 static pv_status state_strata(pv_ctx *ctx, const pv_predicted_strata *of, const double *population, judged_case *it,
                               const pv_judgement *j) {
     size_t k = (size_t)j->classes, cells = (size_t)of->strata * k;
@@ -217,12 +220,12 @@ static void case_clear(pv_ctx *ctx, judged_case *it) {
 
 static uint64_t hash_targets(const pv_targets *targets) {
     size_t n = targets->n, soft = n * (size_t)targets->classes;
-    uint64_t hash = targets->label ? XXH3_64bits(targets->label, n * sizeof *targets->label)
-                                   : XXH3_64bits(targets->frequency, soft * sizeof *targets->frequency);
-    return targets->weight ? XXH3_64bits_withSeed(targets->weight, n * sizeof *targets->weight, hash) : hash;
+    uint64_t hash = targets->label ? pv__hash(targets->label, n * sizeof *targets->label)
+                                   : pv__hash(targets->frequency, soft * sizeof *targets->frequency);
+    return targets->weight ? pv__hash_seeded(targets->weight, n * sizeof *targets->weight, hash) : hash;
 }
 
-/* What is gained over the prevalence is gained in the population of the predictions. */
+/* The gain over the prevalence refers to the population of the predictions. */
 static pv_status assess(pv_ctx *ctx, const judged_case *it, bool elsewhere, const pv_judge_options *options,
                         pv_judgement *j) {
     bool moved = elsewhere && j->prevalence;
@@ -256,13 +259,14 @@ static pv_status assess(pv_ctx *ctx, const judged_case *it, bool elsewhere, cons
     return status;
 }
 
-/* Strata of the population, gains over their own marginals, and the metrics of each. */
+/* The strata of the population, gains over their own marginals, and the metrics of each stratum. */
 static pv_status judge_strata(pv_ctx *ctx, const pv_prediction *said, const pv_judge_options *options, judged_case *it,
                               pv_judgement *j) {
     bool hard = it->targets.label && !options->binarise;
     if (!hard && !j->as_rows)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "votes and `binarise` know no strata:\nstate metrics for the rows, with `stated-for=rows`");
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "votes and `binarise` do not support strata:\nask for metrics of the rows, with `stated-for=rows`");
     if (!hard)
         return PV_OK;
     PV_TRY(state_strata(ctx, said->strata, NULL, it, j));
@@ -336,11 +340,10 @@ pv_status pv_judgement_compare(pv_ctx *ctx, const pv_judgement *first, const pv_
     for (int y = 0; y < first->classes && same; y++)
         same = fabs(first->stated[y] - other->stated[y]) <= 1e-9;
     if (!same || first->positive != other->positive)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "%s: its metrics are stated for another population;\nstate one for both, with `stated-for=P` or "
-            "`stated-for=rows`",
-            pv__show(name).text);
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "%s: its metrics are for another population;\nchoose one for both, with `stated-for=P` or "
+                        "`stated-for=rows`",
+                        pv__show(name).text);
     return pv_assessment_compare(ctx, &first->found, &other->found, level, difference);
 }
 
@@ -370,7 +373,7 @@ static double mean_offset(const pv_validation *v) {
 
 pv_status pv_validation_judge(pv_ctx *ctx, const pv_validation *v, char *const *labels, int64_t seed,
                               pv_judgement **judgement) {
-    /* An unknown population is the rows' own. */
+    /* An unknown population is that of the rows. */
     pv_prediction said = {.rows = v->data->rows,
                           .classes = v->data->classes,
                           .log_p = v->log_p,
@@ -393,7 +396,7 @@ pv_status pv_validation_judge(pv_ctx *ctx, const pv_validation *v, char *const *
             .targets = &it.targets, .log_p = v->log_p, .of = v->strata[0], .elsewhere = v->elsewhere, .mass = it.mass};
         PV_GOTO(done, pv__strata_judge(ctx, &by, &options, j));
     }
-    /* The marginals of the folds differ: what needs one is in the validation's own metrics. */
+    /* The folds have different marginals; metrics that need one are in the validation's own metrics. */
     PV_GOTO(done, assess(ctx, &it, false, &options, j));
     j->offset = v->elsewhere ? pv_logit(v->population[j->positive]) : mean_offset(v);
     *judgement = j;

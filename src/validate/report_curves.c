@@ -1,11 +1,11 @@
-/* The charts of judged predictions: calibration, errors expected and observed, ROC, precision and recall, informedness
- * and markedness, histograms, decision curve. Each is made from a pv_curve, and says how many rows it stands on. */
+/* Charts of evaluated predictions: calibration, expected and observed errors, ROC, precision and recall, informedness
+ * and markedness, histograms, decision curve. Each is made from a pv_curve and states the number of rows. */
 #include <math.h>
 #include <string.h>
 
 #include "validate/validate.h"
 
-/* Below it, scales of probability are logarithmic, as in pv_curve_make. */
+/* Below it, probability axes are logarithmic, as in pv_curve_make. */
 static const double SMALL_PREVALENCE = 0.1;
 enum { POINTS = 2000, BINS = 40 };
 
@@ -17,7 +17,7 @@ typedef struct drawing {
     double rows_p, rows_n;
     bool log;
     char rows[160];  /* "n = 1,000: 500 malignant, 500 others" */
-    char label[120]; /* of the positive class, short */
+    char label[120]; /* name of the positive class, shortened */
 } drawing;
 
 static const double *column(const pv_curve *curve, const char *name) {
@@ -46,7 +46,7 @@ static pv_status put(const drawing *d, const pv_figure *figure) {
     return pv_report_put_figure(d->ctx, d->report, figure);
 }
 
-/* A series of a curve; names of columns may be NULL. */
+/* A series from columns of a curve; column names may be NULL. */
 static pv_series series_of(const pv_curve *curve, pv_mark mark, pv_ink ink, const char *name, const char *x,
                            const char *y, const char *lo, const char *hi) {
     return (pv_series){.mark = mark,
@@ -75,15 +75,15 @@ static pv_series diagonal(const char *name) {
 
 /* ---- calibration ------------------------------------------------------------------------------------------------- */
 
-/* A panel of observed against predicted, and one below it of where the predictions lie, on the same axis. */
+/* A panel of observed against predicted risks, and below it, on the same axis, the distribution of predictions. */
 typedef struct calibration {
     pv_curve curve, smooth, histogram;
-    double end[2]; /* of both axes */
+    double end[2]; /* range of both axes */
     char title[80], x[120];
     pv_series series[4], bars[2];
 } calibration;
 
-/* Around every probability and share that is drawn; on a logarithmic axis 0 has no place. */
+/* Includes every probability and proportion that is drawn, except 0 on a logarithmic axis. */
 static void find_ends(calibration *c, bool log) {
     const pv_curve *const drawn[] = {&c->curve, &c->curve, &c->smooth, &c->smooth};
     static const char *const names[] = {"mean_p", "observed", "p", "observed"};
@@ -133,23 +133,23 @@ static pv_status put_calibration(const drawing *d) {
         const pv_axis x = {.label = c[i].x, .lo = c[i].end[0], .hi = c[i].end[1], .log = d->log};
         panels[i] = (pv_panel){.title = c[i].title, .series = c[i].series, .n_series = 4, .x = x, .y = x};
         panels[i].y.label = "observed share";
-        panels[n + i] = (pv_panel){.title = "Where the predictions lie",
+        panels[n + i] = (pv_panel){.title = "Distribution of the predictions",
                                    .series = c[i].bars,
                                    .n_series = 2,
                                    .x = x,
-                                   .y = {.label = "share of its label"},
+                                   .y = {.label = "proportion of its label"},
                                    .height = 200};
     }
     if (status == PV_OK) {
         char text[600];
-        pv__format(
-            text, sizeof text,
-            "Points and curve on the dashed line are right: of people given a probability, that share has it. %s. "
-            "Bins hold equal numbers of rows. The curve is a local logistic regression. Rows count so that their "
-            "label shares are those the metrics are stated for.%s",
-            d->rows, d->log ? " Axes are logarithmic: of a bin without positives they show the interval alone." : "");
+        pv__format(text, sizeof text,
+                   "On the dashed line predictions are calibrated: of the people with a given probability, that "
+                   "proportion is positive. %s. Bins have equal numbers of rows. The curve is a local logistic "
+                   "regression. Rows are weighted to the population of the metrics.%s",
+                   d->rows,
+                   d->log ? " Axes are logarithmic, so that a bin without positives shows its interval only." : "");
         pv_figure figure = {.name = "calibration",
-                            .title = "Observed against predicted.",
+                            .title = "Observed proportion against predicted probability.",
                             .text = text,
                             .panel = panels,
                             .panels = 2 * n,
@@ -164,7 +164,7 @@ static pv_status put_calibration(const drawing *d) {
     return status;
 }
 
-/* ---- errors, expected and observed ------------------------------------------------------------------------------- */
+/* ---- expected and observed errors -------------------------------------------------------------------------------- */
 
 static pv_status put_expected(const drawing *d) {
     pv_curve curve;
@@ -188,19 +188,18 @@ static pv_status put_expected(const drawing *d) {
         series[i][n] =
             series_of(&curve, PV_MARK_LINE, PV_INK_EXPECTED, "expected", "threshold", names[i][1], NULL, NULL);
         series[i][n++].dashed = true;
-        panels[i] =
-            (pv_panel){.title = titles[i],
-                       .series = series[i],
-                       .n_series = n,
-                       .x = {.label = "threshold on the probability", .log = d->log, .lo = 0, .hi = d->log ? 0 : 1},
-                       .y = {.label = i < 2 ? "rate" : "rows, at the stated shares", .lo = 0, .hi = i < 2 ? 1 : 0}};
+        panels[i] = (pv_panel){
+            .title = titles[i],
+            .series = series[i],
+            .n_series = n,
+            .x = {.label = "threshold on the probability", .log = d->log, .lo = 0, .hi = d->log ? 0 : 1},
+            .y = {.label = i < 2 ? "rate" : "rows, weighted to the population", .lo = 0, .hi = i < 2 ? 1 : 0}};
     }
     char text[400];
-    pv__format(
-        text, sizeof text,
-        "What the probabilities themselves promise at each threshold, and what happened. Where the two lines part, the "
-        "probabilities mislead. %s.",
-        d->rows);
+    pv__format(text, sizeof text,
+               "Errors expected from the probabilities at each threshold, and those observed. Where the two lines "
+               "differ, the probabilities are miscalibrated. %s.",
+               d->rows);
     pv_figure figure = {.name = "expected",
                         .title = "Errors expected and observed.",
                         .text = text,
@@ -263,14 +262,15 @@ static pv_status put_thresholds(const drawing *d) {
                                     .n_series = 3,
                                     .x = {.label = "informedness (TPR + TNR - 1)"},
                                     .y = {.label = "markedness (PPV + NPV - 1)"}}};
-        pv__format(
-            text, sizeof text,
-            "Every threshold is a point. The operating point calls positive from a probability of %.4g on, as the "
-            "explorer "
-            "starts; its PPV and markedness are those of the explorer's population. %s.",
-            d->at->threshold, d->rows);
-        pv_figure figure = {
-            .name = "thresholds", .title = "What each threshold gives.", .text = text, .panel = panels, .panels = 3};
+        pv__format(text, sizeof text,
+                   "Each threshold is a point. The operating point is a threshold of %.4g, where the explorer starts; "
+                   "its PPV and markedness are for the explorer's population. %s.",
+                   d->at->threshold, d->rows);
+        pv_figure figure = {.name = "thresholds",
+                            .title = "Performance at each threshold.",
+                            .text = text,
+                            .panel = panels,
+                            .panels = 3};
         status = put(d, &figure);
     }
     pv_curve_clear(d->ctx, &roc);
@@ -292,12 +292,13 @@ static pv_status put_histogram(const drawing *d) {
     char x[160], text[300];
     pv__format(x, sizeof x, "predicted probability of %.60s", d->label);
     pv__format(text, sizeof text,
-               "Each label's rows sum to 1; the less the two overlap, the better they are told apart. %s.", d->rows);
+               "Each label's rows sum to 1. The less the two overlap, the better the model separates them. %s.",
+               d->rows);
     const pv_panel panel = {
         .series = series,
         .n_series = 2,
         .x = {.label = x, .log = d->log},
-        .y = {.label = "share of the label's rows"},
+        .y = {.label = "proportion of the label's rows"},
     };
     pv_figure figure = {.name = "histogram",
                         .title = "Predicted probability by true label.",
@@ -319,7 +320,7 @@ static pv_status put_decision(const drawing *d) {
                   "net_benefit_hi"),
         series_of(&curve, PV_MARK_LINE, PV_INK_EMPIRICAL, "by the model", "threshold", "net_benefit", NULL, NULL),
         series_of(&curve, PV_MARK_LINE, PV_INK_POSITIVE, "call everyone", "threshold", "treat_all", NULL, NULL),
-        series_of(&curve, PV_MARK_LINE, PV_INK_NEGATIVE, "call nobody", "threshold", "treat_none", NULL, NULL)};
+        series_of(&curve, PV_MARK_LINE, PV_INK_NEGATIVE, "call no one", "threshold", "treat_none", NULL, NULL)};
     series[2].dashed = series[3].dashed = true;
     double most = 0;
     for (size_t i = 0; i < curve.points; i++) {
@@ -329,9 +330,8 @@ static pv_status put_decision(const drawing *d) {
     most = most > 0 ? most : 1;
     char text[500];
     pv__format(text, sizeof text,
-               "True positives per person, less the false ones at the threshold's odds. A model is worth using at the "
-               "thresholds "
-               "where its line is the highest. At prevalence %.3g. %s.",
+               "True positives per person, less false positives times the odds of the threshold. The model is useful "
+               "at the thresholds where its line is the highest. At prevalence %.3g. %s.",
                pv_ranking_prevalence(d->judged->found->ranking), d->rows);
     const pv_panel panel = {
         .series = series,
@@ -351,18 +351,16 @@ static pv_status put_decision(const drawing *d) {
 pv_status pv__report_curves(pv_ctx *ctx, pv_report *report, const pv_report_judged *judged, const pv_operating *at) {
     drawing d = {.ctx = ctx, .report = report, .judged = judged, .at = at};
     const pv_ranking *ranking = judged->found->ranking;
-    char n[3][32];
     pv_ranking_rows(ranking, &d.rows_p, &d.rows_n);
     char name[400];
     pv_report_label(judged, judged->positive, name, sizeof name);
     pv_text_short(name, 30, d.label, sizeof d.label);
-    pv__format(d.rows, sizeof d.rows, "n = %s rows, %s of them with %.90s",
-               pv_text_number(d.rows_p + d.rows_n, n[0], sizeof n[0]), pv_text_number(d.rows_p, n[1], sizeof n[1]),
-               d.label);
+    pv__format(d.rows, sizeof d.rows, "n = %s rows, %s of them with %.90s", pv_group_digits(d.rows_p + d.rows_n).text,
+               pv_group_digits(d.rows_p).text, d.label);
     bool both = d.rows_p > 0 && d.rows_n > 0;
     d.log = both && pv_ranking_prevalence(ranking) < SMALL_PREVALENCE;
     static const char lacking[] =
-        "These rows have only one label: rates of the other, and every curve of both, are undefined.";
+        "These rows have only one label, so that rates of the other label and all curves are undefined.";
     pv_report_section(report, "calibration", "Calibration");
     pv_status status = put_calibration(&d);
     pv_report_section(report, "errors", "Expected and observed errors");

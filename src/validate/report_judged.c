@@ -1,4 +1,4 @@
-/* Judged predictions in a report: the answer in three sentences, the metrics, the explorer, the charts. */
+/* Evaluated predictions in a report: a summary in three sentences, the metrics, the explorer, the charts. */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -8,16 +8,16 @@
 const char *pv_report_label(const pv_report_judged *j, int label, char *to, size_t size) {
     const char *text = j->labels[label];
     char value[160], target[160];
-    bool number = strchr("0123456789.+-", text[0]) != NULL; /* the empty text as well */
+    bool number = strchr("0123456789.+-", text[0]) != NULL; /* also true for the empty text */
     pv_text_short(text, 30, value, sizeof value);
     pv_text_short(j->target ? j->target : "label", 24, target, sizeof target);
     pv__format(to, size, "%s%s%s", number ? target : "", number ? " = " : "", value);
     return to;
 }
 
-/* A paragraph. */
+/* Adds a paragraph. */
 PV_PRINTF(2, 3) static void say(pv_report *report, const char *format, ...) {
-    char text[1500]; /* labels are shortened before they come here */
+    char text[1500]; /* long enough, because labels were shortened */
     va_list values;
     va_start(values, format);
     pv__vformat(text, sizeof text, format, values);
@@ -36,8 +36,8 @@ typedef struct names {
     char positive[400], negative[400];
 } names;
 
-/* It starts in the population that the metrics are stated for, where this is said, else in that of the predictions;
- * with costs that call those above its average risk, unless a threshold was asked for. */
+/* The explorer starts in the population for which metrics are reported, if there is one, else in that of the
+ * predictions, with costs that call rows above its average risk positive, unless a threshold was requested. */
 static void make_explorer(const pv_report_judged *j, names *to, pv_explorer *e) {
     double pi = j->advice && j->population ? j->population[j->positive] : j->stated[j->positive];
     pi = fmin(fmax(pi, 1e-6), 1 - 1e-6);
@@ -46,7 +46,7 @@ static void make_explorer(const pv_report_judged *j, names *to, pv_explorer *e) 
                        .offset = j->offset,
                        .prevalence = pi,
                        .caveat = j->caveat        ? j->caveat
-                                 : j->classes > 2 ? "The other labels keep their mix."
+                                 : j->classes > 2 ? "The other labels keep their relative proportions."
                                                   : NULL,
                        .cost_fp = 1,
                        .cost_fn = ratio,
@@ -55,48 +55,46 @@ static void make_explorer(const pv_report_judged *j, names *to, pv_explorer *e) 
         e->negative = pv_report_label(j, 1 - j->positive, to->negative, sizeof to->negative);
 }
 
-/* ---- the answer -------------------------------------------------------------------------------------------------- */
+/* ---- summary ----------------------------------------------------------------------------------------------------- */
+
+/* One sentence or two; nothing where the rows are not of the population of the predictions. */
+static void say_verdict(pv_report *report, const pv_report_judged *j) {
+    char verdict[PV_VERDICT_SIZE];
+    double observed = j->observed[j->positive], stated = j->stated[j->positive];
+    pv_verdict(j->found, j->classes, j->rows, fabs(observed - stated) < 1e-12 ? observed : 0, verdict, sizeof verdict);
+    if (*verdict && !j->advice)
+        pv_report_paragraph(report, verdict);
+}
 
 static void say_ranking(pv_report *report, const pv_report_judged *j, const char *label) {
     const pv_metrics *v = &j->found->value, *lo = &j->found->lo, *hi = &j->found->hi;
-    char rows[32];
-    pv_text_number((double)j->rows, rows, sizeof rows);
+    const pv_grouped grouped = pv_group_digits((double)j->rows);
+    const char *rows = grouped.text;
     if (isnan(v->auc))
-        say(report,
-            "How well the probabilities rank cannot be said: the %s rows judged have one label only, so there "
-            "is nothing "
-            "to rank.",
-            rows);
+        say(report, "The AUC is undefined: all %s rows have the same label.", rows);
     else if (isnan(lo->auc))
-        say(report,
-            "The probabilities rank rows of different labels rightly with probability %.3f (AUC), judged on %s rows.",
-            v->auc, rows);
+        say(report, "The AUC is %.3f, on %s rows.", v->auc, rows);
     else
-        say(report,
-            "The probabilities rank rows of different labels rightly with probability %.3f (AUC; %.4g %% "
-            "interval %.3f to "
-            "%.3f), judged on %s rows, %.4g %% of them with %s.",
-            v->auc, 100 * j->level, lo->auc, hi->auc, rows, 100 * j->observed[j->positive], label);
+        say(report, "The AUC is %.3f (%.4g %% interval %.3f to %.3f), on %s rows, %.4g %% of them with %s.", v->auc,
+            100 * j->level, lo->auc, hi->auc, rows, 100 * j->observed[j->positive], label);
 }
 
 static void say_decision(pv_report *report, const pv_report_judged *j, const pv_explorer *e, const pv_operating *o,
                          const char *label) {
     if (isnan(o->tpr) || isnan(o->fpr)) {
-        say(report, "What a decision finds and what it costs cannot be said without rows of both labels.");
+        say(report, "The performance of a decision cannot be evaluated without rows of both labels.");
         return;
     }
-    char called[32], missed[32];
-    pv_text_number(round(o->tp + o->fp), called, sizeof called);
-    pv_text_number(round(o->fn), missed, sizeof missed);
+    const pv_grouped called = pv_group_digits(o->tp + o->fp), missed = pv_group_digits(o->fn);
     say(report,
-        "In a population where %.3g %% have %s, calling everyone with a probability of at least %.3g finds %.1f "
-        "%% of them; "
-        "of 100,000 people %s are called, %.3g %% of these rightly, and %s are missed.",
-        100 * e->prevalence, label, o->threshold, 100 * o->tpr, called, isnan(o->ppv) ? 0 : 100 * o->ppv, missed);
+        "In a population where %.3g %% have %s, a threshold of %.3g detects %.1f %% of them. Of 100,000 people, %s are "
+        "called positive (%.3g %% of them correctly), and %s are missed.",
+        100 * e->prevalence, label, o->threshold, 100 * o->tpr, called.text, isnan(o->ppv) ? 0 : 100 * o->ppv,
+        missed.text);
     (void)j;
 }
 
-/* At a threshold above all, the expected and the observed false negatives are all positives. */
+/* At a threshold above all probabilities, the expected and observed false negatives are all positives. */
 static pv_status say_calibration(pv_ctx *ctx, pv_report *report, const pv_report_judged *j, const char *label) {
     pv_curve_options options = pv_curve_options_default();
     options.points = 2;
@@ -114,11 +112,10 @@ static pv_status say_calibration(pv_ctx *ctx, pv_report *report, const pv_report
     pv_curve_clear(ctx, &curve);
     double ratio = promised / seen, ece = j->found->value.ece;
     if (!(seen > 0))
-        say(report, "Whether the probabilities are of the right size cannot be said: no row judged has %s.", label);
+        say(report, "Calibration cannot be evaluated: no row has %s.", label);
     else
         say(report,
-            "Summed over the rows, the probabilities promise %.3g times as many with %s as there are (1 is right); "
-            "the expected "
+            "The probabilities predict %.3g times as many people with %s as were observed (1 is right). The expected "
             "calibration error is %.3g.",
             ratio, label, ece);
     return PV_OK;
@@ -128,7 +125,7 @@ static pv_status say_calibration(pv_ctx *ctx, pv_report *report, const pv_report
 
 enum { METRICS_MOST = 32, METRIC_COLUMNS = 5 };
 
-/* A row of the table: the name, with a star where it changes with the prevalence, and three numbers. */
+/* A row of the table: the name, with a star if the metric depends on the prevalence, and three numbers. */
 typedef struct metric_texts {
     char name[40], number[3][48];
 } metric_texts;
@@ -151,7 +148,7 @@ static void put_metrics(pv_report *report, const pv_report_judged *j) {
             at[1 + i] = pv_text_number(pv_metric_get(part[i], row), to->number[i], sizeof to->number[i]);
         at[4] = row->text;
     }
-    static const char *const heads[] = {"metric", "value", "from", "to", "what it is"};
+    static const char *const heads[] = {"metric", "value", "from", "to", "meaning"};
     char caption[160];
     if (j->found->replicates > 0)
         pv__format(caption, sizeof caption,
@@ -163,25 +160,24 @@ static void put_metrics(pv_report *report, const pv_report_judged *j) {
         .caption = caption, .rows = rows, .columns = METRIC_COLUMNS, .head = heads, .cell = cell, .text = 1U | 1U << 4};
     pv_report_put_table(report, &found);
     const pv_report_table what = {
-        /* where the column above has no room */
-        .caption = "What each metric is", .rows = all, .columns = 2, .cell = described, .text = 3, .folded = true};
+        /* shown below the table if a column is too narrow */
+        .caption = "What each metric means", .rows = all, .columns = 2, .cell = described, .text = 3, .folded = true};
     pv_report_put_table(report, &what);
     char label[400];
     pv_report_label(j, j->positive, label, sizeof label);
     say(report,
-        "* changes with the prevalence, and is stated for one of %.4g (the rows have %.4g). A dash: undefined "
-        "on these rows. "
-        "Positive is %s. Decisions in this table are for the most probable label, those of the "
-        "explorer by costs.",
+        "* depends on the prevalence, and is for a prevalence of %.4g (%.4g in the rows). A dash: undefined on these "
+        "rows. Positive means %s. Decisions in this table are the most probable label; those of the explorer follow "
+        "from costs.",
         j->stated[j->positive], j->observed[j->positive], label);
 }
 
-/* The same metrics, stratum by stratum. */
+/* The same metrics by stratum. */
 static pv_status put_strata(pv_ctx *ctx, pv_report *report, const pv_judgement *j) {
     enum { COLUMNS = 12, DIGITS = 48 };
-    static const char *const heads[COLUMNS] = {
-        "stratum",           "rows", "share", "in the rows", "stated for", "E/O",
-        "calibration slope", "AUC",  "from",  "to",          "log-loss",   "Brier score"};
+    static const char *const heads[COLUMNS] = {"stratum",     "rows", "proportion",        "in the rows",
+                                               "metrics for", "E/O",  "calibration slope", "AUC",
+                                               "from",        "to",   "log-loss",          "Brier score"};
     size_t n = (size_t)j->strata;
     char *text = NULL;
     const char **cell = NULL;
@@ -200,13 +196,13 @@ static pv_status put_strata(pv_ctx *ctx, pv_report *report, const pv_judgement *
                                          of->value.auc,
                                          of->lo.auc,
                                          of->hi.auc,
-                                         of->value.nell,
+                                         of->value.log_loss,
                                          of->value.brier};
         cell[s * COLUMNS] = of->name;
         for (size_t c = 1; c < COLUMNS; c++)
             cell[s * COLUMNS + c] = pv_text_number(numbers[c], text + (s * COLUMNS + c) * DIGITS, DIGITS);
     }
-    const pv_report_table table = {.caption = "Each stratum's rows, judged on their own",
+    const pv_report_table table = {.caption = "Each stratum's rows, evaluated separately",
                                    .rows = n,
                                    .columns = COLUMNS,
                                    .head = heads,
@@ -229,6 +225,7 @@ pv_status pv_report_put_judged(pv_ctx *ctx, pv_report *report, const pv_report_j
     pv_operating at = pv_explorer_at(&explorer);
     pv_report_label(j, j->positive, label, sizeof label);
     pv_report_section(report, "answer", "The answer");
+    say_verdict(report, j);
     say_ranking(report, j, label);
     say_decision(report, j, &explorer, &at, label);
     pv_status status = say_calibration(ctx, report, j, label);
@@ -240,9 +237,10 @@ pv_status pv_report_put_judged(pv_ctx *ctx, pv_report *report, const pv_report_j
         status = put_strata(ctx, report, j->judgement);
     pv_report_section(report, "explorer", "Population explorer");
     if (at.tpr == at.tpr && at.fpr == at.fpr)
-        say(report, "What happens in another population, or with other costs? It starts at a prevalence of %.4g%s.",
+        say(report,
+            "What happens in another population, or with other costs? The explorer starts at a prevalence of %.4g%s.",
             explorer.prevalence,
-            isnan(j->threshold) ? ", with costs that call those whose risk is above the average" : "");
+            isnan(j->threshold) ? ", with costs for which everyone above the average risk is called positive" : "");
     if (status == PV_OK)
         status = pv_report_put_explorer(ctx, report, &explorer);
     if (status == PV_OK)

@@ -1,9 +1,9 @@
-/* Risk along each column of a table, predicted and observed: where the model's line is wrong.
+/* Risk along each column of a table, predicted and observed: shows where the linear predictor is wrong.
  *
- * Rows are weighted label by label to the population of the predictions, so that a sample drawn by label shows the
- * population's risks, not its own. A bin's observed odds are the weighted mass of the positive label over that of the
- * others; the variance of their logarithm is 1/n1 + 1/n0 with effective counts n = (sum w)^2 / sum w^2. Half a row of
- * each label stands where a bin lacks one, so that it has an interval.
+ * Rows are weighted by label to the population of the predictions, so that a sample drawn by label shows the
+ * population's risks rather than its own. The observed odds of a bin are the weighted mass of the positive label over
+ * that of the others; the variance of their logarithm is 1/n1 + 1/n0 with effective counts n = (sum w)^2 / sum w^2. If
+ * a bin lacks one label, half a row of it is added, so that the bin has an interval.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,15 +18,15 @@ typedef struct people {
     const pv_dataset *data;
     const double *p; /* [rows][classes] */
     int positive;
-    double *factor; /* [classes], from rows to the population */
-    double each[2]; /* what a row without and with the label weighs on average */
+    double *factor; /* [classes], weight from rows to the population */
+    double each[2]; /* average weight of a row without and with the label */
     double z;
-    double *row; /* [features], one that is made of columns */
+    double *row; /* [features], a row assembled from columns */
 } people;
 
 typedef struct bin {
     double x, predicted;
-    double weight[2], squares[2]; /* of rows without and with the label */
+    double weight[2], squares[2]; /* for rows without and with the label */
 } bin;
 
 static void add(const people *all, size_t n, double x, bin *to) {
@@ -47,7 +47,7 @@ static double effective(const bin *b, bool own) {
     return b->squares[own] > 0 ? b->weight[own] * b->weight[own] / b->squares[own] : 0;
 }
 
-/* The bin becomes the column's next, where it has rows. level: of a text column. */
+/* Appends the bin to the column if it has rows. level: that of a text column. */
 static void close_bin(const people *all, const bin *b, int32_t level, pv_column_risk *c) {
     double count[2], mass[2], total = mass_of(b);
     if (!(total > 0))
@@ -84,8 +84,8 @@ static int by_x(const void *left, const void *right) {
     return (a->row > b->row) - (a->row < b->row);
 }
 
-/* Bins of about as many rows; equal values stay together. Rows that lack the number are left out where the matrix tells
- * them apart. */
+/* Bins with about equal numbers of rows; equal values stay together. Leaves out rows with a missing number if the
+ * matrix marks them. */
 static pv_status bin_numbers(pv_ctx *ctx, const people *all, const pv_source_column *source, size_t feature,
                              pv_column_risk *c) {
     size_t n = 0;
@@ -113,7 +113,7 @@ static pv_status bin_numbers(pv_ctx *ctx, const people *all, const pv_source_col
     return PV_OK;
 }
 
-/* Empties the lightest bins until no more than BINS_MAX have rows. Returns how many were emptied. */
+/* Empties the bins of least weight until at most BINS_MAX have rows. Returns how many were emptied. */
 static size_t keep_heaviest(size_t n, bin *found) {
     size_t full = 0, emptied = 0;
     for (size_t i = 0; i < n; i++)
@@ -128,7 +128,7 @@ static size_t keep_heaviest(size_t n, bin *found) {
     return emptied;
 }
 
-/* A bin a level, and one for the rows that lack it where the matrix tells them apart. */
+/* One bin per level, and one for rows with a missing cell if the matrix marks them. */
 static pv_status bin_levels(pv_ctx *ctx, const people *all, const pv_source_column *source, size_t feature,
                             pv_column_risk *c) {
     size_t levels = (size_t)source->levels;
@@ -174,7 +174,7 @@ static void free_column(pv_ctx *ctx, pv_column_risk *c) {
     pv__free(ctx, c->level);
 }
 
-/* The columns that are farthest off come first. */
+/* Orders columns by the distance between predicted and observed risks, largest first. */
 static int by_distance(const void *left, const void *right) {
     const pv_column_risk *a = left, *b = right;
     if (a->away != b->away)
@@ -182,7 +182,7 @@ static int by_distance(const void *left, const void *right) {
     return (a->source > b->source) - (a->source < b->source);
 }
 
-/* False where rows with the positive label, or without it, are missing. */
+/* False if there are no rows with the positive label, or none without it. */
 static bool weigh(const pv_prediction *said, people *all) {
     double mass[2] = {0}, share[2] = {0};
     for (size_t i = 0; i < all->data->rows; i++)

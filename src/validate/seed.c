@@ -1,12 +1,13 @@
-/* How much a fit depends on its seed: it is fitted again by others, and the changes of its coefficients, or of a
- * network's predictions, are measured in their own spread.
+/* How much a fit depends on its seed: fits again with other seeds, and measures the changes of the coefficients, or of
+ * a network's predictions, in units of their standard deviation.
  */
 #include <inttypes.h>
 
 #include "validate/checks.h"
 
-#define SEED_SHIFT 0.2 /* largest change of a coefficient with the seed, in its unit */
-#define UNIT_LEAST 0.1 /* of a coefficient on the standardised scale: smaller ones matter to nobody */
+#define SEED_SHIFT 0.2 /* largest change of a coefficient between seeds, in its unit */
+#define UNIT_LEAST                                                                                                     \
+    0.1 /* smallest unit for a coefficient on the standardised scale: changes of smaller ones do not matter */
 enum { REFITS = 2 };
 
 typedef struct work {
@@ -15,19 +16,19 @@ typedef struct work {
     const pv_dataset *data;
 } work;
 
-/* Each parameter's estimate: the posterior's mean, or the maximum. unit (NULL: not wanted) is what its changes are
- * measured in. Both have pv_model_params entries. */
+/* Each parameter's estimate: the posterior mean, or the maximum. unit (NULL: not wanted): the unit for its changes.
+ * Both have pv_model_params entries. */
 static void centres(const pv_classifier *c, double *centre, double *unit) {
     pv__parameter_moments(c, centre, unit);
     for (size_t i = 0; unit && !c->posterior && i < pv_model_params(c->model); i++)
         unit[i] = fmax(fabs(c->w[i]), UNIT_LEAST);
 }
 
-/* A network's parameters are not comparable from start to start, its predictions are: the log odds of each label, and
- * their standard deviation over the rows as the unit. */
+/* A network's parameters cannot be compared between starting points, but its predictions can: the log odds of each
+ * label, with their standard deviation over the rows as the unit. */
 static pv_status log_odds(pv_ctx *ctx, const work *held, const pv_classifier *c, double *centre, double *unit) {
     size_t classes = (size_t)c->schema->classes, rows = held->data->rows;
-    pv_prediction *said; /* in any population: a shift of all log odds is no change */
+    pv_prediction *said; /* in any population: a constant shift of log odds is not a change */
     pv_status status = pv_predict_in(ctx, c, held->data, c->prevalence ? "true" : "design", NULL, &said);
     for (size_t i = 0; status == PV_OK && i < rows * classes; i++)
         centre[i] = pv_logit(fmin(fmax(said->p[i], 1e-12), 1 - 1e-12));
@@ -51,7 +52,7 @@ static pv_status measure(pv_ctx *ctx, const work *held, const pv_classifier *c, 
     return PV_OK;
 }
 
-/* The change that is reported: the largest of any coefficient, or the root mean square over predictions. */
+/* The reported change: the largest of any coefficient, or the root mean square over predictions. */
 static double change(bool linear, size_t count, const double *from, const double *to, const double *unit) {
     double largest = 0, squares = 0;
     for (size_t i = 0; i < count; i++) {
@@ -68,7 +69,7 @@ static pv_status refit(pv_ctx *ctx, const work *held, int64_t seed, pv_classifie
     pv_fit_options options = pv_fit_options_used(held->fit, held->data->images != NULL);
     options.seed = seed;
     options.bare = true;
-    if (options.prior_chosen && pv_model_has_coefficients(c->model)) /* and what that leaves uncertain counts */
+    if (options.prior_chosen && pv_model_has_coefficients(c->model)) /* the uncertainty of that choice counts too */
         options.prior = "auto";
     PV_TRY(pv_fit(ctx, c->schema, held->data, &options, refitted));
     const pv_posterior *p = (*refitted)->posterior;
@@ -106,8 +107,8 @@ done:
 
 static const char *seed_remedy(const pv_classifier *c) {
     if (!pv_model_is_convex(c->model))
-        return "Other starts find other networks: fit a smaller one, or with a stronger `prior`, or average the "
-               "predictions of several seeds.";
+        return "Other seeds give other networks: fit a smaller one, use a stronger `prior`, or average the predictions "
+               "of several seeds.";
     if (!c->posterior)
         return "Fit again with more `epochs` or a lower `rate`, or with `batch=full`.";
     switch (c->posterior->kind) {
@@ -126,13 +127,13 @@ static pv_status check_seed(pv_ctx *ctx, pv_diagnosis *found, const work *held) 
     bool linear = pv_model_has_coefficients(c->model);
     double shift;
     pv_ctx_options told = ctx->options;
-    ctx->options.log = NULL; /* what the refits warn of is not about this model */
+    ctx->options.log = NULL; /* warnings of the refits do not concern this model */
     pv_status status = seed_shift(ctx, held, &shift);
     ctx->options.log = told.log;
     if (status == PV_ERR_INTERRUPTED)
         return pv__fail(ctx, status,
-                        "stopped on request: the fits with other seeds are not done, so there is no verdict; without "
-                        "data they are left out");
+                        "stopped on request: the fits with other seeds did not finish, so there is no verdict; without "
+                        "data they are not made");
     if (status != PV_OK)
         return status;
     pv_check *check = pv__check_add(found, "seed", "How much the result depends on the seed", shift);
@@ -152,7 +153,7 @@ static pv_status check_seed(pv_ctx *ctx, pv_diagnosis *found, const work *held) 
 pv_status pv__check_data(pv_ctx *ctx, pv_diagnosis *found, const pv_classifier *c, const pv_fit_options *fit,
                          const pv_diagnose_options *options) {
     const pv_dataset *data = options->data;
-    bool held_out = fit->validation > 0 && data->rows > c->rows; /* rows for validation are not among them */
+    bool held_out = fit->validation > 0 && data->rows > c->rows; /* validation rows are not among them */
     bool same = data->hash == c->data_hash && (data->rows == c->rows || held_out);
     pv_check *check = pv__check_add(found, "data", "Whether these are the data of the fit", NAN);
     pv__check_say(check,

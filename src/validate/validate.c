@@ -1,32 +1,32 @@
-/* Cross-validation, a hold-out sample, mixtures.
+/* Cross-validation, hold-out samples, and mixtures of validations.
  *
  *   mixture   p(y|x) = sum_k v_k p_k(y|x),  p(y) = sum_k v_k p_k(y),  prevalence = sum_k v_k prevalence_k.
  *
- * The weights v are a prior over the members' prevalences and are not updated by the data: a sample whose label counts
+ * The weights v are a prior over the members' prevalences. The data do not update them: a sample whose label counts
  * were chosen says nothing about the prevalence (section 10.2 of the paper), whatever each member's likelihood.
  */
+#include "base/hash.h"
 #include "validate.h"
 
 #include <math.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "base/reduce.h"
 #include "base/text.h"
 #include "data/schema_learn.h"
 #include "infer/infer.h"
 
-/* What all fits share; each writes to the rows and the slots of its own fold. */
+/* State shared by all fits; each writes only to the rows and entries of its own fold. */
 typedef struct work {
     const pv_schema *schema;
-    const pv_dataset *data; /* to learn from */
+    const pv_dataset *data; /* the training data */
     const pv_fit_options *options;
     const pv_validation_options *how;
     pv_validation *v;
-    double *prevalence; /* [repeats][folds][classes], the fits' own; NULL: none was stated, none estimated */
-    double *population; /* [repeats][folds][classes], of the population asked for */
-    /* Ranks that share the folds; else NULL: loglik and log_p as they are told to the others, a part's rows together
-     * from start [repeats][folds + 1] on, [repeats][rows][2][classes]. */
+    double *prevalence; /* [repeats][folds][classes], that of each fit; NULL: neither given nor estimated */
+    double *population; /* [repeats][folds][classes], of the requested population */
+    /* For ranks that share the folds, else NULL: loglik and log_p in the form in which they are exchanged, with the
+     * rows of a part together, from start [repeats][folds + 1] on, [repeats][rows][2][classes]. */
     double *told;
     size_t *start;
 } work;
@@ -44,7 +44,7 @@ static pv_status take_fold(pv_ctx *ctx, const work *w, size_t at, bool inside, s
     return PV_OK;
 }
 
-/* Mean over all fits; those that were told it have the same. */
+/* The mean over all fits. */
 static void mean_prevalence(size_t parts, size_t classes, const double *each, double *mean) {
     for (size_t y = 0; y < classes; y++) {
         mean[y] = 0;
@@ -53,13 +53,13 @@ static void mean_prevalence(size_t parts, size_t classes, const double *each, do
     }
 }
 
-/* Why the work ended that the predictions come from: the posterior's word, unless the fit before it found trouble. */
+/* Why the work stopped: the posterior's reason, unless the fit before it had a problem. */
 static pv_stop last_stop(const pv_classifier *c) {
     bool fine = c->stop == PV_STOP_CONVERGED || c->stop == PV_STOP_COMPLETED || c->stop == PV_STOP_EARLY;
     return c->posterior && fine ? c->posterior->stop : c->stop;
 }
 
-/* What the fit of a fold says of its rows, each to its own place in the validation (place NULL: in their order). */
+/* Stores a fold's predictions of its rows in the validation, at place (NULL: in order). */
 static void keep(const work *w, const pv_classifier *c, pv_prediction *said, const size_t *place, size_t at) {
     pv_validation *v = w->v;
     size_t classes = (size_t)c->schema->classes, repeat = at / v->folds;
@@ -99,7 +99,7 @@ static pv_status fit_and_predict(pv_ctx *ctx, const work *w, const pv_schema *sc
     pv_status status;
     how.bare = true;
     status = pv_fit(ctx, schema, data, &how, &c);
-    if (status == PV_ERR_INTERRUPTED || (status == PV_OK && pv__interrupted(ctx))) /* c may be half a fit */
+    if (status == PV_ERR_INTERRUPTED || (status == PV_OK && pv__interrupted(ctx))) /* c may be incomplete */
         PV_GOTO(done,
                 pv__fail(ctx, PV_ERR_INTERRUPTED, "%s: stopped on request", place ? "folds" : "the hold-out fit"));
     PV_GOTO(done, status);
@@ -113,7 +113,7 @@ done:
     return status;
 }
 
-/* What went wrong, with the fold it went wrong in. */
+/* Adds the fold to an error. */
 static pv_status name_fold(pv_ctx *ctx, const work *w, size_t at, pv_status status) {
     if (status == PV_OK || status == PV_ERR_USAGE || status == PV_ERR_MEMORY || status == PV_ERR_INTERRUPTED)
         return status;
@@ -123,7 +123,7 @@ static pv_status name_fold(pv_ctx *ctx, const work *w, size_t at, pv_status stat
     return pv__fail(ctx, status, "fold %zu of %zu: %.400s", at % w->v->folds + 1, w->v->folds, message);
 }
 
-/* All rows of the population sample, on the fold's scale. *sample is NULL where there is none. */
+/* All rows of the population sample, scaled as in the fold. *sample is NULL if there is none. */
 static pv_status take_sample(pv_ctx *ctx, const work *w, const pv_schema *scaled, pv_dataset **sample) {
     const pv_dataset *all = w->options->sample;
     size_t *rows;
@@ -140,15 +140,15 @@ static pv_status take_sample(pv_ctx *ctx, const work *w, const pv_schema *scaled
     return status;
 }
 
-/* ---- all that a schema learns, in each fold anew ----------------------------------------------------------------- */
+/* ---- learning the whole schema in each fold ---------------------------------------------------------------------- */
 
-/* Whether the rows of a fold would learn other features than all rows did: not only other means. */
+/* Whether the rows of a fold would learn other features than all rows did, not only other means. */
 static bool learns_more(const work *w) {
     const pv_dataset *data = w->data;
     if (!w->how->table || !w->how->roles || w->options->sample || w->schema->strata || data->frequency ||
         (w->schema->terms == 0 && w->schema->missing < PV_MISSING_INDICATOR))
         return false;
-    for (size_t i = 1; i < data->rows; i++) /* rows of counts: a fold may have one label of a row, and not the other */
+    for (size_t i = 1; i < data->rows; i++) /* rows of counts: a fold may have only one label of a table row */
         if (data->table_row[i] == data->table_row[i - 1])
             return false;
     return true;
@@ -160,12 +160,12 @@ static pv_status learn_anew(pv_ctx *ctx, const work *w, pv_dataset **learn, pv_d
     void (*log)(void *, pv_log_level, const char *) = ctx->options.log;
     pv_dataset *taken[2] = {*learn, *judge};
     pv_status status;
-    roles.collinear = PV_COLLINEAR_KEEP; /* of all rows it was seen to */
-    roles.constant = PV_CONSTANT_DROP;   /* in the rows to learn from alone: they say nothing of it */
+    roles.collinear = PV_COLLINEAR_KEEP; /* already checked with all rows */
+    roles.constant = PV_CONSTANT_DROP;   /* constant in the training rows, which therefore say nothing about it */
     if (w->schema->classes == 2)
         roles.positive = w->schema->labels[1];
     *learn = *judge = NULL;
-    ctx->options.log = NULL; /* what is to be said of the columns was said of all rows */
+    ctx->options.log = NULL; /* warnings about the columns were already logged for all rows */
     PV_GOTO(done, pv_table_take(ctx, w->how->table, taken[0]->rows, taken[0]->table_row, &table));
     PV_GOTO(done, pv_schema_learn(ctx, table, &roles, own, learn));
     pv_table_free(ctx, table);
@@ -190,7 +190,7 @@ static pv_status run_fold(pv_ctx *ctx, void *state, size_t at) {
     pv_status status;
     PV_GOTO(done, pv__alloc(ctx, w->data->rows, sizeof *rows, &rows));
     PV_GOTO(done, take_fold(ctx, w, at, false, rows, &learn));
-    PV_GOTO(done, take_fold(ctx, w, at, true, rows, &judge)); /* rows are now those of judge */
+    PV_GOTO(done, take_fold(ctx, w, at, true, rows, &judge)); /* row numbers now refer to judge */
     if (learns_more(w)) {
         PV_GOTO(done, learn_anew(ctx, w, &learn, &judge, &scaled));
     } else {
@@ -211,7 +211,7 @@ done:
     return name_fold(ctx, w, at, status);
 }
 
-/* ---- folds that ranks share -------------------------------------------------------------------------------------- */
+/* ---- folds shared by ranks --------------------------------------------------------------------------------------- */
 
 static size_t told_of_fold(void *state, size_t at, pv_field *field) {
     work *w = state;
@@ -227,7 +227,7 @@ static size_t told_of_fold(void *state, size_t at, pv_field *field) {
     return n;
 }
 
-/* Where each part's rows begin. */
+/* Computes where each part's rows begin. */
 static void find_starts(const work *w) {
     const pv_validation *v = w->v;
     for (size_t r = 0; r < v->repeats; r++) {
@@ -240,7 +240,7 @@ static void find_starts(const work *w) {
     }
 }
 
-/* What was told, to its place; uses up start. */
+/* Copies exchanged predictions to their places; overwrites start. */
 static void take_told(const work *w) {
     const pv_validation *v = w->v;
     size_t k = (size_t)v->data->classes;
@@ -252,7 +252,7 @@ static void take_told(const work *w) {
     }
 }
 
-/* What is inferred of a fold's prevalence, and strata, are no plain numbers: with them every rank fits all folds. */
+/* The inferred prevalence of a fold, and strata, are not plain arrays: with them every rank fits all folds. */
 static pv_status run_folds(pv_ctx *ctx, work *w) {
     pv_validation *v = w->v;
     size_t finished, parts = v->folds * v->repeats, rows = v->repeats * v->data->rows;
@@ -271,7 +271,7 @@ done:
     return status;
 }
 
-/* "rows": nothing to set. "population": what the fits say; set once they are there. */
+/* "rows": nothing to set. "population": that of the fits, set when they are done. */
 static pv_status read_stated(pv_ctx *ctx, const work *w, pv__stated *stated) {
     pv_validation *v = w->v;
     PV_TRY(pv__alloc(ctx, (size_t)v->data->classes, sizeof *v->stated, &v->stated));
@@ -283,7 +283,7 @@ static pv_status read_stated(pv_ctx *ctx, const work *w, pv__stated *stated) {
     return status;
 }
 
-/* The part of the population that each stratum and label is, and whether the rows can be stated for it. */
+/* The proportion of each stratum and label in the population, and whether the rows can represent it. */
 static pv_status mean_strata(pv_ctx *ctx, pv_validation *v) {
     size_t k = (size_t)v->data->classes, cells = (size_t)v->strata[0]->strata * k, parts = v->folds * v->repeats;
     PV_TRY(pv__alloc(ctx, cells, sizeof *v->stratum_mass, &v->stratum_mass));
@@ -295,7 +295,7 @@ static pv_status mean_strata(pv_ctx *ctx, pv_validation *v) {
     return PV_OK;
 }
 
-/* Fits and predicts every fold, or the hold-out sample with all threads at the one fit, and judges. */
+/* Fits and predicts every fold, or the hold-out sample with all threads on the one fit, and evaluates. */
 static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
     pv_validation *v = w->v;
     size_t parts = v->folds * v->repeats, classes = (size_t)v->data->classes;
@@ -327,7 +327,7 @@ static pv_status run_all(pv_ctx *ctx, work *w, bool hold_out) {
     mean_prevalence(parts, classes, w->population, v->population);
     if (v->strata)
         PV_GOTO(done, mean_strata(ctx, v));
-    if (stated == PV__STATED_POPULATION) /* one that nobody knows is the rows' own */
+    if (stated == PV__STATED_POPULATION) /* an unknown population is that of the rows */
         memcpy(v->stated, v->target ? v->observed : v->population, classes * sizeof *v->stated);
     if (v->strata && v->stated) {
         pv__strata_state(v->strata[0]->strata, v->data->classes, v->stated, v->stratum_mass);
@@ -341,7 +341,7 @@ done:
     return status;
 }
 
-/* What the validation is, for its checkpoint. The fits say of themselves what they are as well, but only when some of
+/* The facts of the validation for its checkpoint. The fits have facts as well, but these are compared only when some of
  * the work may have been done. */
 static pv_status facts(pv_ctx *ctx, const work *w, bool hold_out) {
     const pv_validation *v = w->v;
@@ -352,7 +352,7 @@ static pv_status facts(pv_ctx *ctx, const work *w, bool hold_out) {
                "`folds`=%zu\n`repeats`=%zu\n`population`=%s\n`holdout`=%s\nthe rows judged=%zu\nthe folds (`group`, "
                "`seed`)=%016llx\n",
                v->folds, v->repeats, w->how->population, hold_out ? "given" : "not given", v->data->rows,
-               (unsigned long long)XXH3_64bits(v->fold, v->repeats * v->data->rows * sizeof *v->fold));
+               (unsigned long long)pv__hash(v->fold, v->repeats * v->data->rows * sizeof *v->fold));
     pv_status status = pv__facts(ctx, first, w->data, NULL, w->options);
     pv__free(ctx, first);
     if (status == PV_OK)
@@ -377,7 +377,7 @@ static pv_status validate(pv_ctx *ctx, const pv_schema *schema, const pv_dataset
     if (!held_out) {
         bool begun = ctx->ranks.begun;
         PV_GOTO(fail, pv__fit_alike(ctx, learn, NULL, NULL, options));
-        ctx->ranks.begun = begun; /* a rank that is stopped may leave its fits and metrics */
+        ctx->ranks.begun = begun; /* a rank that is interrupted may leave its fits and metrics */
     }
     PV_GOTO(fail, facts(ctx, &w, held_out != NULL));
     PV_GOTO(fail, run_all(ctx, &w, held_out != NULL));
@@ -414,7 +414,7 @@ static pv_status check_members(pv_ctx *ctx, size_t count, const pv_validation *c
             !m->prevalence != !first->prevalence || !m->strata != !first->strata || !m->stated != !first->stated ||
             m->elsewhere != first->elsewhere ||
             memcmp(m->fold, first->fold, m->repeats * m->data->rows * sizeof *m->fold) != 0)
-            return pv__fail(ctx, PV_ERR_USAGE, "the members of a mixture were judged on different rows or folds");
+            return pv__fail(ctx, PV_ERR_USAGE, "the members of a mixture were evaluated on different rows or folds");
         if (!(weight[k] >= 0 && isfinite(weight[k])))
             return pv__fail(ctx, PV_ERR_USAGE, "weight %zu of the mixture, %g, is not a finite number of at least 0",
                             k + 1, weight[k]);
@@ -425,7 +425,7 @@ static pv_status check_members(pv_ctx *ctx, size_t count, const pv_validation *c
     return PV_OK;
 }
 
-/* out = log sum_k share_k exp(in_k), entry by entry; the greatest first taken out, so that nothing underflows. */
+/* out = log sum_k share_k exp(in_k), element by element; the maximum is factored out, so that nothing underflows. */
 static void add_logs(size_t n, double share, const double *in, double *out, bool first) {
     double log_share = log(share);
     for (size_t i = 0; i < n; i++) {
@@ -439,16 +439,16 @@ static void add_share(size_t n, double share, const double *in, double *out) {
         out[i] += share * in[i];
 }
 
-/* Of one fold: shares and, in each stratum, prevalences and marginals averaged. */
+/* For one fold: averages proportions and, in each stratum, prevalences and marginals. */
 static pv_status mix_strata(pv_ctx *ctx, size_t at, size_t count, const pv_validation *const *member,
                             const double *weight, double total, pv_predicted_strata **made) {
     const pv_predicted_strata *first = member[0]->strata[at];
     size_t strata = (size_t)first->strata, k = (size_t)member[0]->data->classes;
     PV_TRY(pv__alloc(ctx, 1, sizeof **made, made));
     pv_predicted_strata *to = *made;
-    to->strata = first->strata; /* before the names: what there is of them is freed by it */
+    to->strata = first->strata; /* set before the names, so that a partial copy can be freed */
     PV_TRY(pv__names_copy(ctx, (const char *const *)first->name, strata, &to->name));
-    PV_TRY(pv__alloc(ctx, strata, (1 + 2 * k) * sizeof(double), &to->share)); /* all three; freed by it */
+    PV_TRY(pv__alloc(ctx, strata, (1 + 2 * k) * sizeof(double), &to->share)); /* one block for all three arrays */
     to->prevalence = to->share + strata;
     to->log_marginal = to->prevalence + strata * k;
     for (size_t m = 0; m < count; m++) {
@@ -461,7 +461,7 @@ static pv_status mix_strata(pv_ctx *ctx, size_t at, size_t count, const pv_valid
         }
     }
     for (size_t i = 0; i < strata * k; i++) {
-        to->prevalence[i] /= to->share[i / k]; /* NaN where nobody has rows of the stratum, as the members have it */
+        to->prevalence[i] /= to->share[i / k]; /* NaN if no member has rows of the stratum */
         to->log_marginal[i] = log(to->log_marginal[i]);
     }
     return PV_OK;
@@ -511,7 +511,7 @@ pv_status pv_validation_mix(pv_ctx *ctx, size_t count, const pv_validation *cons
         for (size_t f = 0; f < parts; f++)
             if (empty || v->stop[f] == PV_STOP_CONVERGED || v->stop[f] == PV_STOP_COMPLETED ||
                 v->stop[f] == PV_STOP_EARLY)
-                v->stop[f] = member[k]->stop[f]; /* the first that found trouble, if one did */
+                v->stop[f] = member[k]->stop[f]; /* the first that had a problem, if any */
         empty = false;
     }
     if (first->strata)

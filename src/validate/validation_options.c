@@ -1,4 +1,4 @@
-/* Options of validations, and how they go by name. */
+/* Options of validations, and their names. */
 #include "base/base.h"
 #include "prevail/validate.h"
 
@@ -6,17 +6,18 @@
 
 const pv_option pv_validation_option_table[] = {
     {"folds", PV_OPTION_INT, AT(folds), "3", 2, 1e6, NULL, "K",
-     "Parts the rows are split into, label by label; each is predicted by a model fitted to the others."},
-    {"repeats", PV_OPTION_INT, AT(repeats), "1", 1, 1e5, NULL, "R", "Number of repeats, with other folds each time."},
+     "Number of folds, stratified by label; each is predicted by a model fitted to the others."},
+    {"repeats", PV_OPTION_INT, AT(repeats), "1", 1, 1e5, NULL, "R",
+     "Number of repeats, with different folds each time."},
     {"population", PV_OPTION_TEXT, AT(population), "true", 0, 0, NULL, "NAME",
-     "The population the judged probabilities are to hold in: true, known:P, unknown or design."},
+     "The population of the evaluated probabilities: true, known:P, unknown or design."},
     {"stated-for", PV_OPTION_TEXT, AT(stated_for), "population", 0, 0, NULL, "P",
-     "The population the metrics are stated for: rows, the rows as they are; population, that of the predictions (the "
-     "rows' own where it is unknown); or a prevalence."},
+     "The population that metrics are for. rows: the rows as they are. population: that of the predictions (the rows' "
+     "own if unknown). Or a prevalence."},
     {"bootstrap", PV_OPTION_INT, AT(bootstrap), "0", -1, 1e6, NULL, "N",
-     "Replicates of the stratified bootstrap behind the intervals of pooled metrics; 0: no intervals; -1: as many as "
-     "are worth the time."},
-    {"interval", PV_OPTION_REAL, AT(level), "0.95", 0.001, 0.9999, NULL, "LEVEL", "The level of these intervals."},
+     "Bootstrap replicates for the intervals of pooled metrics, stratified by label; 0: no intervals; -1: as many as "
+     "time allows."},
+    {"interval", PV_OPTION_REAL, AT(level), "0.95", 0.001, 0.9999, NULL, "LEVEL", "Level of these intervals."},
     {0}};
 
 pv_validation_options pv_validation_options_default(void) {

@@ -47,8 +47,8 @@ zip64(here / "zip64.npz", {"images": npy(ramp((2, 2, 3), np.float32)), "labels":
 idx = struct.pack(">HBB3I", 0, 0x0B, 3, 3, 2, 2) + ramp((3, 2, 2), ">i2").tobytes()
 (here / "images.idx.gz").write_bytes(gzip.compress(idx, mtime=0))
 (here / "labels.idx").write_bytes(struct.pack(">HBBI", 0, 0x08, 1, 3) + bytes([9, 4, 9]))
-# Discs in noise, large ones labelled 1: something that a small network learns. Three readers grade them 1 to 3; the
-# second half of the patients is for the tests' hold-out.
+# Discs in noise, large ones labelled 1, which a small network can learn. Three readers grade them 1 to 3; the second
+# half of the patients is the hold-out sample of the tests.
 rng = np.random.default_rng(3)
 y = np.arange(80) % 2
 grid = np.hypot(*(np.mgrid[:12, :12] - 5.5))
@@ -59,14 +59,14 @@ grades[::3, 2] = 0
 for name, rows in (("discs.npz", slice(0, 48)), ("discs_test.npz", slice(48, 80))):
     np.savez_compressed(here / name, images=discs[rows], labels=y[rows], votes=grades[rows],
                         patient=np.arange(80)[rows] // 4, diameter=2 * radius[rows].astype(np.float32))
-# The first two convolutions of a VGG with 2 channels, under either set of names.
+# The first two convolutions of a VGG with 2 channels, under both naming schemes.
 first, second = ramp((2, 3, 3, 3), np.float32), ramp((2, 2, 3, 3), np.float32)
 biases = np.array([0.5, -0.25], np.float32), np.array([2, 3], np.float32)
 np.savez_compressed(here / "vgg.npz", **{"features.0.weight": first, "features.0.bias": biases[0],
                                          "features.2.weight": second, "features.2.bias": biases[1]})
 np.savez_compressed(here / "vgg_last.npz", conv1_1_W=first.transpose(2, 3, 1, 0), conv1_1_b=biases[0],
                     conv1_2_W=second.transpose(2, 3, 1, 0), conv1_2_b=biases[1])
-# Discs whose radius four readers grade from 1 to 5, a few of them silent: for the study of ratings.
+# Discs whose radius four readers grade from 1 to 5, with some votes missing: for the study of ratings.
 rng = np.random.default_rng(5)
 radius = rng.uniform(1.5, 5.5, 90)
 discs = np.clip(60 * (grid < radius[:, None, None]) + rng.normal(60, 8, (90, 12, 12)), 0, 255).astype(np.uint8) // 8 * 8

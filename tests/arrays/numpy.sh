@@ -1,5 +1,5 @@
 #!/bin/sh
-# NumPy reads what `prevail simulate ct-nodules` writes. usage: numpy.sh PREVAIL. Skipped (77) where NumPy is missing.
+# NumPy reads the files of `prevail simulate ct-nodules`. usage: numpy.sh PREVAIL. Skipped (77) without NumPy.
 set -eu
 python=/usr/bin/python3
 if ! $python -c 'import numpy' 2>/dev/null; then

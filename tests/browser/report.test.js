@@ -135,7 +135,7 @@ test("explorer: net benefit, against the decision curve", async () => {
 
 test("explorer: thinned thresholds are exact where the page says so", async () => {
   const page = await open("thinned.html");
-  assert(/this page holds/.test(await page.textContent("#explorer")), "the page does not say that thresholds are thinned");
+  assert(/this page contains/.test(await page.textContent("#explorer")), "the page does not say that thresholds are thinned");
   for (const pi of [0.01, 0.2]) {
     await set(page, "pi", pi);
     const values = await shown(page);
@@ -207,7 +207,7 @@ test("no script: charts and numbers are there", async () => {
   const plain = await open("exact.html", { javaScriptEnabled: false });
   assert((await plain.locator("svg[role=img]").count()) >= 10, "charts are missing");
   assert(!(await plain.isVisible("#explorer-controls")), "controls that do nothing are shown");
-  assert(await plain.isVisible("text=Without scripts"), "the page does not say that scripts are off");
+  assert(await plain.isVisible("text=Without JavaScript"), "the page does not say that scripts are off");
   for (const id of ["tp", "fn-count", "fp-count", "tn", "ppv", "npv", "tpr", "used"]) {
     const [still, live] = await Promise.all([plain, scripted].map((page) => page.textContent("#ex-" + id)));
     assert(still === live || Math.abs(still - live) < 0.11, `${id}: ${still} without a script, ${live} with it`); /* ties round apart */

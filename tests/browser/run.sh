@@ -1,7 +1,7 @@
 #!/bin/bash
 # Reports, and the site, in a real browser. usage: tests/browser/run.sh [--update] PREVAIL FOLDER
-# Installs the packages of package-lock.json into FOLDER. Exits with 77, which ctest shows as skipped, where node, npm,
-# Chromium or the packages cannot be had. --update takes the screenshot of docs/guides/demo.md again.
+# Installs the packages of package-lock.json into FOLDER. Exits with 77, which ctest shows as skipped, if node, npm,
+# Chromium or the packages are not available. --update retakes the screenshot in docs/guides/demo.md.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 update=

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# The command's cases (cases/*.test) again, in other configurations, with the same expected output.
+# Runs the command's cases (cases/*.test) in other configurations, with the same expected output.
 #
 #   tests/cli/configurations.sh [--all] [--turn N] [--only NAME,...] PREVAIL PREVAIL_ISA PLUGIN DUCKDB_FOLDER [CASE ...]
 #
-# PREVAIL_ISA is the command with TEST_ISA (tests/machines/isa.c), PLUGIN libprevail-mpi.so; DUCKDB_FOLDER receives DuckDB's
-# library (tests/sources/engines.sh). configured.py stands in for the command and changes how it is run. A configuration whose
-# engine is missing, and each case that configurations.txt excludes, is reported as SKIPPED with its reason (without --all: if no other is left). A case that the file
-# marks as a DEFECT must differ: when it no longer does, the test fails until the mark is removed. What may differ in the output
-# is in configurations.sed (of ranks: configurations-ranks.sed), applied to what is expected as well.
+# PREVAIL_ISA is the command with TEST_ISA (tests/machines/isa.c); PLUGIN is libprevail-mpi.so; DUCKDB_FOLDER receives
+# DuckDB's library (tests/sources/engines.sh). configured.py replaces the command and changes how it is run. A
+# configuration whose engine is not installed, and each case excluded by configurations.txt, is reported as SKIPPED with
+# its reason (without --all: only if no other configuration is left). A case marked as a DEFECT in that file must
+# differ: when it no longer does, the test fails until the mark is removed. configurations.sed (for ranks:
+# configurations-ranks.sed) masks output that may differ; it is also applied to the expected output.
 #
-# Without --all each case runs in one of the configurations that apply to it; --turn N chooses the N-th next one, so that
-# the turns together are what --all runs. A case in which no command was changed does not count.
+# Without --all each case runs in one of the configurations that apply to it; --turn N chooses the N-th one after it, so
+# that all turns together are equivalent to --all. Cases in which no command was changed are not counted.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 all=false turn=0 only=
@@ -41,7 +42,7 @@ ln -s "$CONFIGURED_PREVAIL-lab" "$work/bin/prevail-lab"
 passed=0 failed=0
 skip() { echo "SKIPPED [$1] $2"; }
 
-# The configurations that this machine can run.
+# The configurations available on this machine.
 names="threads1 threads3 memory baseline packed"
 if [ -e "$plugin" ] && command -v mpirun >/dev/null; then
     PREVAIL_PLUGINS=$(dirname "$plugin")
@@ -56,7 +57,7 @@ if reason=$(start_server "$work"); then CONFIGURED_SERVER=$reason && stop_server
 
 [ $# -gt 0 ] || set -- $(cd "$here/cases" && ls | sed -n 's/\.test$//p')
 
-# The reason why a case is not run in a configuration, or DEFECT and why it differs; nothing where it must be as expected.
+# The reason why a case is not run in a configuration, or DEFECT and why it differs; empty if the output must agree.
 excluded() ( # configuration, case
     set -f # patterns, not names of files that happen to be here
     while read -r configurations cases reason; do

@@ -21,7 +21,7 @@ FOLDER = os.environ["CONFIGURED_FOLDER"]
 PREVAIL = os.environ["CONFIGURED_PREVAIL"]
 CONFIGURATION = os.environ["CONFIGURATION"]
 
-# Which argument is a table, by command, and the options whose values are tables.
+# Which argument is a table, for each command, and the options whose values are tables.
 TABLE = {"fit": 0, "cv": 0, "sweep": 0, "adjust": 0, "predict": 1, "eval": 1, "diagnose": 1}
 TABLE_OPTIONS = {"--probs", "--population-sample", "--labelled-sample", "--training"}
 READING_OPTIONS = {"--separator", "--decimal", "--na", "--no-header", "--names", "--quote"}
@@ -190,7 +190,7 @@ def convert(arguments, to, ending):
         table = None if packed else read_table(path)
         if table is None and not packed or packed and READING_OPTIONS & arguments.options.keys():
             continue
-        # A folder without words or numbers: cases pick lines of output by their words, and round numbers.
+        # A folder name without words or numbers, since cases filter output by words and round numbers.
         folder = format(zlib.crc32(os.path.abspath(path).encode()), "x").translate(str.maketrans("0123456789", "ghijklmnop"))
         place = os.path.join(FOLDER, "converted", folder, os.path.basename(path)) + ending
         os.makedirs(os.path.dirname(place), exist_ok=True)
@@ -232,15 +232,16 @@ def main():
     elif CONFIGURATION.startswith("ranks"):
         changed = "--ranks" in arguments.known and "--ranks" not in arguments.options and "--help" not in arguments.options
         if changed:
-            # Each rank prints a usage error before they meet, and mpirun ends all of them when one fails: the others' errors are
-            # dropped, and they wait for rank 0 to print its own. They read no standard input.
+            # Each rank prints a usage error before ranks exchange data, and mpirun ends all of them when one fails.
+            # Errors of the other ranks are therefore dropped, and they wait for rank 0 to print its own. They read no
+            # standard input.
             alone = 'if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then exec "$@"; else "$@" >/dev/null 2>&1 </dev/null || ' \
                     '{ code=$?; sleep 0.5; exit $code; }; fi'
             before = ["mpirun", "-q", "--oversubscribe", "-n", CONFIGURATION[len("ranks"):], "sh", "-c", alone, "prevail"]
     else:
         sys.exit(f"configured: there is no configuration {CONFIGURATION}")
     if changed:
-        # An empty file: the case may limit the size of files.
+        # An empty file, since the case may limit the size of files.
         os.close(os.open(os.path.join(FOLDER, "changed", os.environ["CASE"]), os.O_CREAT | os.O_WRONLY, 0o600))
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and a program inherits that
         signal.signal(number, signal.SIG_DFL)

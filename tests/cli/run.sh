@@ -3,23 +3,24 @@
 #
 #   tests/cli/run.sh [--update] [--quick] [--cases DIR] [--names SCRIPT] [--mask SCRIPT] PREVAIL [NAME ...]
 #
-# PREVAIL is the binary; NAMEs choose cases (default: all of cases/*.test, or of DIR); --update rewrites what they expect;
-# --quick leaves those out that have a line "# slow", for sanitised builds; --mask applies a sed script to what a case expects
-# and to what it got, --names one that its commands have written to what it got (configurations.sh). Commands find the name of
-# their case in CASE.
+# PREVAIL is the binary; NAMEs select cases (default: all of cases/*.test, or of DIR); --update rewrites the expected
+# output; --quick skips cases with a line "# slow", for sanitised builds; --mask applies a sed script to expected and
+# actual output; --names applies a sed script written by the commands of the case to the actual output
+# (configurations.sh). The environment variable CASE has the name of the case.
 #
-# A case is a text file: comment lines (#) that say what it checks; the commands, run by bash in an empty folder with
-# prevail on the path (and prevail-lab, which stands beside it); then
+# A case is a text file: comment lines (#) that describe it; the commands, run by bash in an empty folder with prevail
+# and prevail-lab (from the same folder) on the path; then
 #     --- exit CODE
 #     --- stdout
 #     (the expected text)
 #     --- stderr
 #     (the expected text)
-# Seconds, and the name of the empty folder, are masked. In the commands `digits N` rounds the numbers of its input to
-# N significant digits, so that expected files hold on every processor and in every build: a computed number with fifteen
-# or more of them in the expected stdout fails the case; `study`, `people` and `clinic` (a fifth are
-# cases, drawn by label from the population of `study`) write small simulated tables; `npy HEADER` writes the beginning of
-# an NPY file, and `overwrite FILE OFFSET BYTES` puts bytes (as printf takes them) into a file; `worked PROCESS` is in worked.sh.
+# Seconds, and the name of the empty folder, are masked. In the commands `digits N` rounds the numbers in its input to N
+# significant digits, so that expected files hold on every processor and in every build: a computed number with fifteen
+# or more digits in the expected stdout fails the case. `study`, `people` and `clinic` write small simulated tables; in
+# clinic a fifth are cases, sampled by label from the population of `study`. `npy HEADER` writes the beginning of an NPY
+# file, and `overwrite FILE OFFSET BYTES` writes bytes (in printf's notation) into a file; `worked PROCESS` is in
+# worked.sh.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 update=false
@@ -50,7 +51,7 @@ mkdir "$scratch/bin"
 ln -s "$binary" "$scratch/bin/prevail"
 ln -s "$binary-lab" "$scratch/bin/prevail-lab"
 
-# Written once as a file that every case sources.
+# Written once, and sourced by every case.
 cat >"$scratch/functions" <<'EOF'
 digits() {
     awk -v digits="$1" '{
@@ -80,8 +81,8 @@ mask() {
     sed -f "$names" "$2" | sed -E -e "s#$1#FOLDER#g" -e 's/("seconds": )[-+0-9.e]+/\1#/'
 }
 
-# Names the first number of a case's stdout that no other compiler need give to its last digit. What was stated
-# (0.90000000000000002) is short when rounded, and is fine.
+# Finds the first number in a case's stdout whose last digit may depend on the compiler. Stated values
+# (0.90000000000000002) are short when rounded, and accepted.
 overexact() {
     awk '/^--- stdout/ { on = 1; next } /^--- stderr/ { on = 0 }
         on { line = $0

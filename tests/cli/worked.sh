@@ -1,5 +1,5 @@
-# worked PROCESS: waits until it has computed as prevail for 0.6 seconds of its own processor time, however busy the machine
-# is, or has ended. Sourced, and without a process in the background, so that $! stays as it is.
+# worked PROCESS: waits until prevail has used 0.6 seconds of processor time, however busy the machine is, or has ended.
+# Sourced; starts no background process, so that $! is unchanged.
 worked() {
     local from= ticks # a command substitution leaves $! as it is
     while ticks=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '$1 != "Z" { print $12 + $13 }') && [ -n "$ticks" ]; do

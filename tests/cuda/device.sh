@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The command on a GPU: what it learns there predicts as what the processor learns. usage: tests/cuda/device.sh PREVAIL
+# Models trained on a GPU predict like those trained on the processor. usage: tests/cuda/device.sh PREVAIL
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/../checks.sh"
 prevail=$1
@@ -18,7 +18,7 @@ near() { # a, b, tolerance
 model=convnet:views=3,size=24,low=16,channels=16-32-32,features=32
 fit=(fit learn.npz --model $model --prevalence 0.1 --batch 32 --epochs 15 --rate 0.001 --quiet)
 
-# The spread of seeds on the processor, then each precision within it.
+# The spread between seeds on the processor, and each precision within it.
 for seed in 1 2 3; do
     "$prevail" "${fit[@]}" --seed $seed --device cpu -o cpu$seed.model >/dev/null
     "$prevail" eval cpu$seed.model test.npz --device cpu --json >cpu$seed.json
@@ -39,7 +39,7 @@ for precision in fp32 tf32 bf16; do
     check "$precision predicts as the processor does" near "$(metric $precision.json holdout_nll)" "$(metric there.json holdout_nll)" 0.005
 done
 
-# Interrupted and continued on the device: the same bytes; the linear network has a state of its own there.
+# Interrupted and continued on the device: identical bytes; the linear network has a state of its own.
 for marginal in profile auxiliary:linear; do
     kept=("${fit[@]}" --marginal $marginal --seed 1 --device cuda --checkpoint-every 0.01)
     "$prevail" "${kept[@]}" --checkpoint $marginal.ckpt -o whole.model >/dev/null
@@ -51,8 +51,8 @@ for marginal in profile auxiliary:linear; do
     check "$marginal: interrupted and continued" cmp <(grep -av command whole.model) <(grep -av command part.model)
 done
 
-# Several fits at once, each on a stream of its own: the same bytes as one after the other. At full width they contend for
-# memory, so that tiles of the largest layers' kernels come late and out of turn.
+# Several simultaneous fits, each on its own stream, give the same bytes as one after the other. At full width they
+# compete for memory, so that tiles of the largest layers' kernels finish late and out of order.
 at_once() { # what, model, precision
     for threads in 1 8; do
         "$prevail" cv learn.npz --model "$2" --prevalence 0.1 --batch 32 --epochs 3 --folds 8 --seed 1 --device cuda --precision "$3" \

@@ -1,8 +1,8 @@
-/* A plug-in that pretends: what becomes of a device that fails, where there is none. PRETEND says how:
- *   version   it is of another version             absent   there is no device
+/* A simulated device plug-in, for testing failures without a device. The environment variable PRETEND selects one:
+ *   version   another version of the interface     absent   there is no device
  *   memory    a network or a table does not fit    lost     the device is lost at the third step or pass
- *   tables    it has no networks                   diverged the loss of the fifth step is not a number
- *   full      a table fits, and nothing beside it
+ *   tables    networks are not supported           diverged the loss of the fifth step is NaN
+ *   full      a table fits, but nothing else
  */
 #include <math.h>
 #include <stdio.h>
@@ -80,13 +80,13 @@ static pv__plugin_code score(pv__net *net, const pv__rows *rows, double *loglik,
 static pv__plugin_code step(pv__net *net, const pv__rows *rows, const pv__step_terms *terms,
                             const pv__step_rates *rates, char *why) {
     (void)terms, (void)rates;
-    usleep(5000); /* long enough for a checkpoint to be due */
+    usleep(5000); /* long enough for a checkpoint to become due */
     bool good = rows->n * net->spec.views == net->spec.images && net->begun++ - net->asked < PV_STEPS_AHEAD;
     snprintf(why, PV_PLUGIN_TEXT, good ? "it fell off the bus" : "a step of other rows, or too far ahead");
     return !good || (net->begun == 3 && pretends("lost")) ? PV_PLUGIN_FAILED : PV_PLUGIN_OK;
 }
 
-/* Of the first step more than any fit ends with. */
+/* The value of the first step exceeds that of any finished fit. */
 static pv__plugin_code outcome(pv__net *net, double *value, double *log_q, char *why) {
     (void)log_q;
     snprintf(why, PV_PLUGIN_TEXT, "no step is under way");

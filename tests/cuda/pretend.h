@@ -1,10 +1,10 @@
-/* tests/cuda/pretend.h: what the files of the plug-in that pretends share. */
+/* tests/cuda/pretend.h: declarations shared by the files of the simulated plug-in. */
 #ifndef PV_TEST_PRETEND_H
 #define PV_TEST_PRETEND_H
 
 #include "compute/plugin.h"
 
-bool pretends(const char *what); /* PRETEND says so */
+bool pretends(const char *what); /* whether PRETEND selects it */
 void pretend_tables(pv__plugin *plugin);
 
 #endif

@@ -1,4 +1,4 @@
-/* Tables of the plug-in that pretends: what the real one computes, row by row and in plain C. */
+/* Tables of the simulated plug-in: computes the same as the real one, row by row in plain C. */
 #include "pretend.h"
 
 #include <math.h>
@@ -17,8 +17,8 @@ struct pv__passes {
     pv__passes_spec spec;
     size_t width[LAYERS_MAX + 1];
     size_t widest;
-    double *each, *target, *rho; /* [n], copied; NULL: not given */
-    double *value, *slope;       /* [layers + 1][widest], of a row */
+    double *each, *target, *rho; /* [n], copied; NULL: not used */
+    double *value, *slope;       /* [layers + 1][widest], for one row */
     double *kept;                /* [count][n], outputs of the last tied_forward */
     size_t count;
     int passes;
@@ -87,7 +87,7 @@ static void passes_close(pv__passes *passes) {
     free(passes);
 }
 
-/* Where the weight from i to o of layer l is; i = -1: o's bias. */
+/* Index of the weight from i to o in layer l; i = -1: bias of o. */
 static size_t at(const pv__passes *s, int l, size_t i, size_t o) {
     size_t begin = 0, from = s->width[l], to = s->width[l + 1];
     for (int j = 0; j < l; j++)
@@ -113,7 +113,7 @@ static void row_forward(pv__passes *s, const double *w, size_t row) {
     }
 }
 
-/* After it: the slopes of the outputs are in place. */
+/* Backward pass of a row, after forward: the derivatives of the outputs are set. */
 static void row_backward(pv__passes *s, const double *w, double *dw) {
     for (int l = s->spec.layers - 1; l >= 0; l--) {
         const double *in = s->value + (size_t)l * s->widest, *dout = s->slope + ((size_t)l + 1) * s->widest;
@@ -174,7 +174,7 @@ static pv__plugin_code slopes(pv__passes *s, const double *w, const double *dout
     return lost(s, why);
 }
 
-/* ---- rows that the marginal ties together ------------------------------------------------------------------------ */
+/* ---- rows coupled by the marginal -------------------------------------------------------------------------------- */
 
 static double one_of(double z) {
     return 1 / (1 + exp(-z));
@@ -265,7 +265,7 @@ static double at_place(const double *sorted, size_t draws, double at) {
     return sorted[below] + (at - floor(at)) * (sorted[next] - sorted[below]);
 }
 
-/* Of one row and label, whose log odds at the draws these are; room [draws]. */
+/* Predictions for one row and label with these log odds at the draws; room [draws]. */
 static pv__spread_of_row spread_of(const pv__spread_spec *spec, bool ends, const double *odds, double sign,
                                    double *room) {
     double top = -HUGE_VAL, sum = 0, rest = 0;

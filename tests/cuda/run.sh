@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# What --device says where a GPU cannot be had, and what becomes of one that fails. usage: tests/cuda/run.sh PREVAIL PRETEND.so [PLUGIN.so]
+# Results of --device without a GPU, and with a GPU that fails.
+#   usage: tests/cuda/run.sh PREVAIL PRETEND.so [PLUGIN.so]
 #
-# PRETEND.so is tests/cuda/pretend.c; PLUGIN.so, where it was built, is tried too: without a driver it must say so, and the
-# command go on. Nothing here needs a GPU.
+# PRETEND.so is tests/cuda/pretend.c. If PLUGIN.so was built it is tried too: without a driver it must report that, and
+# the command must continue. No test here needs a GPU.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/../checks.sh"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,11 +13,11 @@ trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/none" "$scratch/pretend" "$scratch/broken" "$scratch/other"
 cp "$pretend" "$scratch/pretend/libprevail-cuda.so"
 echo "not a library" >"$scratch/broken/libprevail-cuda.so"
-cp "$(ldd "$prevail" | awk '/libz\.so/ { print $3 }')" "$scratch/other/libprevail-cuda.so"
+cp "$(ldd "$prevail" | awk '/libm\.so/ { print $3 }')" "$scratch/other/libprevail-cuda.so"
 data=$here/../arrays/discs.npz
 small=(--model convnet:views=1,size=8,low=2,channels=4,features=4 --prevalence 0.1 --batch 16 --epochs 2 --seed 1 --quiet)
 
-# One line that holds the text, and this exit code.
+# Checks for a single line that contains the text, and for the exit code.
 says() { # code, text, folder of plug-ins, arguments
     local code=$1 text=$2 folder=$3 got
     shift 3
@@ -38,14 +39,14 @@ cannot='--device cuda is not available: '
 for command in fit predict eval cv sweep; do
     arguments=("$data")
     [ $command = predict ] || [ $command = eval ] && arguments=(no.model "$data")
-    check "$command --device cuda without a plug-in" says 2 "${cannot}there is no libprevail-cuda.so" "$scratch/none" \
+    check "$command --device cuda without a plug-in" says 2 "${cannot}libprevail-cuda.so was not found" "$scratch/none" \
         $command "${arguments[@]}" --device cuda
 done
-check "study --device cuda without a plug-in" says_lab 2 "${cannot}there is no libprevail-cuda.so" "$scratch/none" nodules --device cuda
+check "study --device cuda without a plug-in" says_lab 2 "${cannot}libprevail-cuda.so was not found" "$scratch/none" nodules --device cuda
 check "a file that is no library" says 2 "$cannot" "$scratch/broken" fit "$data" --device cuda
-check "another library" says 2 'is no plug-in of prevail: build both together' "$scratch/other" fit "$data" --device cuda
+check "another library" says 2 'is not a plug-in of prevail: build both together' "$scratch/other" fit "$data" --device cuda
 export PRETEND
-PRETEND=version check "a plug-in of another version" says 2 'is of another version of prevail' "$scratch/pretend" fit "$data" --device cuda
+PRETEND=version check "a plug-in of another version" says 2 'is for another version of prevail' "$scratch/pretend" fit "$data" --device cuda
 PRETEND=absent check "no device" says 2 "${cannot}there is no device but in pretence" "$scratch/pretend" fit "$data" --device cuda
 PRETEND=memory check "no memory on it" says 1 'the device has too little memory: pretended' "$scratch/pretend" fit "$data" "${small[@]}" \
     --device cuda
@@ -53,14 +54,14 @@ unset PRETEND
 PRETEND=tables check "a device without networks" says 2 '--device cuda is not available for networks: ' "$scratch/pretend" fit "$data" \
     "${small[@]}" --device cuda
 check "version names the device" grep -q '^device     Pretend 1, none$' <(PREVAIL_PLUGINS=$scratch/pretend "$prevail" version)
-check "version says why there is none" grep -q '^device     none: there is no libprevail-cuda.so' <(PREVAIL_PLUGINS=$scratch/none "$prevail" version)
+check "version says why there is none" grep -q '^device     none: libprevail-cuda.so was not found' <(PREVAIL_PLUGINS=$scratch/none "$prevail" version)
 
-# auto goes on without, to the bytes of cpu.
+# auto continues without a device, with the same bytes as cpu.
 fit none "$scratch/none" --device cpu --json >"$scratch/cpu"
 PRETEND=absent fit absent "$scratch/pretend" --json >"$scratch/auto"
 check "auto without a device" diff <(grep -v seconds "$scratch/cpu" | grep -v '"command"') <(grep -v seconds "$scratch/auto" | grep -v '"command"')
 
-# A device that is lost: the checkpoint stays, and the processor takes it up.
+# The device is lost: the checkpoint remains, and the processor continues from it.
 fit lost "$scratch/pretend" --checkpoint "$scratch/lost.ckpt" --checkpoint-every 0.001 >"$scratch/out" 2>"$scratch/err"
 check "a lost device fails" test $? -eq 1
 check "a lost device is told of" grep -q 'the device failed: it fell off the bus; a --checkpoint can be continued with --device cpu' "$scratch/err"
@@ -69,34 +70,37 @@ fit none "$scratch/pretend" --checkpoint "$scratch/lost.ckpt" --resume --device 
 check "the processor goes on" test $? -eq 0
 check "what may differ is told of" grep -q 'what networks run on (--device) is the processor here and was Pretend 1, none, tf32' "$scratch/out"
 
-# Steps are begun before the loss of those before them is known: the one that diverged is the last all the same.
+# Steps are started before the loss of earlier ones is known; the one that diverged must still be the last.
 fit diverged "$scratch/pretend" --device cuda >"$scratch/out" 2>"$scratch/err"
 check "a loss that diverges fails" test $? -eq 3
 check "at its own step" grep -q '^diverged after 5 steps' "$scratch/out"
 for marginal in auxiliary:constant auxiliary:linear; do
     check "$marginal" fit none "$scratch/pretend" --device cuda --marginal $marginal
 done
-# Labels in order have an output layer that the device does not know: the processor's.
+# Ordinal labels have an output layer that the device does not support: the processor is used.
 thresholds() {
     local small=(--model "${small[1]},output=ordinal" "${small[@]:2}")
     fit none "$scratch/pretend" --device cuda
 }
 check "a network with thresholds" thresholds
 
-# Tables: on the device where it is asked for, with the processor's answer; what it cannot do is refused.
+# Tables: fitted on the device on request, with the processor's result; what it does not support is refused.
+# The processor uses Newton's method, the device L-BFGS: both must reach the same optimum at the smallest tolerance.
 table=(fit builtin:esoph --outcome cancer --weights count --prevalence 0.0001 --quiet)
-answer() { # of a fit: its loss and its coefficients, to ten digits
+agree() { # two fits: loss and coefficients to 1e-8
     python3 -c '
 import json, sys
-fit = json.load(sys.stdin)
-print("%.10g" % fit["loss"], *("%s %.10g" % (name, c["value"] if isinstance(c, dict) else c) for name, c in fit["coefficients"].items()))'
+one, other = (json.load(open(name)) for name in sys.argv[1:])
+value = lambda c: c["value"] if isinstance(c, dict) else c
+pairs = [(one["loss"], other["loss"])] + [(value(c), value(other["coefficients"][k])) for k, c in one["coefficients"].items()]
+sys.exit(max(abs(a - b) / max(1, abs(a)) for a, b in pairs) > 1e-8)' "$1" "$2"
 }
 for how in "--loss ig" "--loss ig --marginal plugin --prevalence-n 100" "--loss iw" "--loss plain --infer laplace" "--loss ig --infer laplace --draws 100"; do
     # shellcheck disable=SC2086
-    "$prevail" "${table[@]}" $how --seed 1 --device cpu --json | answer >"$scratch/here"
+    "$prevail" "${table[@]}" $how --tolerance 1e-12 --seed 1 --device cpu --json >"$scratch/here"
     # shellcheck disable=SC2086
-    PREVAIL_PLUGINS=$scratch/pretend "$prevail" "${table[@]}" $how --seed 1 --device cuda --json | answer >"$scratch/there"
-    check "a table, $how" cmp "$scratch/here" "$scratch/there"
+    PREVAIL_PLUGINS=$scratch/pretend "$prevail" "${table[@]}" $how --tolerance 1e-12 --seed 1 --device cuda --json >"$scratch/there"
+    check "a table, $how" agree "$scratch/here" "$scratch/there"
 done
 "$prevail" "${table[@]}" -o "$scratch/table.model" >/dev/null
 check "predictions from a table" says 0 'note: predictions from this model run on the processor' "$scratch/pretend" predict "$scratch/table.model" \
@@ -116,22 +120,22 @@ assert 0 <= off < 1e-6, off
 EOF_PY
 PRETEND=lost check "a device lost under an unknown prevalence" says 1 'the device failed: it fell off the bus' "$scratch/pretend" \
     predict "$scratch/draws.model" builtin:esoph --population unknown --method vb --device cuda --quiet -o "$scratch/draws.lost"
-# A device that nobody asked for, and that has no room: the processor does it, and that is said.
+# The device chosen by auto has too little memory: the processor is used, with a message.
 full() {
     "$prevail" simulate gaussian --rows 2000 --dimensions 8 --prevalence 0.3 -o "$scratch/some.csv" &&
         "$prevail" simulate gaussian --rows 125000 --dimensions 8 --prevalence 0.3 --seed 2 -o "$scratch/many.csv" &&
         "$prevail" fit "$scratch/some.csv" --outcome y --prevalence 0.3 --infer laplace --draws 160 --device cpu -o "$scratch/some.model" --quiet &&
         "$prevail" predict "$scratch/some.model" "$scratch/many.csv" --device cpu -o "$scratch/full.cpu" --quiet &&
         PRETEND=full PREVAIL_PLUGINS=$scratch/pretend "$prevail" predict "$scratch/some.model" "$scratch/many.csv" -o "$scratch/full.auto" 2>"$scratch/err" &&
-        grep -q 'the processor takes the rows: the device has too little memory' "$scratch/err" && cmp "$scratch/full.cpu" "$scratch/full.auto"
+        grep -q 'the rows are processed on the processor: the device has too little memory' "$scratch/err" && cmp "$scratch/full.cpu" "$scratch/full.auto"
 }
 check "no memory on a device that nobody asked for" full
-check "a table without a plug-in" says 2 "${cannot}there is no libprevail-cuda.so" "$scratch/none" "${table[@]}" --device cuda
+check "a table without a plug-in" says 2 "${cannot}libprevail-cuda.so was not found" "$scratch/none" "${table[@]}" --device cuda
 check "a table in minibatches" says 2 '--device cuda takes tables in the full batch' "$scratch/pretend" "${table[@]}" --device cuda --batch 32
 PRETEND=memory check "no memory for a table" says 1 'the device has too little memory: pretended' "$scratch/pretend" "${table[@]}" --device cuda
 PRETEND=lost check "a device lost under a table" says 1 'the device failed: it fell off the bus' "$scratch/pretend" "${table[@]}" --device cuda
 
-# A study's cells say what fitted them, and its tables too.
+# The cells of a study, and its tables, name the device that fitted them.
 cells() { # a word of --device, folder of plug-ins
     PREVAIL_PLUGINS=$2 "$prevail-lab" nodules --quick --networks convnet --batches balanced --methods plain --prevalences 0.5 \
         --fold "$3" --device "$1" --threads 1 --quiet -o "$scratch/study"
@@ -143,7 +147,7 @@ check "continued without it" cells auto "$scratch/none" 1,2
 check "cells of the processor" grep -q '"device":null' "$scratch/study/cells/convnet_balanced_plain_fold2.json"
 check "both are told of" grep -q '^1 of 2 fits on Pretend 1, none, tf32, the others elsewhere\.$' "$scratch/study/tables.md"
 
-# The real one, where it was built, without a driver.
+# The real plug-in, if built, without a driver.
 if [ -n "$plugin" ] && [ -f "$plugin" ]; then
     mkdir "$scratch/real"
     cp "$plugin" "$scratch/real/libprevail-cuda.so"

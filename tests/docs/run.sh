@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The examples of the site's pages run and print what the pages show; links lead somewhere; the numbers of docs/validation.md
-# are right. usage: tests/docs/run.sh BUILD [PAGE...]
+# The examples of the site's pages run and print what the pages show; links resolve; the numbers in docs/validation.md
+# agree. usage: tests/docs/run.sh BUILD [PAGE...]
 #
-# BUILD is a CMake build folder with the command and the library. Ends with 77, which is skipped, where Python or NumPy is not
-# there. What a page compares with (R, scikit-learn, XGBoost, ...) is skipped, and reported, where it is not installed.
+# BUILD is a CMake build folder with the command and the library. Exits with 77 (skipped) without Python or NumPy.
+# Comparisons with other software (R, scikit-learn, XGBoost, ...) are skipped and reported if it is not installed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)

@@ -1,4 +1,4 @@
-/* toy: importance weighting under another name. */
+/* toy: importance weighting under a different name. */
 #include "core/loss.h"
 
 static double class_factor(double prevalence, double total, double mass) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# "How to add" in docs/architecture.md is true: a copy of the tree gets a loss, a model, a metric, a population, a source and
-# an option by edits of the files that the guide names and of no others, is built, and does what was added.
+# Tests "How to add" in docs/architecture.md: adds a loss, a model, a metric, a population, a source and an option to a
+# copy of the tree by editing the files that the guide names and no others, builds it, and uses the additions.
 #
 #   tests/extend/run.sh SOURCE [CMAKE_FLAG ...]
 set -u
@@ -50,9 +50,9 @@ change 'A source.' src/data/query.h 's/PV__ENGINE_NONE,/& PV__ENGINE_TOY,/; s/pv
 change 'A source.' src/data/query.c 's/{{"sqlite:", PV__ENGINE_SQLITE/{{"toy:", PV__ENGINE_TOY, 0, '"'?'"'}, {"sqlite:", PV__ENGINE_SQLITE/; /case PV__ENGINE_SQLITE:/i\    case PV__ENGINE_TOY: return pv__toy_stream(ctx, query, options, stream);'
 
 after 'An option of a fit.' include/prevail/plan.h 'double iw_total;' '    double toy_total; /* toy: as iw_total */'
-table=$(grep -l 'pv_fit_option_table\[\]' src/*/*.c) use=$(grep -l 'options->iw_total' src/*/*.c)
+table=$(grep -l 'pv_fit_option_table\[\]' src/*/*.c) use=$(grep -l 'wanted = .*options.iw_total' src/*/*.c)
 change 'An option of a fit.' "$table" '/{"iw-total", PV_OPTION_REAL/i\    {"toy-total", PV_OPTION_REAL, AT(toy_total), "0", 0, 1e12, NULL, "N", "As iw-total."},'
-sed -i 's/\([a-z>-]*\)options->iw_total/(&+\1options->toy_total)/' "$use" # where it acts
+sed -i 's/\([a-z>-]*options\)\.iw_total/(\1.iw_total + \1.toy_total)/' "$use" # where it acts
 
 build() {
     cmake -S . -B "$scratch/build" -DPV_TESTS=OFF -DPV_MPI=OFF -DPV_WERROR=OFF -DCMAKE_BUILD_TYPE=Debug "$@" &&

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The hostile battery: bad files and bad arguments, one case a file. usage: tests/hostile/run.sh [--update] PREVAIL [NAME ...]
+# Malformed files and arguments, one case per file. usage: tests/hostile/run.sh [--update] PREVAIL [NAME ...]
 #
-# Cases are as those of tests/cli/run.sh, which runs them. Each is one mistake: the command must end with 2 (or 1, where
-# the machine failed it), print nothing on standard output, and one line on standard error that names the file or the
-# option; the corrected command may follow.
+# Cases have the format of tests/cli/run.sh, which runs them. Each contains one mistake: the command must exit with 2
+# (or with 1 if the machine failed), print nothing on standard output, and print one line on standard error that names
+# the file or the option; the corrected command may follow.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 "$here"/../cli/run.sh --cases "$here/cases" "$@" || exit 1
@@ -22,7 +22,7 @@ for file in "$here"/cases/*.test; do
         END {
             if (lines != 1) wrong = lines + 0 " lines of error"
             else if (message !~ /^prevail: /) wrong = "no error of prevail"
-            else if (message !~ /^prevail: [^ ]+:/ && message !~ /--[a-z]|\047[^\047]*\047|^prevail: (standard (in|out)put|unknown|unexpected|[A-Z]+ is missing|there is no builtin:|a file\047s name)|the (model|command)/)
+            else if (message !~ /^prevail: [^ ]+:/ && message !~ /--[a-z]|\047[^\047]*\047|^prevail: (standard (in|out)put|unknown|unexpected|[A-Z]+ is missing|there is no builtin:|the file name)|the (model|command)/)
                 wrong = "names neither file nor option"
             if (wrong) { print name ": " wrong; exit 1 }
         }' "$file" || bad=$((bad + 1))

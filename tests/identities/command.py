@@ -30,8 +30,8 @@ class Answer:
         return self.code in (0, 3)
 
 
-# What two runs of the same work need not share: where it came from, how long it took, how many steps.
-APART = {"seconds", "threads", "ranks", "saved", "model_file", "source", "data", "hash", "iterations", "file", "version", "files"}
+# Fields in which two runs of the same work may differ: origin, duration, number of steps.
+APART = {"seconds", "threads", "ranks", "saved", "model_file", "source", "data", "hash", "iterations", "passes", "file", "version", "files"}
 
 
 def flatten(value, path=(), into=None):

@@ -76,7 +76,7 @@ class Evaluation:
         turned = Table({"p__a": table.columns["p__1"], "p__b": table.columns["p__0"], "y": ["ba"[v] for v in table.columns["y"]]})
         one = self.ask("eval", "--probs", self.place("a", table), "--outcome", "y", "--bootstrap", "0")
         other = self.ask("eval", "--probs", self.place("b", turned), "--outcome", "y", "--bootstrap", "0")
-        kept = {"auc", "nell", "brier", "accuracy", "mcc", "ece", "informedness", "calibration_slope"}
+        kept = {"auc", "log_loss", "brier", "accuracy", "mcc", "ece", "informedness", "calibration_slope"}
         self.same("positive label swapped", "eval", one, other, 1e-10, lambda path, values: None if path[0] == "metrics" and path[1] in kept else "skip")
 
     def populations(self):

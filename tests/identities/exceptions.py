@@ -5,6 +5,7 @@ leaves the value out, "present" asks only that both have it. A known failure is 
 kind are left out, and counted.
 """
 import fnmatch
+import math
 
 
 class Exception_:
@@ -25,8 +26,12 @@ def by_draws(path, values):
     5 % quantiles may differ by, next to the posterior's spread. More where a chain reports fewer effective draws."""
     fewer = max(1.0, 150 / (values.get(("ess_min",)) or 150)) ** 0.5
     if path[0] == "coefficients" and path[:-1] + ("sd",) in values:
-        spread = values[path[:-1] + ("sd",)]
-        return fewer * spread * {"value": 0.5, "sd": 0.4, "lo": 1.0, "hi": 1.0}.get(path[-1], 0)
+        spread, what = values[path[:-1] + ("sd",)], path[-1]
+        if what == "sign":
+            return 4.5 * fewer * (2 * max(values[path] * (1 - values[path]), 1 / 150) / 150) ** 0.5
+        logarithm = {"odds_ratio": "value", "odds_ratio_lo": "lo", "odds_ratio_hi": "hi"}.get(what)
+        error = fewer * spread * {"value": 0.5, "sd": 0.4, "lo": 1.0, "hi": 1.0}.get(logarithm or what, 0)
+        return values[path] * math.expm1(error) if logarithm else error
     if path[0] == "marginal_interval":
         return fewer * 1.2 * (values[path[:-1] + ("hi",)] - values[path[:-1] + ("lo",)])
     if path[0] == "predicted" and path[1][:2] in ("p_", "lo", "hi"):
@@ -49,11 +54,11 @@ EXCEPTIONS = [
     Exception_("rows dropped", "dropped", "skip", "the number of rows left out is reported as it is"),
     Exception_("columns scaled|columns times powers of two|columns negated|columns shifted", "coefficients/*odds_ratio*", "skip", "per unit of the column"),
     *[Exception_("columns shifted|offset shifted", f"coefficients/*(Intercept)/{what}", "skip", "the intercept is that of another point")
-      for what in ("se", "sd", "lo", "hi", "z", "p", "df")],
+      for what in ("se", "sd", "lo", "hi", "z", "p", "df", "sign")],
     *[Exception_("columns shifted", f"coefficients/*(Intercept)/if_linear/{what}", "skip", "the intercept is that of another point")
       for what in ("se", "lo", "hi")],
     *[Exception_("columns shifted", f"coefficients/*|*/{what}", "skip", "the threshold is that of another point")
-      for what in ("se", "sd", "lo", "hi", "z", "p", "df")],
+      for what in ("se", "sd", "lo", "hi", "z", "p", "df", "sign")],
     Exception_("sampling weights split", "loss", "skip", "sampling weights are scaled to a mean of 1"),
     Exception_("*", "weighting/*", 1e-6, "a test statistic is a quadratic form in an inverse", lambda case: case.design == "terms"),
     Exception_("one stratum", "strata/*", "skip", "a fit without strata reports none"),

@@ -90,7 +90,7 @@ def counts_split(random, case):
 def zero_weights(random, case):
     if not has_counts(case):
         return None
-    # Rows that count nothing, with the first rows' cells: means and standard deviations must not see them.
+    # Rows with weight 0 and the cells of the first rows: they must not affect means and standard deviations.
     more = case.table.take([0, 1, 2])
     more = more.replace(w=[0, 0, 0], **{case.numeric[0]: [50.0, -50.0, 7.0]})
     columns = {name: list(case.table.columns[name]) + list(more.columns[name]) for name in case.table.columns}
@@ -329,7 +329,7 @@ def offset_shifted(random, case):
     return case.changed(table=moved(case.table), people=moved(case.people)), back
 
 
-# ---- how the work is done
+# ---- execution
 def from_source(name):
     return lambda random, case: (case.changed(source=name), as_it_is)
 
@@ -342,7 +342,7 @@ def in_little_memory(random, case):
     return case.with_options(memory="1M"), as_it_is
 
 
-# name: (relation, tolerance). A tolerance of 0 asks for the same bits.
+# name: (relation, tolerance). A tolerance of 0 requires identical bits.
 RELATIONS = {
     "rows permuted": (rows_permuted, CLOSE),
     "people permuted": (people_permuted, EXACT),

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The metamorphic battery, with the engines and front ends that this machine has. usage: tests/identities/run.sh PREVAIL LIBRARY
-# DUCKDB_FOLDER [options of run.py]
+# The metamorphic tests, with the engines and front ends available on this machine.
+#   usage: tests/identities/run.sh PREVAIL LIBRARY DUCKDB_FOLDER [options of run.py]
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 prevail=$1 library=$(readlink -f "$2") duckdb=$3

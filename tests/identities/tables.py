@@ -244,7 +244,7 @@ def one_estimate(weighting):
     return make_one
 
 
-# name: (makes it, losses, inferences, models). Everything else is rejected by the command, which tests/unit covers.
+# name: (function, losses, inferences, models). The command rejects all other combinations, which tests/unit covers.
 LINEAR = ("map", "ml", "laplace", "robust", "vi", "hmc")
 MATRIX = {
     "by label": (by_label, ("ig", "iw", "plain"), LINEAR, ("linear", "ordinal", "mlp")),

@@ -176,7 +176,7 @@ def checkpoints(make):
     make.checkpoint("minibatch", *fit, *mlp, "--batch", "32", "--epochs", "4000", tolerance=1e-3)
     make.checkpoint("vi_half", *fit, "--infer", "vi", "--steps", "20000", "--draws", "200", tolerance=0.02)
     make.checkpoint("hmc_half", *fit, "--infer", "hmc", "--chains", "2", "--warmup", "4000", "--draws", "4000", tolerance=0.02)
-    make.checkpoint("cv_half", "cv", *fit[1:], "--repeats", "60", "--folds", "5", tolerance=1e-3, judge=["metrics", "nell", "value"])
+    make.checkpoint("cv_half", "cv", *fit[1:], "--repeats", "60", "--folds", "5", tolerance=1e-3, judge=["metrics", "log_loss", "value"])
 
 
 def main():

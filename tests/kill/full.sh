@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# A full disk: a limit on the size of files (ulimit -f) that grows until the command succeeds, by 1 KiB up to 16 KiB,
-# then doubled.
+# A full disk, simulated by a limit on the size of files (ulimit -f) that grows until the command succeeds, in steps of
+# 1 KiB up to 16 KiB, then by doubling.
 #
 #   tests/kill/full.sh PREVAIL
 #
-# Below that limit the command must say that a file could not be written and exit with 1. Every file that it writes is there
-# before: it must be unchanged, or, where there are several, be wholly the old or wholly the new one. Where it was only the
-# checkpoint, which could not be written even once, all are the new ones. Nothing partial may be left, nothing else written but a
-# checkpoint. In the end the files are those of a run without a limit.
+# Below that limit the command must report that a file could not be written and exit with 1. Every output file exists
+# before: it must be unchanged or, if there are several, be entirely old or entirely new. If only the checkpoint could
+# not be written, not even once, all must be new. No partial file may remain, and nothing else may be written except a
+# checkpoint. In the end the files must equal those of a run without a limit.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 if [ $# -lt 1 ] || [ ! -x "$1" ]; then
@@ -33,13 +33,13 @@ fail() {
 
 next() { limit=$((limit < 16 ? limit + 1 : limit * 2)); }
 
-# refused NAME CODE SAID: what a command that could not write must answer.
+# refused NAME CODE SAID: the expected message and exit code of a command that could not write.
 refused() {
     [ $2 -eq 1 ] || fail "$1 with $limit KiB: exit code $2"
     [[ $3 == *"could not be written"* ]] || fail "$1 with $limit KiB: $3"
 }
 
-# compare NAME FOLDER OLD NEW: every file of FOLDER is that of OLD or that of NEW, and every one of OLD is there.
+# compare NAME FOLDER OLD NEW: every file of FOLDER is equal to the one in OLD or in NEW, and none of OLD is missing.
 compare() {
     local name=$1 folder=$2 old=$3 new=$4 file
     while read -r file; do
@@ -50,10 +50,10 @@ compare() {
     done < <(cd "$old" && find . -type f)
 }
 
-# mask FOLDER: the speed in a trace is no part of the answer.
+# mask FOLDER: removes the speed from a trace.
 mask() { [ ! -e "$1/t.csv" ] || sed -i -E '2,$s/^(([^,]*,){5})[^,]*,/\1,/' "$1/t.csv"; }
 
-# try NAME WORD...: runs in a folder of its own, beside the inputs.
+# try NAME WORD...: runs in a folder of its own, with the inputs in its parent.
 try() {
     local name=$1 limit=0 code said count=0 file files first
     shift
@@ -74,7 +74,7 @@ try() {
         [ $code -eq 0 ] && break
         count=$((count + 1))
         refused "$name" $code "$said"
-        if [[ $said == *"even once"* ]]; then # the checkpoint alone: the result is there
+        if [[ $said == *"work finished"* ]]; then # the checkpoint alone: the result is there
             diff -r new work >/dev/null || fail "$name with $limit KiB: no checkpoint, and other files"
         else
             compare "$name" work old "$([ "$files" -eq 1 ] && echo old || echo new)"
@@ -86,8 +86,8 @@ try() {
     echo "$name: $files files, refused at $count limits, done at $limit KiB"
 }
 
-# try_study NAME WORD...: a folder, by prevail-lab, which stands beside PREVAIL. A run of another seed is there before; where a checkpoint is left, with room again it is
-# continued, once.
+# try_study NAME WORD...: the same for prevail-lab (in PREVAIL's folder), whose output is a folder. It first contains a
+# run with another seed. If a checkpoint is left, the run is continued once without the limit.
 try_study() {
     local name=$1 limit=0 code said count=0 resumed=0
     shift
@@ -117,7 +117,7 @@ try_study() {
     echo "$name: refused at $count limits, done at $limit KiB"
 }
 
-# A table that is packed beside the checkpoint: with too little room for it nothing of it is left, and the model unchanged.
+# A packed table next to the checkpoint: without enough space nothing of it remains, and the model is unchanged.
 try_beside() {
     local limit=0 code said count=0
     rm -rf work && mkdir work
@@ -130,7 +130,7 @@ try_beside() {
         [ $code -eq 0 ] && break
         count=$((count + 1))
         [ $code -eq 1 ] || fail "beside with $limit KiB: exit code $code"
-        [[ $said == *"could not be written"* || $said == *"cannot lie in"* ]] || fail "beside with $limit KiB: $said"
+        [[ $said == *"could not be written"* || $said == *"cannot be written to"* ]] || fail "beside with $limit KiB: $said"
         [ "$(ls work) $(cat work/b.model)" = "b.model before" ] || fail "beside with $limit KiB: left $(ls work)"
         limit=$((limit < 16 ? limit + 8 : limit * 2))
     done
@@ -150,6 +150,8 @@ try images fit ../discs.npz --model convnet:views=1,size=8,low=4,channels=8,feat
 try vi $fit --infer vi --steps 30 --components 2 --draws 100 -o b.model $kept
 try vi_batches $fit --infer vi --steps 30 --components 2 --draws 100 --batch 32 --marginal auxiliary:linear --prevalence-n rows -o b.model $kept
 try hmc $fit --infer hmc --chains 2 --draws 100 --warmup 50 -o b.model $kept
+try export_onnx export ../a.model -o e.onnx
+try export_c export ../a.model -o e.c
 try predict predict ../a.model ../data.csv -o p.csv
 try adjust adjust ../probs.csv --from 0.1 --to 0.3 -o p.csv
 try eval eval ../a.model ../data.csv --bootstrap 20 --report r.html --curves c --figures f
@@ -166,6 +168,7 @@ try_study calibration_data calibration --replicates 2 --prevalences 0.1 --popula
     --data nodules.csv --splits 2
 try_study bias bias --replicates 2
 try_study designs designs --quick --only 2_balanced --replicates 2
+try_study rate rate --rates 0.1 --gold 20 --replicates 3
 try_study robust robust --truths right --rows 40 --columns 2 --replicates 2
 echo "$failures failures"
 [ $failures -eq 0 ]

@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
-# Kills the command at random moments and continues it; the output must be the bytes of a run that was never killed.
+# Kills the command at random moments and continues it; the output must equal that of an uninterrupted run.
 #
 #   tests/kill/run.sh PREVAIL [KILLS [SEED]]
 #
-# KILLS (default 30) SIGKILLs are spread over minibatch training on a table and on images, variational inference, sampling,
-# cross-validation, a sweep and the studies of prevail-lab (which stands beside PREVAIL), whose output is a folder. Each is killed and resumed, with any number of threads, then
-# resumed until it is done. A run that came to its end beside a checkpoint must have continued from it, and half of the kills must
-# have left one: otherwise nothing was shown.
-# Between them come SIGTERMs, which are not counted. What may be left behind by a killed process is OUTPUT.partial.XXXXXX alone
-# (docs/formats.md); a checkpoint and its own partial files are gone at the end.
-# `make soak` runs it with 200 kills; the last line says how many kills were survived, and how many runs continued from a
-# checkpoint.
+# KILLS (default 30) SIGKILLs are spread over minibatch training on a table and on images, variational inference,
+# sampling, cross-validation, a sweep and the studies of prevail-lab (in PREVAIL's folder), whose output is a folder.
+# Each run is killed and resumed, with varying numbers of threads, until it is complete. A run that completes while
+# there is a checkpoint must have continued from it, and half of the kills must have left a checkpoint; otherwise the
+# test would prove nothing. SIGTERMs are sent in between and not counted. A killed process may leave only
+# OUTPUT.partial.XXXXXX (docs/formats.md); at the end the checkpoint and its partial files must be gone. `make soak`
+# runs it with 200 kills; the last line reports the number of survived kills and of runs continued from a checkpoint.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 if [ $# -lt 1 ] || [ ! -x "$1" ]; then
@@ -29,7 +28,7 @@ cd "$scratch" || exit 1
 "$prevail" simulate gaussian --cases 5000 --controls 5000 --dimensions 5 --prevalence 0.05 -o long.csv || exit 1
 cp "$here/../arrays/discs.npz" .
 
-names=(table packed images vi vi_batches hmc cv sweep sweep_holdout contingency coverage ranks calibration calibration_data bias robust unknown designs nodules ratings)
+names=(table packed images vi vi_batches hmc cv sweep sweep_holdout contingency coverage ranks calibration calibration_data bias robust unknown designs rate nodules ratings)
 arguments() {
     local fit="--outcome y --prevalence 0.1"
     case $1 in
@@ -51,6 +50,7 @@ arguments() {
     robust) echo lab robust --truths right,square-0.3 --rows 40,60 --columns 2 --replicates 8 ;;
     unknown) echo lab unknown --replicates 2 --populations ties ;;
     designs) echo lab designs --quick --only 2_ --replicates 6 ;;
+    rate) echo lab rate --rates 0.1,0.3 --gold 50 --replicates 40 ;;
     nodules) echo lab nodules --quick --networks convnet --batches balanced --prevalences 0.01 --methods ig-linear,iw --folds 2 --epochs 20 ;;
     ratings) echo lab ratings --quick --prevalences 0.9 --methods iw,plain --folds 2 --epochs 20 ;;
     esac
@@ -65,11 +65,11 @@ fail() {
     failures=$((failures + 1))
 }
 
-# What is there: a process that has not begun leaves it as it was.
+# The current files: a process that has not started must not change them.
 there() { find . -name .counts -prune -o -type f ! -name err -printf '%p %i %s %T@\n' | sort; }
-# Starts the command in the background and ends it after up to 0.3 s, or the time that it takes undisturbed, by SIGKILL or,
-# once in three, by SIGTERM, which it must answer by 1 and a word about it, or has not begun; true where it was ended. Counts of
-# `make coverage` that a kill may tear go elsewhere.
+# Starts the command in the background and ends it after at most 0.3 s or its normal duration, by SIGKILL or, one time
+# in three, by SIGTERM, after which it must exit with 1 and a message, or not have started. True if it was ended.
+# Coverage counts (`make coverage`) go elsewhere, since a kill may damage them.
 ended() {
     local before pid
     before=$(there)
@@ -88,16 +88,16 @@ ended() {
     *) false ;;
     esac
 }
-# What a run that comes to its end must say first, by whether there is anything in a checkpoint before it.
+# The first message expected from a run that completes, depending on whether there was a checkpoint with content.
 look() { first="${program##*/}: ck: nothing there yet; starting from the beginning"; [ ! -s ck ] || first="${program##*/}: continuing from ck"; }
-# Whether it did, and said nothing else but where its report is and which fits of a grid are there.
+# Whether it printed that and nothing else, except the paths of its report and of existing fits of a grid.
 said() {
-    sed -i '1{/does not fit --memory: it was packed beside the checkpoint/d}' err
+    sed -i '1{/does not fit --memory: it was packed into a file next to the checkpoint/d}' err
     [ "$(head -n 1 err)" = "$first" ] &&
         ! tail -n +2 err | grep -q -v -x -e '[a-z-]*: report in out/report.html' -e '[a-z-]*: [0-9]* of [0-9]* fits are in out already'
 }
 count() { ! grep -q -x '[a-z-]*: continuing from ck' err || resumed=$((resumed + 1)); }
-# The same bytes, of a file or of all files of a folder; a cell has the seconds that its fit took.
+# Compares a file, or all files of a folder; the seconds in cells are masked.
 same() {
     if [ -d whole ]; then
         find whole out -path '*/cells/*.json' -exec sed -i 's/"seconds":[^,]*,//' {} +

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# The studies of nodules and ratings: complete tables, the same bytes after an interruption, columns worked out anew.
+# The studies of nodules and ratings: tables are complete, interrupted runs give the same bytes, and columns are
+# recomputed.
 #
 #   tests/lab/grids.sh PREVAIL ARRAYS
 #
-# prevail-lab stands beside PREVAIL.
+# prevail-lab must be in PREVAIL's folder.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/../checks.sh"
 prevail=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -14,7 +15,7 @@ cd "$scratch" || exit 1
 
 fits() { find "$1/cells" -name '*.json' | wc -l; }
 same() { diff -r -x cells -x '*.partial*' "$1" "$2"; }
-# Cells have the seconds that a fit took; the rest of them must agree.
+# Cells contain the duration of the fit; all else must agree.
 same_cells() {
     [ "$(fits "$1")" -eq 27 ] && [ "$(fits "$2")" -eq 27 ] || return 1
     for file in "$1"/cells/*.json; do
@@ -28,7 +29,7 @@ refuses() { # text, then a command that must end with 2 and say so
     [ $? -eq 2 ] && grep -q -- "$text" refused.log || { cat refused.log; return 1; }
 }
 
-# ---- the quick form: every cell of the grid, every number of the tables -----------------------------------------------
+# ---- quick form: every cell of the grid, every number of the tables ---------------------------------------------------
 quick() { "$prevail-lab" nodules --quick -o quick --json --quiet >quick.json; }
 complete_tables() { # file, rows: each with two words and twelve numbers (a dash where undefined, or how many folds have it)
     awk -F'|' -v wanted="$2" '/^\| (0|obs)/ && NF == 16 { rows++
@@ -53,7 +54,7 @@ seeded() {
 another_seed() { seeded 1 >one && seeded 2 >two && ! cmp -s one two && [ "$(wc -l <two)" -eq 2 ] && grep -q '"seed": 2,' two; }
 check "another seed: other nodules" another_seed
 
-# ---- stopped and continued ----------------------------------------------------------------------------------------------
+# ---- interrupted and continued ---------------------------------------------------------------------------------------
 part="nodules --data $arrays/discs.npz --quick --networks convnet --batches balanced --epochs 30 --quiet"
 whole() { "$prevail-lab" $part -o whole >whole.txt; }
 interrupt() { # a signal as soon as so many cells are there
@@ -98,7 +99,7 @@ check "one with a setting unknown here is not" refuses "which has a setting 'lat
 truncate -s 300 whole/cells/convnet_balanced_iw_0.01_fold2.json
 check "a damaged cell is refused" refuses "is damaged; remove it" "$prevail-lab" $part -o whole
 
-# ---- the twelve columns, worked out from the kept predictions ---------------------------------------------------------
+# ---- the twelve columns, recomputed from the stored predictions -----------------------------------------------------
 # Image i of discs.npz has label i % 2. Predictions are adapted by p(y|x) share(y) / p(y|w), normalised.
 columns() { # cell, stated prevalence
     sed -e 's/.*"log_marginal":\[\([^]]*\)\].*"rows":\[\([^]]*\)\].*"loglik":\[\[\(.*\)\]\].*/\1 \2 \3/' \
@@ -108,7 +109,7 @@ columns() { # cell, stated prevalence
         for (i = 1; i <= n; i++) {
             split(pair[i], l, ",")
             weight = (y[i] ? pi : 1 - pi) / (count[y[i]] / n)
-            nell -= weight * l[1 + y[i]] / n
+            log_loss -= weight * l[1 + y[i]] / n
             loss[y[i]] -= l[1 + y[i]]; square[y[i]] += l[1 + y[i]] ^ 2
             gain += (l[1 + y[i]] - m[1 + y[i]]) / n
             a = exp(l[1] - m[1]) * count[0] / n; b = exp(l[2] - m[2]) * count[1] / n
@@ -117,7 +118,7 @@ columns() { # cell, stated prevalence
             hit[y[i], p[i] > 0.5]++
         }
         for (c = 0; c < 2; c++) variance += (c ? pi : 1 - pi) ^ 2 * (square[c] - loss[c] ^ 2 / count[c]) / (count[c] - 1) / count[c]
-        nell += 2 * sqrt(variance) # the paper adds two standard deviations of the estimate (8.1)
+        log_loss += 2 * sqrt(variance) # the paper adds two standard deviations of the estimate (8.1)
         tn = hit[0, 0]; fp = hit[0, 1]; fn = hit[1, 0]; tp = hit[1, 1]
         for (i = 1; i <= n; i++) for (j = 1; j <= n; j++) if (y[i] && !y[j])
             auc += (p[i] > p[j] ? 1 : p[i] == p[j] ? 0.5 : 0) / count[0] / count[1]
@@ -126,8 +127,8 @@ columns() { # cell, stated prevalence
         marked = npv == "" || ppv == "" ? "" : npv + ppv - 1
         root = sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
         mcc = root ? (tp * tn - fp * fn) / root : ""
-        split("nell_upper holdout_nll information_gain accuracy tnr tpr npv ppv auc informedness markedness mcc", name, " ")
-        split(nell "|" nll "|" gain "|" (tp + tn) / n "|" tnr "|" tpr "|" npv "|" ppv "|" auc "|" tnr + tpr - 1 "|" marked "|" mcc, value, "|")
+        split("log_loss_upper holdout_nll information_gain accuracy tnr tpr npv ppv auc informedness markedness mcc", name, " ")
+        split(log_loss "|" nll "|" gain "|" (tp + tn) / n "|" tnr "|" tpr "|" npv "|" ppv "|" auc "|" tnr + tpr - 1 "|" marked "|" mcc, value, "|")
         for (c = 1; c <= 12; c++) print name[c] "," value[c]
     }' OFMT=%.15g CONVMT=%.15g CONVFMT=%.15g
 }
@@ -142,7 +143,7 @@ for method in ig-constant ig-linear ig-profile iw; do
     check "the columns of $method" agree $method
 done
 
-# PPV has no value in a fold where nothing is called positive: the table says in how many folds it has one.
+# PPV is undefined in a fold without positive decisions: the table has the number of folds in which it is defined.
 some="nodules --data $arrays/discs.npz --quick --networks convnet --batches balanced --methods iw --epochs 30 --quiet"
 partial() {
     "$prevail-lab" $some --prevalences 0.48,0.44,0.43,0.42,0.41,0.4,0.39,0.2 -o some >some.txt || return 1
@@ -159,14 +160,14 @@ partial() {
 }
 check "how many folds have a PPV" partial
 
-# ---- against cv: the same folds, fits and metrics ----------------------------------------------------------------------
+# ---- compared with cv: the same folds, fits and metrics ---------------------------------------------------------------
 small="convnet:views=3,size=12,low=4,channels=8-8,features=8"
-for stated in rows population; do # nell is the population's, the others are the rows'
+for stated in rows population; do # log_loss is the population's, the others are the rows'
     "$prevail" cv "$arrays/graded.npz" --votes votes --group patient --model $small --prevalence 0.9,0.025,0.025,0.025,0.025 \
         --loss iw --epochs 2 --rate 0.003 --stated-for $stated --json --quiet >cv_$stated.json 2>/dev/null
 done
 ratings() { "$prevail-lab" ratings --quick --data "$arrays/graded.npz" --group patient -o ratings --quiet >ratings.txt; }
-folds_of() { sed -n '/"parts"/,$p' "cv_$([ "$1" = nell ] && echo population || echo rows).json" | sed -n "s/^ *\"$1\": \([-0-9.e]*\),*$/\1/p" | head -n 3 | paste -sd,; }
+folds_of() { sed -n '/"parts"/,$p' "cv_$([ "$1" = log_loss ] && echo population || echo rows).json" | sed -n "s/^ *\"$1\": \([-0-9.e]*\),*$/\1/p" | head -n 3 | paste -sd,; }
 in_study() { sed -n "s/^convnet,balanced,0.9,iw,own,$1,[^,]*,[^,]*,//p" ratings/metrics.csv; }
 as_cv() {
     echo "$(folds_of "$1")" "$(in_study "$1")"
@@ -180,10 +181,10 @@ check "and a fit of each cell with an ordinal output" [ "$(find ratings/cells -n
 check "histograms of the ordinal output" grep -q '</svg>' ratings/histograms_convnet-ordinal_balanced.svg
 says_itself() { grep -E '^ +([a-z]+) +\1$' "$1"; }
 check "the text says that it is quick" grep -q 'not to be compared with the paper' ratings.txt
-check "the legend explains the columns" grep -q '^  upper  nell_upper: nell plus' ratings.txt
+check "the legend explains the columns" grep -q '^  upper  log_loss_upper: log_loss plus' ratings.txt
 check "and none by its own name" [ -z "$(says_itself ratings.txt)" ]
 check "histograms" grep -q '</svg>' ratings/histograms_convnet_balanced.svg
-for metric in nell information_gain one_off_accuracy; do
+for metric in log_loss information_gain one_off_accuracy; do
     check "$metric of ratings as cv has it" as_cv $metric
 done
 

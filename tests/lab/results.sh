@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A published result comes out again, and a changed number in it is seen. usage: tests/lab/results.sh SOURCE PREVAIL_LAB
+# A published result is reproduced, and a changed number in it is detected. usage: tests/lab/results.sh SOURCE
+# PREVAIL_LAB
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/../checks.sh"
 results=$1/scripts/results lab=$2

@@ -1,4 +1,4 @@
-/* Linked into the command in the place of pv__isa_best: TEST_ISA chooses the instruction set of the kernels. */
+/* Linked into the command instead of pv__isa_best: TEST_ISA selects the instruction set of the kernels. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What may differ between processors, and how much (docs/testing.md). usage: tests/machines/run.sh PREVAIL
 #
-# PREVAIL is the command with TEST_ISA (isa.c). Each instruction set that this processor has is compared with the plain one:
-# the kernels' by TEST_ISA, oneDNN's by ONEDNN_MAX_CPU_ISA.
+# PREVAIL is the command with TEST_ISA (isa.c). Each instruction set of this processor is compared with the baseline:
+# the kernels through TEST_ISA, oneDNN through ONEDNN_MAX_CPU_ISA.
 set -u
 if [ $# -lt 1 ] || [ ! -x "$1" ]; then
     echo "usage: tests/machines/run.sh PREVAIL" >&2
@@ -20,7 +20,7 @@ passed=0 failed=0
 
 has() { grep -qw "$1" /proc/cpuinfo; }
 
-# The largest difference of the p__ columns of two files; "none" where they cannot be compared.
+# The largest difference between the p__ columns of two files; "none" if they are not comparable.
 apart() {
     paste -d, "$1" "$2" | awk -F, '
         NR == 1 { half = NF / 2; for (i = 1; i <= half; i++) if ($i ~ /^p__/) column[i] = 1; next }

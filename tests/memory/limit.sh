@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Limits of the system: memory (ulimit -v) that does not do for the threads wanted, or for the work.
-# usage: tests/memory/limit.sh PREVAIL
+# Memory limits (ulimit -v) too small for the wanted threads, or for the work. usage: tests/memory/limit.sh PREVAIL
 #
-# The command does the same with fewer threads, or says that it is out of memory, exits with 1 and leaves no file: at every
-# limit from where it does not begin to where all is well.
+# At every limit, from one at which the command cannot start to one at which it succeeds, it must give the same result
+# with fewer threads, or report that it is out of memory, exit with 1 and leave no file.
 set -u
 if [ $# -ne 1 ] || [ ! -x "$1" ]; then
     echo "usage: tests/memory/limit.sh PREVAIL" >&2

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Every public function that makes something is in a test that lets its allocations fail. usage: tests/memory/public.sh
+# Every public function that allocates a result has a test with failing allocations. usage: tests/memory/public.sh
 #
-# A maker is a function of include/prevail that returns pv_status and writes a pointer (TYPE **made). It is swept where a function
-# that is given to sweep_memory (or, in test_memory.c, to SWEEP) calls it, or one of the same file that such a function names;
-# commands as a whole are swept by run.sh.
+# Such a function is declared in include/prevail, returns pv_status and writes a pointer (TYPE **made). It counts as
+# tested if it is called by a function passed to sweep_memory (or, in test_memory.c, to SWEEP), directly or through a
+# function of the same file. Whole commands are tested by run.sh.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 makers=$(sed -e 's@/\*.*\*/@@' include/prevail/*.h | tr '\n' ' ' | grep -oE 'pv_status +pv_[a-z_0-9]+\([^;]*\);' | grep -E '\*\*[a-z]+' |
     sed -E 's/pv_status +(pv_[a-z_0-9]+).*/\1/' | sort -u)
 
-# The names in the bodies of what is swept, file by file. A body is from a line that begins with a name and ends with { to one of } alone.
+# The names in the bodies of the tested functions of each file. A body begins at a line that starts with a name and ends
+# with {, and ends at a line }.
 swept=$(awk '
     function visit(name,   words, n, i) {
         if (!(name in body) || name in seen) return

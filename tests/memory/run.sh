@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Every command with its n-th allocation failing. usage: tests/memory/run.sh [--full] [--tries N] SWEEP PREVAIL [WORD]
 #
-# SWEEP is the program made of sweep.c, which says what is looked at (beside it SWEEP_lab, for cases that begin with `lab`);
-# PREVAIL the command, which makes the inputs. WORD
-# chooses the cases whose line has it. --full: every n, and the cases marked so as well; otherwise a sample of them, but where a
-# case is marked every: each, the two ways in turn.
+# SWEEP is the program made from sweep.c, which describes the checks (SWEEP_lab, in the same folder, for cases that
+# begin with `lab`); PREVAIL is the command, which makes the inputs. WORD selects cases whose line contains it. --full:
+# every n, and also the cases marked full. Otherwise a sample of n; for a case marked every, each n, alternating between
+# the two ways of failing.
 set -u
 full=()
 while :; do
@@ -44,7 +44,7 @@ mkdir in && cp "$here"/../arrays/*.np[yz] in/
         printf 'action,0,1\ntreat,1,0\nwait,0,50\n' >in/costs.csv
 } >/dev/null || { echo "the inputs could not be made"; exit 1; }
 
-# What a resumed command begins with: its checkpoint at a lack of memory late enough.
+# Start of a resumed command: a checkpoint written when memory ran out late enough.
 begin() { # WORD...
     local n
     for n in 3000 6000 12000 25000 50000 100000 200000; do

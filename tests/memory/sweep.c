@@ -1,30 +1,28 @@
-/* Runs a command of prevail with its n-th allocation failing, for each n, and looks at what it leaves behind.
+/* Runs a command of prevail with its n-th allocation failing, for each n, and checks what it leaves behind.
  *
- *     memory_sweep [--tries N | --full] [--at N] -- ARGUMENT...
+ *    memory_sweep [--tries N | --full] [--at N] -- ARGUMENT...
  *
- * The command, or prevail-lab, is linked in, whole: its main is called in a child process for each n. Calls that get
- * memory from outside (LIST below) go through wrappers that count them and let the n-th fail: alone, or with all that
- * follow. Jansson asks the command for its memory; what oneDNN, OpenMP and libc allocate inside a call fails as the
- * call does.
+ * The whole command, or prevail-lab, is linked in: its main is called in a child process for each n. Calls that
+ * allocate memory (LIST below) go through wrappers that count them and let the n-th fail, alone or with all that
+ * follow. Jansson uses the command's allocator; a failure inside oneDNN, OpenMP or libc makes the call fail.
  *
- * The child must end with exit code 1 and one line that says "out of memory", or as if nothing had failed, with the
- * same output and all the files. No file may be left that the undisturbed command would not have written byte for byte,
- * but a checkpoint (ck) where it failed. Where main returned, every block, stream and handle must have been given back.
- * Each run begins with the files of ../start alone.
+ * The child must either end with exit code 1 and a single line with "out of memory", or succeed with the same output
+ * and all files. Every file left must be identical to one of the undisturbed command, except a checkpoint (ck) after a
+ * failure. If main returns, every block, stream and handle must have been released. Each run begins with the files of
+ * ../start alone.
  *
- * A run that did not come to its n-th allocation shows nothing. Where threads share the work, or a checkpoint is
- * written by the clock, that may be, and is counted apart; elsewhere it is a failure.
+ * A run that ends before its n-th allocation tests nothing. That can happen if threads share the work or a checkpoint
+ * is written by the clock, and is counted separately; otherwise it is a failure.
  *
- * --full tries every n both ways; of commands that ask more than EVERY times, of each place that asks (the whole stack
- * of calls) the first two times and the last. Otherwise the first FIRST and then about N (default 24) evenly over the
- * rest, the two ways in turn. --at N runs the command once, in this process, for a debugger.
+ * --full tries every n both ways; for commands with more than EVERY allocations, the first two and the last allocation
+ * of each call stack. Otherwise the first FIRST allocations and about N (default 24) more, spread evenly, alternating
+ * between the two ways. --at N runs the command once in this process, for a debugger.
  */
 #include <dirent.h>
 #include <dnnl.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
-#include <lbfgs.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -36,28 +34,27 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <xxhash.h>
-#include <zlib.h>
+#include "base/hash.h"
 
 enum { FIRST = 12, EVERY = 10000, SLOTS = 1 << 17, PLACES = 1 << 22, DEPTH = 40, SECONDS = 120 };
 
-/* What parent and child share. */
+/* Memory shared by parent and child. */
 typedef struct shared {
-    atomic_long calls;   /* that asked for memory */
+    atomic_long calls;   /* number of allocation calls */
     atomic_long fail_at; /* 0: none */
-    atomic_bool sticky;  /* those after it fail as well */
-    atomic_bool failed;  /* one did */
-    atomic_bool on;      /* the command runs */
-    atomic_bool placing; /* notes from where each call comes */
+    atomic_bool sticky;  /* later calls fail as well */
+    atomic_bool failed;  /* a call has failed */
+    atomic_bool on;      /* the command is running */
+    atomic_bool placing; /* records the call stack of each call */
     atomic_bool returned;
-    long held; /* blocks and streams not given back when main returned */
+    long held; /* blocks and streams not released when main returned */
 } shared;
 
 static shared *state;
-static uint64_t *place;                /* [PLACES], shared: of each call, from 1 */
-static _Atomic(uintptr_t) held[SLOTS]; /* open addressing; 1: was used */
+static uint64_t *place;                /* [PLACES], shared: hash of the call stack of each call, from 1 */
+static _Atomic(uintptr_t) held[SLOTS]; /* open addressing; 1: deleted */
 
-/* ---- what is held ------------------------------------------------------------------------------------------------ */
+/* ---- allocated blocks -------------------------------------------------------------------------------------------- */
 
 static size_t slot_of(uintptr_t block) {
     return (size_t)((block >> 4) * 0x9E3779B97F4A7C15u >> 47) % SLOTS;
@@ -92,7 +89,7 @@ static long count_held(void) {
     return count;
 }
 
-/* ---- calls that get memory --------------------------------------------------------------------------------------- */
+/* ---- wrapped calls ----------------------------------------------------------------------------------------------- */
 
 static bool fails(void) {
     if (!state->on)
@@ -101,7 +98,7 @@ static bool fails(void) {
     if (state->placing && call < PLACES) {
         void *stack[DEPTH];
         int depth = backtrace(stack, DEPTH);
-        place[call] = XXH3_64bits(stack, (size_t)depth * sizeof *stack);
+        place[call] = pv__hash(stack, (size_t)depth * sizeof *stack);
     }
     if (at == 0 || call < at || (call > at && !state->sticky))
         return false;
@@ -137,17 +134,8 @@ WRAP_HELD(FILE *, fdopen, (int descriptor, const char *mode), (descriptor, mode)
 WRAP_HELD(FILE *, tmpfile, (void), ())
 WRAP_HELD(FILE *, open_memstream, (char **text, size_t *size), (text, size))
 WRAP_HELD(char *, realpath, (const char *path, char *resolved), (path, resolved))
-WRAP_HELD(lbfgsfloatval_t *, lbfgs_malloc, (int n), (n))
-WRAP_HELD(XXH3_state_t *, XXH3_createState, (void), ())
 WRAP_RELEASE(free, void *)
-WRAP_RELEASE(lbfgs_free, lbfgsfloatval_t *)
 
-WRAP(int, lbfgs,
-     (int n, lbfgsfloatval_t *x, lbfgsfloatval_t *fx, lbfgs_evaluate_t evaluate, lbfgs_progress_t progress,
-      void *instance, lbfgs_parameter_t *parameters),
-     (n, x, fx, evaluate, progress, instance, parameters), LBFGSERR_OUTOFMEMORY)
-WRAP(int, inflateInit2_, (z_streamp stream, int bits, const char *version, int size), (stream, bits, version, size),
-     Z_MEM_ERROR)
 WRAP(dnnl_status_t, dnnl_engine_create, (dnnl_engine_t * made, dnnl_engine_kind_t kind, size_t index),
      (made, kind, index), dnnl_out_of_memory)
 WRAP(dnnl_status_t, dnnl_stream_create, (dnnl_stream_t * made, dnnl_engine_t engine, unsigned flags),
@@ -169,13 +157,6 @@ int __wrap_fclose(FILE *stream);
 int __wrap_fclose(FILE *stream) {
     forget(stream);
     return __real_fclose(stream);
-}
-
-XXH_errorcode __real_XXH3_freeState(XXH3_state_t *hash);
-XXH_errorcode __wrap_XXH3_freeState(XXH3_state_t *hash);
-XXH_errorcode __wrap_XXH3_freeState(XXH3_state_t *hash) {
-    forget(hash);
-    return __real_XXH3_freeState(hash);
 }
 
 void *__real_realloc(void *block, size_t size);
@@ -214,7 +195,7 @@ int __wrap_main(int argc, char **argv);
 _Noreturn void __real_exit(int code);
 _Noreturn void __wrap_exit(int code);
 
-_Noreturn void __wrap_exit(int code) { /* what was held ends with the process */
+_Noreturn void __wrap_exit(int code) { /* exit releases everything */
     state->on = false;
     __real_exit(code);
 }
@@ -229,7 +210,7 @@ static int run_here(int argc, char **argv) {
 }
 
 typedef struct trial {
-    int code; /* 256 + signal where one ended it */
+    int code; /* 256 + signal if a signal ended it */
     char *out, *err;
     size_t out_size, err_size;
 } trial;
@@ -245,7 +226,7 @@ static char *slurp(int descriptor, size_t *size) {
     return text;
 }
 
-/* Seconds are no part of an answer. Returns the length that is left. */
+/* Removes times, which vary, from the output. Returns the remaining length. */
 static size_t mask(char *text) {
     for (char *at = text; (at = strstr(at, "\"seconds\": "));) {
         at += strlen("\"seconds\": ");
@@ -273,7 +254,7 @@ static trial run_child(int argc, char **argv, long fail_at, bool sticky) {
         __real_exit(run_here(argc, argv));
     }
     waitpid(child, &status, 0);
-    state->on = false; /* a child that ended on the spot has left it on */
+    state->on = false; /* a child that ended abruptly has left it set */
     trial t = {.code = WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status)};
     t.out = slurp(out, &t.out_size);
     t.err = slurp(err, &t.err_size);
@@ -288,9 +269,9 @@ static void trial_clear(trial *t) {
     free(t->err);
 }
 
-/* ---- what is left behind ----------------------------------------------------------------------------------------- */
+/* ---- files left behind ------------------------------------------------------------------------------------------- */
 
-/* Writes a file anew. */
+/* Copies a file. */
 static void copy(const char *from, const char *to) {
     int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     size_t size = 0;
@@ -302,7 +283,7 @@ static void copy(const char *from, const char *to) {
     close(out);
 }
 
-/* The files that a run begins with. */
+/* Copies the files with which a run begins. */
 static void lay_out(void) {
     char path[4096];
     DIR *directory = opendir("../start");
@@ -316,7 +297,7 @@ static void lay_out(void) {
         closedir(directory);
 }
 
-/* How many files below ../wanted have none of the same name below the working folder. */
+/* The number of files below ../wanted without a file of the same name below the working folder. */
 static int missing(const char *folder) {
     char path[4096], wanted[4200];
     int count = 0;
@@ -340,8 +321,8 @@ static int missing(const char *folder) {
     return count;
 }
 
-/* Compares each file below the working folder with the one of the same name below ../wanted, then removes it. Where
- * keep is set it is moved there instead. Returns how many differ, or are not there. */
+/* Compares each file below the working folder with the one of the same name below ../wanted, then deletes it, or with
+ * `keep` moves it there instead. Returns the number of files that differ or are missing. */
 static int tidy(const char *folder, bool keep, bool complain) {
     char path[4096], wanted[4200];
     int strange = 0;
@@ -392,12 +373,12 @@ static trial run_from_start(int argc, char **argv, long fail_at, bool sticky) {
     return run_child(argc, argv, fail_at, sticky);
 }
 
-/* NULL, or what is wrong. */
+/* Describes what is wrong; NULL: nothing. */
 static const char *judge(const trial *t, const trial *wanted) {
     bool done = t->code == wanted->code;
     int lacking = done ? missing(".") : 0;
     if (t->code == 1)
-        unlink("ck"); /* whole: what it is resumed from */
+        unlink("ck"); /* copied again before it is resumed */
     if (tidy(".", false, true))
         return "a file is left behind";
     if (lacking)
@@ -405,7 +386,7 @@ static const char *judge(const trial *t, const trial *wanted) {
     if (state->returned && state->held)
         return "not all memory was given back";
     if (done && state->returned && t->out_size == wanted->out_size && memcmp(t->out, wanted->out, t->out_size) == 0)
-        return NULL; /* it did without */
+        return NULL; /* the failed allocation was optional */
     if (t->code != 1)
         return "the exit code is not 1";
     for (const char *line = t->err; line && *line; line = strchr(line, '\n'), line += line != NULL) {
@@ -417,7 +398,7 @@ static const char *judge(const trial *t, const trial *wanted) {
     return "no error line says so";
 }
 
-/* Which calls of so many to try: [calls + 1], the first two and the last of each place. */
+/* Selects the calls to try: [calls + 1], the first two and the last of each call stack. */
 static bool *choose(long calls) {
     typedef struct seen {
         uint64_t place;
@@ -443,7 +424,7 @@ static bool *choose(long calls) {
     return chosen;
 }
 
-/* Whether the n-th allocation may be another one each time. */
+/* Whether the n-th allocation can differ from run to run. */
 static bool varies(int argc, char **argv) {
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--checkpoint") == 0 ||
@@ -506,7 +487,7 @@ int __wrap_main(int argc, char **argv) {
     place = mmap(NULL, PLACES * sizeof *place, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (state == MAP_FAILED || place == MAP_FAILED)
         return 2;
-    backtrace(&(void *){NULL}, 1); /* loads what it needs now, not within the command */
+    backtrace(&(void *){NULL}, 1); /* loads its libraries now rather than within the command */
     long tries = 24, at = 0;
     bool full = false;
     int i = 1;

@@ -95,9 +95,9 @@ def auxiliary(w, bias, offset, matrix):
 
 # ---- the profile ----------------------------------------------------------------------------------------------------
 # max over theta in the simplex of  sum_n v_n log(W theta_n/v_n) - sum_y c_y log lambda_y,
-# lambda_y = sum_n theta_n p_ny. Rows without a label (t = 0) count in v and not in c.
+# lambda_y = sum_n theta_n p_ny. Rows without a label (t = 0) contribute to v but not to c.
 # Stationary points: theta_n = v_n / (N_pr + sum_y c_y p_ny/lambda_y), N_pr = W - sum c the multiplier of sum theta = 1.
-# Only p_ny/lambda_y enters, so columns are scaled to a largest entry of 1 and probabilities of exp(-20000) do no harm.
+# Only p_ny/lambda_y matters, so columns are scaled to a maximum of 1, and probabilities of exp(-20000) are no problem.
 def log_softmax(z):
     z = z - z.max(1, keepdims=True)
     return z - np.log(np.exp(z).sum(1, keepdims=True))

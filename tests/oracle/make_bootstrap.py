@@ -65,7 +65,7 @@ def metrics(label, log_p, counts, stated):
     all_ = W.sum(1)
     out = {}
     mean = lambda x: (W * x).sum(1) / all_
-    out["nell"] = mean(-log_p[np.arange(n), label])
+    out["log_loss"] = mean(-log_p[np.arange(n), label])
     out["accuracy"] = mean(d == label)
     last = classes - 1
     pos, dec = label == last, d == last

@@ -1,5 +1,5 @@
-# Few clusters of uneven sizes, by R's clubSandwich (Debian: r-cran-clubsandwich): CR3, its influences about their mean
-# with the factor G/(G-1), and Satterthwaite's degrees of freedom of them. With and without sampling weights.
+# Few clusters of unequal sizes, by R's clubSandwich (Debian: r-cran-clubsandwich): CR3, with influences centred at
+# their mean and the factor G/(G-1), and their Satterthwaite degrees of freedom. With and without sampling weights.
 #
 #   Rscript tests/oracle/make_clusters.R > tests/oracle/clusters.txt
 suppressMessages(library(clubSandwich))

@@ -229,7 +229,7 @@ def design(weight):
 
 
 N = 300
-# Of the rows' own population, or the library would leave them out.
+# The rows' own prevalence; otherwise the library would leave them out.
 people = count * np.where(y2 == 1, 0.03 / count[y2 == 1].sum(), 0.97 / count[y2 == 0].sum())
 people = np.round(z[rng.choice(n, N, p=people)] + 0.05 * rng.standard_normal((N, 2)), 3)
 people_count = rng.integers(1, 5, N)

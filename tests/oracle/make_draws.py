@@ -45,7 +45,7 @@ def ess(x):
     rho[0] = 1
     pairs = [rho[0] + rho[1]]
     t = 2
-    # Pairs are used while positive; the last even term stands alone.
+    # Pairs are added while positive; the last even term is added alone.
     while t <= n - 4 and rho[t] + rho[t + 1] >= 0:
         pairs.append(rho[t] + rho[t + 1])
         t += 2

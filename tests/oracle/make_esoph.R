@@ -1,5 +1,6 @@
-# Coefficients and standard errors of plain logistic regression on R's esoph data (datasets, R >= 4.0.4: 200 cases, 775 controls), by glm.
-# The groups are unordered factors with treatment contrasts against the level that sorts first bytewise.
+# Coefficients and standard errors of plain logistic regression on R's esoph data (datasets, R >= 4.0.4: 200 cases, 775
+# controls), by glm. The groups are unordered factors with treatment contrasts; the reference is the first level in byte
+# order.
 #
 #   Rscript tests/oracle/make_esoph.R > tests/oracle/esoph_glm.txt
 data <- datasets::esoph
@@ -14,7 +15,7 @@ fit <- glm(cbind(ncases, ncontrols) ~ age + alcohol + tobacco, family = binomial
            epsilon = 1e-14, maxit = 100)
 stopifnot(fit$converged)
 
-# At the optimum the score must vanish: says more than glm's own rule about how many digits hold.
+# The score must vanish at the optimum: this shows how many digits are correct, unlike glm's own criterion.
 design <- model.matrix(fit)
 score <- crossprod(design, data$ncases - (data$ncases + data$ncontrols) * fitted(fit))
 stopifnot(max(abs(score)) < 1e-10)

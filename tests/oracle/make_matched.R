@@ -1,6 +1,6 @@
-# Conditional logistic regression by R's survival::clogit, exact: infert; bdendo of the Epi package (endometrial cancer in
-# Los Angeles, a case and four controls); retinopathy (eyes of a patient, of which none, one or both lost their sight); and
-# simulated sets with several cases each.
+# Conditional logistic regression by R's survival::clogit, exact: infert; bdendo of the Epi package (endometrial cancer
+# in Los Angeles, one case and four controls); retinopathy (pairs of eyes, of which none, one or both lost their sight);
+# and simulated sets with several cases each.
 #
 #   Rscript tests/oracle/make_matched.R > tests/oracle/matched.txt
 suppressMessages({library(survival); library(Epi)})
@@ -17,7 +17,7 @@ cat("case infert\n")
 show(suppressWarnings(clogit(case ~ induced + spontaneous + strata(stratum), infert, method = "exact",
                              control = control)))
 
-# Rows of a set: x1 x2 case. Sizes 2 to 9, cases 1 to all but one.
+# Rows of a set: x1 x2 case. Sizes 2 to 9, with 1 to all but one cases.
 set.seed(5)
 rows <- do.call(rbind, lapply(1:40, function(s) {
     m <- sample(2:9, 1)

@@ -3,10 +3,10 @@
   /usr/bin/python3 tests/oracle/make_metrics.py > tests/oracle/metrics.txt
 
 "metric" lines: pv_assess. "restated" lines: pv_assess_intervals with the metrics stated for another prevalence, for which
-rows are weighted label by label, and nell judges log_p.
+rows are weighted label by label, and log_loss judges log_p.
 
 A row with soft labels or a weight goes to scikit-learn as one row for each label with its mass as sample_weight. Only
-what scikit-learn does not have (nell, ece, informedness, markedness, one-off accuracy, Brier with more than two classes
+what scikit-learn does not have (log_loss, ece, informedness, markedness, one-off accuracy, Brier with more than two classes
 in this release, weights in one-against-one areas) is computed here from its definition, in another way than in C.
 """
 import itertools
@@ -36,7 +36,7 @@ def ratio(part, whole):
     return part / whole if whole > 0 else np.nan
 
 
-def nell(y, g, w, prevalence):
+def log_loss(y, g, w, prevalence):
     value = variance = 0.0
     for c, p in enumerate(prevalence):
         gc, wc = g[y == c], w[y == c]
@@ -115,11 +115,11 @@ def assess(target, loglik, log_marginal, log_p, weight, prevalence, stated=None)
     share = np.bincount(y, w, classes) / w.sum()
     out = {}
     if stated is None:
-        value, sd = nell(y, -f[np.arange(len(y)), y], w, share if prevalence is None else prevalence)
+        value, sd = log_loss(y, -f[np.arange(len(y)), y], w, share if prevalence is None else prevalence)
     else:
-        value, sd = nell(y, -lp[np.arange(len(y)), y], w, stated)
+        value, sd = log_loss(y, -lp[np.arange(len(y)), y], w, stated)
         w, share = w * (stated / share)[y], stated
-    out["nell"], out["nell_sd"], out["nell_upper"] = value, sd, value + 2 * sd
+    out["log_loss"], out["log_loss_sd"], out["log_loss_upper"] = value, sd, value + 2 * sd
     adapted = np.exp(log_softmax(f - log_marginal + np.log(share), axis=1))
     out["holdout_nll"] = sk.log_loss(y, adapted, sample_weight=w, labels=list(range(classes)))
     out["information_gain"] = np.average((f - log_marginal)[np.arange(len(y)), y], weights=w)

@@ -71,7 +71,7 @@ with open(pathlib.Path(__file__).parent / "network.txt", "w") as out:
                f"features={features},pool={pool}"
         print(f"case {kind}-{pool}-{low} rows={n} classes={classes} inputs={views * size * size} spec={spec}", file=out)
         gradient = w.grad.numpy()
-        # Every entry of small networks, every 31st of large ones.
+        # Every entry for small networks, every 31st for large ones.
         step = 1 if count < 3000 else 31
         for name, values in (("loglik", loglik.detach().numpy().ravel()), ("params", [count, step]),
                              ("gradient", gradient[::step])):

@@ -7,7 +7,7 @@ fit <- function(form, data, weights) {
     data$weights <- weights
     m <- polr(form, data, weights = weights, Hess = TRUE, control = list(reltol = 1e-16, maxit = 2000))
     at <- c(coef(m), m$zeta)
-    # polr stops early: Newton's method on its own likelihood, whose differences its Hessian is made of
+    # polr stops early; we continue with Newton's method on its likelihood, with the Hessian from differences
     x <- model.matrix(form, data)[, -1, drop = FALSE]
     y <- as.integer(model.response(model.frame(form, data)))
     p <- ncol(x)

@@ -1,4 +1,4 @@
-# Weighted logistic regression of a survey by R's survey::svyglm: rows on their own, and in clusters; both in strata.
+# Weighted logistic regression of a survey by R's survey::svyglm: single rows and clusters, both in strata.
 #
 #   Rscript tests/oracle/make_survey.R > tests/oracle/survey.txt
 suppressMessages(library(survey))

@@ -42,7 +42,7 @@ class Pair:
     def __init__(self, loglik, log_marginal, weight, alpha):
         r = np.exp(loglik - log_marginal - (loglik - log_marginal).max(1, keepdims=True))
         self.r0, self.r1, self.v, self.alpha = r[:, 0], r[:, 1], weight, alpha
-        # In theta with pi = sin^2 theta: smooth for every alpha >= 1/2.
+        # Integrated over theta with pi = sin^2 theta: smooth for every alpha >= 1/2.
         best = minimize_scalar(lambda t: -self.log(t), bounds=(1e-9, np.pi / 2 - 1e-9), method="bounded",
                                options={"xatol": 1e-12})
         self.mode, self.top = best.x, -best.fun

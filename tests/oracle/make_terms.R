@@ -1,5 +1,5 @@
-# Logistic regressions with splines, polynomials and interactions by R's glm, of the infert data; and their predictions
-# for rows beyond the range of those.
+# Logistic regression with splines, polynomials and interactions by R's glm, on the infert data, and predictions for
+# rows outside their range.
 #
 #   Rscript tests/oracle/make_terms.R > tests/oracle/terms.txt
 library(splines)

@@ -1,15 +1,15 @@
-/* tests/oracle/oracle_file.h: reads the plain text files of expected values.
+/* tests/oracle/oracle_file.h: reads text files of expected values.
  *
- * `case NAME key=value ...` opens a case, `array NAME COUNT` is followed by COUNT numbers, `end CASES` closes the file;
- * # starts a comment line. Whatever is wrong with a file (no such key or array, a wrong count, no end) fails the
- * running test: a file that is damaged or empty cannot pass. */
+ * `case NAME key=value ...` begins a case, `array NAME COUNT` is followed by COUNT numbers, `end CASES` ends the file;
+ * # begins a comment line. Any error in a file (missing key or array, wrong count, missing end) fails the running test,
+ * so a damaged or empty file cannot pass. */
 #ifndef PV_ORACLE_FILE_H
 #define PV_ORACLE_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { ORACLE_ARRAYS = 20 };
+enum { ORACLE_ARRAYS = 40 };
 
 typedef struct oracle_array {
     char name[32];
@@ -41,17 +41,17 @@ double oracle_number(const oracle_case *item, const char *key);
 bool oracle_has(const oracle_case *item, const char *array);
 /* The array, which must have count entries; borrowed. */
 const double *oracle_values(const oracle_case *item, const char *array, size_t count);
-/* The array, or NULL where the case has none. */
+/* The array, or NULL if the case has none. */
 const double *oracle_values_or_null(const oracle_case *item, const char *array, size_t count);
 
-/* A mismatch unless |got - expected| <= tolerance * max(floor, largest |expected|) for every entry; NaN fails, and an
- * infinite expected value must be met exactly. Prints the case, the first such entry and both values, and goes on, so
- * that one run shows every case that is off. */
+/* Records a mismatch unless |got - expected| <= tolerance * max(floor, largest |expected|) for every entry. NaN is a
+ * mismatch, and infinite expected values must be equal. Prints the case, the first wrong entry and both values, and
+ * continues, so that one run shows every failing case. */
 void oracle_compare(const oracle_case *item, const char *what, const double *got, const double *expected, size_t count,
                     double tolerance, double floor);
-/* A mismatch with a reason of its own. */
+/* Records a mismatch for another reason. */
 void oracle_mismatch(const oracle_case *item, const char *reason);
-/* Fails the running test if there was a mismatch since the last call. */
+/* Fails the running test if a mismatch was recorded since the last call. */
 void oracle_finish(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Known label counts and the evidence behind the joint update of q(w), against sums over every assignment of labels:
+/* Known label counts, and the evidence for the joint update of q(w), compared with sums over all assignments of labels:
  * tests/oracle/appendix_g.txt, made by make_appendix_g.py. */
 #include <math.h>
 #include <setjmp.h>
@@ -65,8 +65,8 @@ static double evidence_of(pv_ctx *ctx, const oracle_case *item, const pv_unknown
     return evidence;
 }
 
-/* More than two labels have Laplace's method. Nine rows, one a label beforehand: its error is largest there, 0.17 of
- * one and 0.02 of the other; a tenth of a row's own evidence or so, and much the same at every draw of w. */
+/* More than two labels use Laplace's method. Its error is largest for these nine rows, with one known label each: 0.17
+ * in one case and 0.02 in the other, about a tenth of a row's evidence and nearly the same at every draw of w. */
 static void check_evidence(pv_ctx *ctx, const oracle_case *item) {
     pv_unknown_sample sample = sample_of(item);
     const double *known = oracle_values(item, "label", sample.n);

@@ -1,4 +1,5 @@
-/* The likelihood of a prevalence by bins against expectation maximisation: tests/oracle/bins.txt, made by make_bins.py.
+/* The binned likelihood of a prevalence compared with expectation maximisation: tests/oracle/bins.txt, made by
+ * make_bins.py.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +12,7 @@
 #include "predict/bins.h"
 #include "predict/label_cells.h"
 
-enum { AT = 7, LABELS = 4, SHARES = 3 }; /* the first cases are of three labels and more */
+enum { AT = 7, LABELS = 4, SHARES = 3 }; /* the first cases have three or more labels */
 
 static pv__counts counts_of(const oracle_case *item) {
     pv__counts c = {.bins = (size_t)oracle_number(item, "bins")};

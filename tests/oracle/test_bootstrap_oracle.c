@@ -1,4 +1,4 @@
-/* The bootstrap's intervals against NumPy's: tests/oracle/bootstrap.txt, made by make_bootstrap.py. */
+/* Bootstrap intervals compared with NumPy's: tests/oracle/bootstrap.txt, made by make_bootstrap.py. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static size_t compare(const oracle_case *item, const pv_assessment *found) {
             continue;
         const double *expected = oracle_values(item, row->name, 4);
         double lo = field(&found->lo, row), hi = field(&found->hi, row), value = field(&found->value, row);
-        assert_true(expected[1] < (expected[2] - expected[0]) / 3); /* shares of few rows have steps */
+        assert_true(expected[1] < (expected[2] - expected[0]) / 3); /* proportions of few rows are discrete */
         assert_true(lo < hi && isfinite(value));
         if (!(fabs(lo - expected[0]) <= expected[1] + 1e-12 && fabs(hi - expected[2]) <= expected[3] + 1e-12)) {
             fprintf(stderr, "%s %s: %.6f to %.6f, should be %.6f (%.6f) to %.6f (%.6f)\n", item->name, row->name, lo,

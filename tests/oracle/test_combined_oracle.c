@@ -1,4 +1,4 @@
-/* The efficient and the weighted estimate and their combination against NumPy: tests/oracle/combined.txt, made by
+/* The efficient, the weighted and the combined estimate compared with NumPy: tests/oracle/combined.txt, made by
  * make_combined.py. */
 #include <math.h>
 #include <setjmp.h>
@@ -19,8 +19,8 @@ typedef struct study {
     const char *name, *outcome, *weights, *cluster, *strata;
     pv_weights_kind kind;
     int errors;
-    const char *features; /* NULL: all of them */
-    double observations;  /* of the prevalence, with a sample of the population; 0: none, INFINITY: known */
+    const char *features; /* NULL: all columns */
+    double observations;  /* behind the prevalence, with a population sample; 0: none, INFINITY: known */
 } study;
 
 static const study studies[] = {
@@ -45,7 +45,7 @@ static void state_prevalence(const double *pi, size_t k, char *text, size_t size
         snprintf(text + strlen(text), size - strlen(text), "%s%.17g", y ? "," : "", pi[y]);
 }
 
-/* The file of `prevalence-by` as a table: of strata u and v. */
+/* The file of `prevalence-by` as a table, for strata u and v. */
 static pv_table *strata_of(pv_ctx *ctx, const double *pi) {
     static const char *const names[] = {"u", "v"};
     static const int32_t codes[] = {0, 1};
@@ -73,11 +73,12 @@ static void compare(const oracle_case *item, const pv_classifier *c) {
     oracle_compare(item, "shares", m->share, oracle_values(item, "shares", m->terms), m->terms, 1e-9, 1);
     oracle_compare(item, "statistic", &m->statistic, oracle_values(item, "statistic", 1), 1, 1e-8, 0);
     oracle_compare(item, "df", df, oracle_values(item, "df", J * slopes), J * slopes, 1e-8, 0);
-    if (item->name[0] && strcmp(item->name, "two_hc0") != 0) /* there the intercept stays the weighted estimate's */
+    if (item->name[0] &&
+        strcmp(item->name, "two_hc0") != 0) /* there the intercept stays that of the weighted estimate */
         oracle_compare(item, "w", c->w, oracle_values(item, "w", P), P, 1e-9, 1);
 }
 
-/* With a sample of the population as control variates. */
+/* With a population sample as control variates. */
 static void compare_controls(const oracle_case *item, const pv_classifier *c) {
     const pv_combination *m = c->combination;
     size_t P = pv_model_params(c->model);

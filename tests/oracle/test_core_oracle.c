@@ -1,5 +1,5 @@
-/* The losses of prevail/core.h against tests/oracle/core.txt: PyTorch with autograd, and for the profile an 80-bit
- * solution by other means (make_core.py, core_reference.py). */
+/* The losses of prevail/core.h compared with tests/oracle/core.txt: PyTorch with autograd, and for the profile an
+ * 80-bit solution by another method (make_core.py, core_reference.py). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "oracle/oracle_file.h"
 #include "prevail/core.h"
 
-/* The profile is the solution of an iteration: its value is stationary there, its gradient and theta are not. */
+/* The profile solves an iteration: its value is stationary at the solution, its gradient and theta are not. */
 static const double TOLERANCE = 1e-10, TOLERANCE_PROFILE = 1e-8;
 
 typedef struct fixture {
@@ -22,7 +22,7 @@ typedef struct fixture {
     pv_ctx *ctx;
 } fixture;
 
-/* The inputs that a case names by data=, or holds itself. */
+/* The inputs of a case, which it contains itself or names by data=. */
 typedef struct inputs {
     size_t n, size; /* size: n * classes */
     int classes;
@@ -111,7 +111,7 @@ static void to_logits(size_t n, size_t classes, const double *loglik, double *gr
 
 /* ---- the full batch ---------------------------------------------------------------------------------------------- */
 
-/* Where the loss has no marginal of its own, the plug-in estimate stands beside it. */
+/* For a loss without a marginal of its own, compares the plug-in estimate. */
 static void compare_marginal(const fixture *fix, const oracle_case *item, const inputs *in, const pv_full_loss *full,
                              double tolerance, double floor) {
     size_t classes = (size_t)in->classes;
@@ -170,12 +170,12 @@ static void run_full(const fixture *fix, const oracle_case *item) {
     double value = nan(""), *gradient = zeros(in.size), *elsewhere = zeros(in.size);
 
     for (size_t i = 0; i < in.size; i++)
-        gradient[i] = 1e3; /* outputs are set, not added to */
+        gradient[i] = 1e3; /* outputs must be overwritten, not added to */
     if (works(fix->ctx, item, pv_full_loss_eval(fix->ctx, full, in.loglik, &value, gradient)))
         compare_full(fix, item, &in, full, value, gradient);
 
-    /* What a loss keeps from evaluations elsewhere must not show: rows in reverse, then rows all alike, where a known
-     * prevalence is out of reach. */
+    /* State from earlier evaluations must not affect results: first evaluates the rows in reverse, then equal rows, for
+     * which a known prevalence is infeasible. */
     for (size_t i = 0; i < in.n; i++)
         memcpy(elsewhere + i * (size_t)in.classes, in.loglik + (in.n - 1 - i) * (size_t)in.classes,
                (size_t)in.classes * sizeof *elsewhere);
@@ -214,7 +214,7 @@ static void run_selection(const fixture *fix, const oracle_case *item) {
     inputs_clear(&in);
 }
 
-/* ---- minibatches ------------------------------------------------------------------------------------------------- */
+/* ---- minibatch losses -------------------------------------------------------------------------------------------- */
 
 static pv_batch_design design_of(const inputs *in, const oracle_case *item, double prevalence_n, bool direct) {
     size_t strata = in->stratum ? 0 : (size_t)in->classes;
@@ -288,7 +288,7 @@ static void run_batch(const fixture *fix, const oracle_case *item) {
     double value = nan(""), *gradient = zeros(in.size), *log_marginal = zeros(classes);
     const double *log_q = pv_loss_has_marginal(kind) ? oracle_values(in.item, "log_q", classes) : NULL;
     for (size_t i = 0; i < in.size; i++)
-        gradient[i] = 1e3; /* outputs are set, not added to */
+        gradient[i] = 1e3; /* outputs must be overwritten, not added to */
     pv_status status =
         pv_batch_loss_eval(fix->ctx, &loss, &in.targets, in.stratum, in.loglik, log_q, &value, gradient, log_marginal);
     must(fix->ctx, item, status);
@@ -308,7 +308,7 @@ static void run_batch(const fixture *fix, const oracle_case *item) {
 
 /* ---- auxiliary networks ------------------------------------------------------------------------------------------ */
 
-/* The gradient gathers scale times the expected one: twice here, to see that it adds. */
+/* The gradient is added with a factor `scale`; calls twice to test that it adds. */
 static void compare_twice(const oracle_case *item, const char *what, const double *got, size_t count) {
     double *half = zeros(count);
     for (size_t i = 0; i < count; i++)
@@ -398,7 +398,7 @@ static void test_auxiliary(void **state) {
     assert_true(run_kind(state, "auxiliary", run_auxiliary) >= 6);
 }
 
-/* A file cut down to one loss must not pass either. */
+/* A file with cases of a single loss must not pass. */
 static void test_every_loss_is_there(void **state) {
     const fixture *fix = *state;
     size_t of[PV_LOSSES] = {0}, profile = 0, plugin = 0, known = 0, extreme = 0;
@@ -414,14 +414,14 @@ static void test_every_loss_is_there(void **state) {
         extreme += oracle_number(item, "extreme") != 0;
     }
     for (pv_loss loss = 0; loss < PV_LOSSES; loss++)
-        if (!pv_loss_is_relative(loss) && of[loss] < 12) /* matched sets: test_matched_oracle.c */
+        if (!pv_loss_is_relative(loss) && of[loss] < 12) /* for matched sets: test_matched_oracle.c */
             fail_msg("loss %s has %zu cases in the oracle", pv_loss_name(loss), of[loss]);
     assert_true(plugin >= 50 && profile >= 78 && known >= 16 && extreme >= 25);
 }
 
 static int setup(void **state) {
     static fixture fix;
-    *state = &fix; /* first, for the teardown of a set-up that fails on a damaged file */
+    *state = &fix; /* set first, for the teardown after a failed set-up */
     fix.file = oracle_file_read(PV_TEST_DIR "/oracle/core.txt");
     return pv_ctx_new(NULL, &fix.ctx) == PV_OK ? 0 : -1;
 }

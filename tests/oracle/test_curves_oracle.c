@@ -1,4 +1,4 @@
-/* pv_curve_make against scikit-learn and NumPy: tests/oracle/curves.txt, made by make_curves.py. */
+/* pv_curve_make compared with scikit-learn and NumPy: tests/oracle/curves.txt, made by make_curves.py. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static pv_ranking *rank_problem(pv_ctx *ctx, const oracle_case *problem) {
     const double *log_p = oracle_values(problem, "log_p", n * classes);
     const double *stated = oracle_values_or_null(problem, "stated", classes);
     assert_int_equal(pv_ranking_new(ctx, &targets, log_p, positive, stated, &ranking), PV_OK);
-    /* The one that comes with the metrics is the same. */
+    /* The ranking returned with the metrics is the same. */
     pv_assess_options options = pv_assess_options_default();
     options.level = 0.9;
     options.positive = positive;

@@ -1,4 +1,4 @@
-/* Fits of matched sets against R's clogit: tests/oracle/matched.txt, made by make_matched.R. */
+/* Fits of matched sets compared with R's clogit: tests/oracle/matched.txt, made by make_matched.R. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "oracle_file.h"
 #include "prevail/prevail.h"
 
-/* Maximum likelihood with its standard errors, and those of Laplace's approximation without a prior. */
+/* Maximum likelihood with its standard errors, and Laplace's approximation without a prior. */
 static void compare(pv_ctx *ctx, const oracle_case *item, const pv_schema *schema, const pv_dataset *data) {
     pv_fit_options options = pv_fit_options_default();
     options.infer = PV_INFER_ML;
@@ -37,7 +37,7 @@ static void compare(pv_ctx *ctx, const oracle_case *item, const pv_schema *schem
     pv_classifier_free(ctx, laplace);
 }
 
-/* Sets, two columns and the cases, as the file has them. */
+/* Sets, two columns and the cases, from the file. */
 static void compare_table(pv_ctx *ctx, const oracle_case *item) {
     pv_table *table;
     pv_schema *schema;

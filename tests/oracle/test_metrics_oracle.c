@@ -1,4 +1,4 @@
-/* pv_assess against scikit-learn and NumPy: tests/oracle/metrics.txt, made by make_metrics.py. */
+/* pv_assess compared with scikit-learn and NumPy: tests/oracle/metrics.txt, made by make_metrics.py. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,9 +90,9 @@ static void compare(const problem *p, const pv_metrics *computed, char *text) {
     assert_int_equal(sscanf(text, "%63s %n", name, &used), 1);
     double expected = strtod(text + used, NULL);
     double got = NAN;
-    bool known = strcmp(name, "nell_sd") == 0;
+    bool known = strcmp(name, "log_loss_sd") == 0;
     if (known)
-        got = computed->nell_sd;
+        got = computed->log_loss_sd;
     for (const pv_metric_row *row = pv_metric_table; row->name; row++)
         if (strcmp(row->name, name) == 0) {
             memcpy(&got, (const char *)computed + row->offset, sizeof got);
@@ -148,7 +148,7 @@ static void test_against_file(void **state) {
             assert_int_equal(line[0], '#');
         }
     }
-    assert_int_equal(compared, 2 * 10 * 20); /* twice ten cases, every metric and nell_sd */
+    assert_int_equal(compared, 2 * 10 * 20); /* ten cases in two forms, every metric and log_loss_sd */
     problem_clear(&p);
     free(line);
     fclose(file);

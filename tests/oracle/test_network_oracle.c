@@ -1,4 +1,4 @@
-/* The image networks on both engines against PyTorch's values (network.txt, made by make_network.py). */
+/* The image networks on both engines compared with PyTorch (network.txt, made by make_network.py). */
 #include "unit/check.h"
 
 #include "model/network.h"
@@ -59,7 +59,7 @@ static void test_reference(void **state) {
     oracle_finish();
 }
 
-/* Single precision: errors of 1e-7 a product, and Winograd's transforms. */
+/* Single precision: errors of 1e-7 per product, and those of Winograd's transforms. */
 static void test_onednn(void **state) {
     (void)state;
     for (size_t i = 0; i < file->count; i++)

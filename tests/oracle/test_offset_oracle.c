@@ -1,4 +1,4 @@
-/* Offsets against R's glm, svyglm, polr and clogit: tests/oracle/offset.txt, made by make_offset.R. */
+/* Offsets compared with R's glm, svyglm, polr and clogit: tests/oracle/offset.txt, made by make_offset.R. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ static pv_fit_options exactly(void) {
     return options;
 }
 
-/* The fit's coefficients and standard errors from `first` on are those of the oracle. */
+/* Compares the fit's coefficients and standard errors from `first` on with the oracle. */
 static void compare(const held *h, pv_roles roles, const pv_fit_options *options, const char *name, size_t first,
                     size_t count, double error_tolerance) {
     char estimate[40], error[40];

@@ -1,4 +1,4 @@
-/* Proportional odds against R's polr, and with p(x) profiled out against SciPy: tests/oracle/ordinal.txt, made by
+/* Proportional odds compared with R's polr, and with p(x) profiled out with SciPy: tests/oracle/ordinal.txt, made by
  * make_ordinal.R and make_ordinal.py. */
 #include <math.h>
 #include <setjmp.h>
@@ -82,7 +82,8 @@ static void agrees_with_polr(void **state) {
     oracle_finish();
 }
 
-/* The prevalence held by grade, for labels and for votes, each of which has a quarter on the next grade. */
+/* The prevalence fixed by grade, for labels and for votes, where each row has a quarter of its vote on the next
+ * grade. */
 static void agrees_with_scipy(void **state) {
     (void)state;
     oracle_file *file = oracle_file_read(PV_TEST_DIR "/oracle/ordinal.txt");

@@ -1,4 +1,4 @@
-/* Recession cones against linear programs: tests/oracle/separation.txt, made by make_separation.py. */
+/* Recession cones compared with linear programs: tests/oracle/separation.txt, made by make_separation.py. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 enum { SYSTEMS = 300 };
 
-/* A direction that is found must be one: no row loses, the rows that are said to gain do, and the others have 0. */
+/* Verifies a direction: no row loses, the rows reported to gain do, and the others have 0. */
 static void verify(const pv__recession *found, size_t rows, size_t size, const double *A) {
     for (size_t i = 0; i < rows; i++) {
         long double own = 0, sum = 0;
@@ -29,7 +29,7 @@ static void verify(const pv__recession *found, size_t rows, size_t size, const d
     }
 }
 
-/* Columns in other units and mixed with each other: the same answer. */
+/* Mixing columns and changing their units must not change the answer. */
 static void mix(size_t rows, size_t size, const double *A, double *mixed) {
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < size; j++)

@@ -1,4 +1,4 @@
-/* Weights of a mixture against SciPy: tests/oracle/stack.txt, made by make_stack.py. */
+/* Weights of a mixture compared with SciPy: tests/oracle/stack.txt, made by make_stack.py. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 enum { MOST = 16 };
 
-/* log sum_k v_k p_k, in the mean. */
+/* Mean of log sum_k v_k p_k. */
 static double score(const pv__mixture *m, const double *v) {
     double total = 0;
     for (size_t n = 0; n < m->n; n++) {
@@ -40,7 +40,7 @@ static void test_weights(void **state) {
         oracle_compare(item, "weights", v, oracle_values(item, "v", members), members, 1e-3, 1);
         assert_true(left <= 1e-9);
 
-        /* What may be missing bounds what is, wherever the updates end. */
+        /* The bound on the remaining gap must hold wherever the updates stop. */
         for (size_t k = 0; k < members; k++)
             v[k] = 1.0 / (double)members;
         double before = score(&m, v);

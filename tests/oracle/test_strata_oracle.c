@@ -1,4 +1,5 @@
-/* Fits of strata against SciPy's maximum over coefficients and every row's mass: strata.txt, made by make_strata.py. */
+/* Fits of strata compared with SciPy's maximum over coefficients and every row's mass: strata.txt, made by
+ * make_strata.py. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

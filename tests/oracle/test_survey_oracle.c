@@ -1,5 +1,5 @@
-/* Sampling weights, clusters and their strata against R's svyglm: tests/oracle/survey.txt, made by make_survey.R. Few
- * clusters against clubSandwich: clusters.txt, made by make_clusters.R. */
+/* Sampling weights, clusters and their strata compared with R's svyglm: tests/oracle/survey.txt, made by make_survey.R.
+ * Few clusters compared with clubSandwich: clusters.txt, made by make_clusters.R. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* pv_unknown_infer and pv_unknown_predict against quadrature and plain loops: tests/oracle/target.txt, made by
+/* pv_unknown_infer and pv_unknown_predict compared with quadrature and plain loops: tests/oracle/target.txt, made by
  * make_target.py. */
 #include <math.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@ typedef struct solved {
     pv_unknown_sample sample;
     int32_t *label;
     pv_unknown_prevalence *prevalence;
-    double *p, *lo, *hi; /* [n][classes]; lo NULL: the method has no interval */
+    double *p, *lo, *hi; /* [n][classes]; lo NULL: the method has no intervals */
 } solved;
 
 static solved solve(pv_ctx *ctx, const oracle_case *item) {
@@ -71,7 +71,7 @@ static size_t count_of(const oracle_case *item, const char *array) {
     return 0;
 }
 
-/* Rows named in `row`, the last class. */
+/* Compares the rows listed in `row`, for the last class. */
 static void compare_rows(const oracle_case *item, const char *what, const solved *s, const double *p,
                          double tolerance) {
     size_t rows = count_of(item, "row"), k = (size_t)s->sample.classes;
@@ -90,9 +90,9 @@ static void compare_if(const oracle_case *item, const char *what, const double *
         oracle_compare(item, what, got, oracle_values(item, what, k), k, tolerance, 1);
 }
 
-/* Two classes by quadrature, and the updates of vb and em: 1e-10. */
+/* Two classes by quadrature, and the iterations of vb and em: 1e-10. */
 static void check_exactly(const oracle_case *item, const solved *s) {
-    double tolerance = oracle_is(item, "method", "exact") ? 1e-10 : 2e-9; /* the updates stop 1e-9 before the end */
+    double tolerance = oracle_is(item, "method", "exact") ? 1e-10 : 2e-9; /* iterations stop within 1e-9 of the limit */
     compare_if(item, "value", s->prevalence->value, tolerance);
     compare_if(item, "sd", s->prevalence->sd, tolerance);
     compare_if(item, "lo", s->prevalence->lo, tolerance);
@@ -114,12 +114,12 @@ static void check_draws(const oracle_case *item, const solved *s) {
         oracle_mismatch(item, "the standard error stated is not that of so many draws");
     compare_if(item, "value", s->prevalence->value, 5 * error);
     compare_if(item, "sd", s->prevalence->sd, 5 * error);
-    compare_if(item, "lo", s->prevalence->lo, 10 * error); /* a quantile in a tail: twice the error of a mean */
+    compare_if(item, "lo", s->prevalence->lo, 10 * error); /* a tail quantile has about twice the error of a mean */
     compare_if(item, "hi", s->prevalence->hi, 10 * error);
     compare_rows(item, "p", s, s->p, 5 * error / 0.3); /* d p / d pi is at most 1/(4 pi (1 - pi)) */
 }
 
-/* Eq. likelihood with selection, by both ways to it. */
+/* Eq. likelihood with selection, computed in two ways. */
 static void check_known(pv_ctx *ctx, const oracle_case *item) {
     size_t n = (size_t)oracle_number(item, "n"), k = (size_t)oracle_number(item, "classes");
     double *p = calloc(n * k, sizeof *p), prevalence[3];

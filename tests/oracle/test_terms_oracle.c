@@ -1,5 +1,5 @@
-/* Splines, polynomials and interactions against R's glm: tests/oracle/terms.txt, made by make_terms.R. The predictions
- * are of a model that went through a file's bytes, for rows beyond the range of training. */
+/* Splines, polynomials and interactions compared with R's glm: tests/oracle/terms.txt, made by make_terms.R.
+ * Predictions are those of a model restored from the bytes of its file, for rows beyond the range of training. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

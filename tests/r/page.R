@@ -1,4 +1,4 @@
-# Whether a page's lines of R run, and print what stands below them where anything does. usage: Rscript page.R PAGE.md
+# Checks that a page's R code runs and prints the output shown below it, if any. usage: Rscript page.R PAGE.md
 lines <- readLines(commandArgs(TRUE)[1])
 fences <- grep("^```", lines)
 begin <- which(lines[fences] == "```r")
@@ -10,7 +10,7 @@ for (i in begin) {
   file <- tempfile()
   writeLines(code, file)
   said <- capture.output(suppressMessages(source(file, echo = FALSE, print.eval = TRUE)))
-  # Digits of a posterior's draws depend on the processor: two of them must agree.
+  # Digits of posterior draws depend on the processor: only two must agree.
   rounded <- function(text) {
     at <- gregexpr("-?[0-9]+\\.[0-9]+", text)
     regmatches(text, at) <- lapply(regmatches(text, at), function(x) as.character(signif(as.numeric(x), 2)))

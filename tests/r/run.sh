@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# The R package as a user gets it: made, built with its vignette, and checked by R's own check, as CRAN does it. usage: tests/r/run.sh BUILD [FOLDER]
+# Tests the R package as a user gets it: made, built with its vignette, and checked by R CMD check as on CRAN.
+#   usage: tests/r/run.sh BUILD [FOLDER]
 #
-# BUILD is a CMake build folder with the library and the command; FOLDER is where package and check go (default: a temporary one). Ends with 77, which is
-# skipped, where R or testthat is not there. Nothing is downloaded. PREVAIL_BUNDLED=yes has the package compile the sources that it carries, which takes
-# minutes; PREVAIL_VALGRIND=yes runs examples, tests and vignette under valgrind.
+# BUILD is a CMake build folder with the library and the command; FOLDER is for the package and the check (default: a
+# temporary one). Exits with 77 (skipped) without R or testthat. Nothing is downloaded. PREVAIL_BUNDLED=yes makes the
+# package compile the sources it contains, which takes minutes; PREVAIL_VALGRIND=yes runs examples, tests and vignette
+# under valgrind.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
 build=$(cd "${1:?usage: tests/r/run.sh BUILD [FOLDER]}" && pwd)
 command -v R >/dev/null || { echo "skipped: there is no R (scripts/setup check)"; exit 77; }
-# All that DESCRIPTION suggests: R asks CRAN for one that is absent, and there may be no network.
+# All that DESCRIPTION suggests: R would look for an absent package on CRAN, and there may be no network.
 for package in testthat knitr markdown generics MASS survey survival splines; do
     Rscript -e "quit(status = !requireNamespace('$package', quietly = TRUE))" || { echo "skipped: R has no $package (scripts/setup check)"; exit 77; }
 done
@@ -18,7 +20,7 @@ folder=${2:-$(mktemp -d)}
 rm -rf "$folder" && mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 
-# The project's own warnings; R's headers have some of them.
+# The project's own warnings, some of which R's headers cause.
 for file in "$source"/r/src/*.c; do
     ${CC:-cc} -std=c17 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wstrict-prototypes \
         -Wmissing-prototypes -Wno-cast-function-type -Werror -I "$source/include" -isystem "$(R CMD config --cppflags | sed -n 's/.*-I"*\([^" ]*\).*/\1/p')" "$file"
@@ -26,7 +28,8 @@ done
 
 export PKG_CONFIG_PATH=$folder PREVAIL_COMMAND=$build/prevail OMP_NUM_THREADS=2
 if [ "${PREVAIL_VALGRIND-}" = yes ]; then
-    # Valgrind's processor has fewer instructions, and so other kernels: the command, to be the same to the last bit, runs on it too.
+    # valgrind's processor has fewer instructions and so other kernels; for identical bits the command runs under it
+    # too.
     PREVAIL_COMMAND=$folder/command
     printf '#!/bin/sh\nexec valgrind -q --tool=none "%s" "$@"\n' "$build/prevail" >"$PREVAIL_COMMAND"
     chmod +x "$PREVAIL_COMMAND"
@@ -35,14 +38,14 @@ fi
 export _R_CHECK_CRAN_INCOMING_REMOTE_=false _R_CHECK_SYSTEM_CLOCK_=0 _R_CHECK_FORCE_SUGGESTS_=false _R_CHECK_PACKAGE_DEPENDS_IGNORE_MISSING_ENHANCES_=true R_CHECK_ENVIRON=/dev/null
 cd "$folder"
 "$source/scripts/r-package" "$build" "$folder" >/dev/null || { echo "the package could not be built"; exit 1; }
-for part in vignettes/study.Rmd inst/doc/study.html build/vignette.rds src/libprevail/CMakeLists.txt; do
+for part in vignettes/study.Rmd inst/doc/study.html build/vignette.rds src/libprevail/scripts/compile; do
     tar -tzf prevail_*.tar.gz | grep -q "/$part$" || { echo "the package has no $part"; exit 1; }
 done
 # shellcheck disable=SC2046
 R CMD check --as-cran --no-manual $([ "${PREVAIL_VALGRIND-}" != yes ] || echo --use-valgrind) prevail_*.tar.gz >check.log 2>&1 || true
 status=$(sed -n 's/^Status: //p' check.log)
 
-# Being new is the one thing that may be noted.
+# "New submission" is the only accepted note.
 others=$(grep 'NOTE$' check.log | grep -vc '^\* checking CRAN incoming feasibility' || true)
 case $status in
 OK) ;;
@@ -57,7 +60,7 @@ if [ -n "${bad-}" ] || [ -z "$tests" ]; then
     echo "R CMD check: $status"
     exit 1
 fi
-# What the package enhances (emmeans, ggplot2, Zelig), which the check hides, is tested where it is installed.
+# Suggested packages (emmeans, ggplot2, Zelig), which the check hides, are tested if installed.
 R_LIBS=$folder/prevail.Rcheck Rscript -e 'library(testthat); library(prevail); test_file(commandArgs(TRUE), reporter = "summary", stop_on_failure = TRUE)' \
     "$source/r/tests/testthat/test-others.R" >others.log 2>&1 || { tail -n 60 others.log; echo "other packages do not work with this one"; exit 1; }
 sed -n 's/^.*Reason: \(.*\) cannot be loaded.*/not installed, so not tested with: \1/p' others.log | sort -u

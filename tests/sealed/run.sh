@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Studies continued from checkpoints whose checksum is right and whose numbers are not. usage: tests/sealed/run.sh PREVAIL SEAL
+# Studies continued from checkpoints with a correct checksum and invalid numbers. usage: tests/sealed/run.sh PREVAIL
+# SEAL
 #
-# prevail-lab stands beside PREVAIL. # A study is interrupted; words of its finished pieces, and of the fits of those that are not, become no number, infinite or huge.
-# Continued, it refuses the checkpoint or comes to its end; it never crashes.
+# prevail-lab must be in PREVAIL's folder. A study is interrupted; words of its finished pieces, and of the fits of
+# unfinished ones, are replaced by NaN, infinite or huge numbers. When continued, it must refuse the checkpoint or
+# complete; it must never crash.
 set -u
 if [ $# -ne 2 ] || [ ! -x "$1" ] || [ ! -x "$2" ]; then
     echo "usage: tests/sealed/run.sh PREVAIL SEAL" >&2
@@ -14,7 +16,7 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 export LC_ALL=C OMP_WAIT_POLICY=passive
 
-# Interrupted after some pieces are done; tried again where it was done before that.
+# Interrupts it after some pieces are done; repeated if it completed before that.
 begin() { # words of the study
     local try
     for try in 1 2 3 4 5 6 7 8; do

@@ -1,7 +1,7 @@
-/* Changes numbers of a checkpoint and puts its checksum right. usage: seal FROM TO PART WORD HEX
+/* Changes numbers in a checkpoint and corrects its checksum. usage: seal FROM TO PART WORD HEX
  *
- * The 64-bit word of this index becomes HEX in every entry whose name has PART in it; those that are shorter stay. Exit
- * code 3: there is no such word.
+ * The 64-bit word at index WORD becomes HEX in every entry whose name contains PART; shorter entries are unchanged.
+ * Exit code 3: there is no such word.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static unsigned char *read_all(const char *path, size_t *size) {
     return bytes;
 }
 
-/* Entries are the sizes of name and data, the name, the data. */
+/* An entry consists of the sizes of name and data, the name, and the data. */
 static size_t change(unsigned char *body, size_t entries, const char *part, size_t word, uint64_t becomes) {
     size_t changed = 0;
     for (size_t e = 0; e < entries; e++) {

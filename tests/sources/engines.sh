@@ -1,7 +1,7 @@
-# Sourced by tests that read tables with other engines: finds or starts them. Each prints what it found, or, with exit code
-# 1, why there is nothing.
+# Sourced by tests that read tables with database engines: finds or starts them. Each function prints what it found or,
+# with exit code 1, why there is none.
 
-# DuckDB's library, which comes with npm into FOLDER.
+# DuckDB's library, installed by npm into FOLDER.
 find_duckdb() { # folder
     local folder=$1 here library
     here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -18,7 +18,7 @@ find_duckdb() { # folder
     readlink -f "$library"
 }
 
-# A PostgreSQL server of its own in FOLDER/server, on a socket; prints its URL.
+# A private PostgreSQL server in FOLDER/server, on a socket; prints its URL.
 start_server() { # folder
     local bin work=$1
     bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)

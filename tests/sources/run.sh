@@ -1,7 +1,7 @@
 #!/bin/bash
-# Data where they are: Parquet and SQL by DuckDB, SQLite, PostgreSQL. usage: tests/sources/run.sh PREVAIL FOLDER
-# DuckDB's library comes with npm into FOLDER. A part whose engine cannot be had says SKIPPED; where all are missing, the
-# whole does (exit 77).
+# External data sources: Parquet and SQL by DuckDB, SQLite, PostgreSQL. usage: tests/sources/run.sh PREVAIL FOLDER
+# DuckDB's library is installed by npm into FOLDER. A part whose engine is not available reports SKIPPED; if none is,
+# the whole test is skipped (exit code 77).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 prevail=$1 folder=$2
@@ -13,9 +13,9 @@ stop_server() { :; }
 skip() { echo "SKIPPED: $*"; }
 ok() { passed=$((passed + 1)); }
 bad() { echo "FAILED: $*"; failed=$((failed + 1)); }
-# same NAME A B: two files with the same bytes
+# same NAME A B: the files are identical
 same() { cmp -s "$2" "$3" && ok || { bad "$1: $2 and $3 differ"; diff "$2" "$3" | head -5; }; }
-# refused NAME PART COMMAND...: exit 2, one line that has PART
+# refused NAME PART COMMAND...: exit code 2, and one line that contains PART
 refused() {
     local name=$1 part=$2; shift 2
     local said code
@@ -23,13 +23,13 @@ refused() {
     [ $code = 2 ] && [ "$(wc -l <<<"$said")" = 1 ] && grep -qF -- "$part" <<<"$said" && ok || bad "$name: exit $code, $said"
 }
 p() { timeout 60 "$prevail" "$@" 2>"$work/said" || { bad "prevail $*: $(cat "$work/said")"; return 1; }; }
-# stops NAME COMMAND...: one signal ends it
+# stops NAME COMMAND...: one signal ends the command
 stops() {
     local name=$1 code; shift
     (timeout -s INT -k 8 1 "$@" >/dev/null 2>&1); code=$?
     [ $code = 124 ] && ok || bad "$name: exit $code after one signal"
 }
-# what a fit is, without where it came from
+# a fit, without its origin
 fit() { p fit "$1" --outcome y --prevalence 0.1 --infer laplace --missing indicator -o "$2" "${@:3}" --json | grep -vE '"(seconds|saved|data|hash|source)"'; }
 
 cd "$work" || exit 1
@@ -39,18 +39,18 @@ awk -F, 'NR == 1 {print $0 ",town,code,note"; next} {print $0 "," (NR % 7 ? (NR 
 fit all.csv csv.model --categorical code >csv.json
 p predict csv.model all.csv --interval 0.9 >csv.risks
 
-# A pipe is read once, from its beginning.
+# A pipe is read only once, from the start.
 fit <(cat plain.csv) pipe.model >pipe.json; fit plain.csv file.model >file.json
 same "a pipe is as its file" pipe.json file.json
 
-# The same cases in every source: sets and ids of 64 bits, texts of digits, labels that are numbers with a fraction.
+# The same cases for every source: 64-bit sets and ids, texts of digits, labels that are fractional numbers.
 p simulate gaussian --cases 120 --controls 120 --prevalence 0.1 --dimensions 2 -o two.csv
 awk -F, 'BEGIN {print "x1,x2,label,pair,id,zip"}
          NR > 1 && $3 == 1 {c[++cases] = $1 "," $2} NR > 1 && $3 == 0 {k[++controls] = $1 "," $2}
          END {for (i = 1; i <= cases; i++) {tail = "90071992547409" 92000 + i; zip = sprintf("%05d", i % 7)
               print c[i] ",1.0," tail ",-90071992547" 40990000 + i "," zip; print k[i] ",0.0," tail ",90071992547" 40990000 + i "," zip}}' two.csv >ids.csv
 [ "$(cut -d, -f4 ids.csv | sort -u | wc -l)" = 121 ] || bad "the pairs are not of their own"
-# alike NAME SOURCE: fits and predictions of it are those of the CSV file
+# alike NAME SOURCE: fits and predictions agree with those of the CSV file
 alike() {
     p fit "$2" --outcome label --prevalence 0.1 --id id --categorical zip --exclude pair -o alike.model --json | grep -vE '"(seconds|saved|data|hash|source)"' >alike.json
     p predict alike.model "$2" --id id >alike.risks
@@ -85,7 +85,7 @@ s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); open('port', 'w').wri
     kill $silent
 fi
 
-# Predictions into a file are made in pieces of 131072 rows; to standard output, at once.
+# Predictions are written to a file in pieces of 131072 rows, to standard output in one.
 p simulate gaussian --cases 90000 --controls 90000 --prevalence 0.1 --dimensions 2 -o many.csv
 sed -i '2s/^[^,]*/NA/; 150000s/^[^,]*/NA/' many.csv
 p fit plain.csv --outcome y --prevalence 0.1 --exclude x3 -o two.model >two.out
@@ -104,10 +104,10 @@ refused "a missing cell in a later piece" ":149999:1: 'x1' is missing" "$prevail
 
 # ---- DuckDB
 install_duckdb() { PREVAIL_DUCKDB=$(find_duckdb "$folder") || { skip "DuckDB: $PREVAIL_DUCKDB"; return 1; }; export PREVAIL_DUCKDB; }
-refused "no library" "names no library that loads" env PREVAIL_DUCKDB="$work/none.so" "$prevail" fit x.parquet --outcome y --prevalence 0.1
-refused "no library to write with" "cannot be written: PREVAIL_DUCKDB names no library" env PREVAIL_DUCKDB="$work/none.so" "$prevail" predict two.model plain.csv -o x.parquet
+refused "no library" "the library named by PREVAIL_DUCKDB cannot be loaded" env PREVAIL_DUCKDB="$work/none.so" "$prevail" fit x.parquet --outcome y --prevalence 0.1
+refused "no library to write with" "cannot be written: the library named by PREVAIL_DUCKDB cannot be loaded" env PREVAIL_DUCKDB="$work/none.so" "$prevail" predict two.model plain.csv -o x.parquet
 if install_duckdb; then
-    # a first batch, and none after it
+    # a first batch and no second
     stops "rows that never come" "$prevail" fit 'SELECT i % 7 AS x, i % 2 AS y FROM range(1000000000000) t(i) WHERE i < 5000 OR i < 0' --outcome y --prevalence 0.1
     ran=1
     types="{'x1':'DOUBLE','x2':'DOUBLE','x3':'DOUBLE','y':'INTEGER','town':'VARCHAR','code':'TINYINT','note':'VARCHAR'}"
@@ -118,13 +118,13 @@ if install_duckdb; then
     alike "a query" "SELECT * FROM read_csv('ids.csv', columns = $big)"
     alike "a query of wide numbers" "SELECT x1, x2, CAST(label AS DECIMAL(3,1)) AS label, CAST(pair AS HUGEINT) AS pair, CAST(id AS DECIMAL(25,0)) AS id, zip FROM read_csv('ids.csv', columns = $big)"
     p pack "SELECT * FROM read_csv('ids.csv', columns = $big)" -o query.pvt >packed.out; alike "a packed query" query.pvt
-    # where prevail-duckdb installs it; a program with another home has none
+    # where prevail-duckdb installs it; a program with another home folder does not find it
     duckdb=$(HOME=$work/home XDG_DATA_HOME="" "$here/../../scripts/prevail-duckdb" "$PREVAIL_DUCKDB") && [ "$duckdb" = "$work/home/.local/share/prevail/libduckdb.so" ] && ok || bad "prevail-duckdb"
     env -u PREVAIL_DUCKDB -u XDG_DATA_HOME HOME="$work/home" "$prevail" simulate gaussian --rows 20 --prevalence 0.3 -o home.parquet --quiet && ok || bad "what prevail-duckdb installed is not found"
     env -u PREVAIL_DUCKDB HOME=/nowhere XDG_DATA_HOME="$work/home/.local/share" "$prevail" version | grep -q "DuckDB [0-9]" && ok || bad "XDG_DATA_HOME is not looked at"
     refused "no library anywhere" "prevail-duckdb does" env -u PREVAIL_DUCKDB -u XDG_DATA_HOME HOME="$work/nowhere" "$prevail" fit home.parquet --outcome y --prevalence 0.1
     "$here/../../scripts/prevail-duckdb" --bogus 2>/dev/null; [ $? = 2 ] && ok || bad "an unknown option of prevail-duckdb"
-    # Parquet out and in
+    # Parquet output and input
     p simulate gaussian --cases 200 --controls 200 --prevalence 0.1 --dimensions 3 -o plain.parquet
     fit plain.csv a.model >a.json; fit plain.parquet b.model >b.json
     same "a Parquet file is as its CSV file" a.json b.json
@@ -144,7 +144,7 @@ if install_duckdb; then
     same "texts, quotes and missing cells" csv.risks query.risks
     p eval query.model "$query" --outcome y --json | grep -vE 'seconds|"(model|data)"' >e1; p eval csv.model all.csv --outcome y --json | grep -vE 'seconds|"(model|data)"' >e2
     same "judged alike" e1 e2
-    # more than one piece, in and out
+    # more than one piece, output and input
     p predict two.model "SELECT * FROM read_csv('many.csv', nullstr = 'NA')" --missing drop -o pieces.parquet
     p predict two.model many.csv --missing drop >whole.csv; p adjust whole.csv --from 0.1 --to 0.1 >a1; p adjust pieces.parquet --from 0.1 --to 0.1 >a2
     same "predictions in pieces, in a Parquet file" a1 a2
@@ -163,14 +163,14 @@ if install_duckdb; then
     p fit "SELECT x1, x2 > 0 AS up, y, CAST(x3 AS DECIMAL(9,4)) AS money, DATE '2020-01-01' + CAST(code AS INTEGER) AS day,
            CAST(town AS ENUM ('north', 'south, east')) AS town FROM ($query)" --outcome y --prevalence 0.1 --missing drop >types.out &&
         grep -q up=True types.out && grep -q 'town=south' types.out && grep -q ' money ' types.out && grep -q ' day ' types.out && ok || bad "types"
-    refused "a nested column" "column 'l' is of Arrow's type" "$prevail" fit "SELECT y, [x1] AS l FROM ($query)" --outcome y --prevalence 0.1
-    refused "a time of day" "column 't' is of Arrow's type" "$prevail" fit "SELECT y, TIME '10:00:00' AS t FROM ($query)" --outcome y --prevalence 0.1
+    refused "a nested column" "column 'l' has Arrow type" "$prevail" fit "SELECT y, [x1] AS l FROM ($query)" --outcome y --prevalence 0.1
+    refused "a time of day" "column 't' has Arrow type" "$prevail" fit "SELECT y, TIME '10:00:00' AS t FROM ($query)" --outcome y --prevalence 0.1
     p predict csv.model "$query -- as it is" >comment.risks; p predict csv.model all.csv >plain.risks
     same "a query that ends with a comment" comment.risks plain.risks
     p predict b.model plain.csv -o kept.parquet; chmod 600 kept.parquet; p predict b.model plain.csv -o kept.parquet
     [ "$(stat -c %a kept.parquet)" = 600 ] && ok || bad "the mode of a Parquet file is not kept"
     ls | grep -q partial && bad "something is left behind: $(ls | grep partial)" || ok
-    # Dask's workers as ranks, each reading the query
+    # Dask's workers as ranks, each of which reads the query
     python=/usr/bin/python3 library=$(dirname "$prevail")/libprevail.so
     if [ -e "$library" ] && "$python" -c 'import distributed, sklearn, pytest' 2>/dev/null; then
         PYTHONPATH=$here/../../python PREVAIL_LIBRARY=$library PREVAIL_TEST_SOURCE="SELECT x1 AS a, x2, x3, y AS sick FROM 'plain.parquet'" \
@@ -179,7 +179,7 @@ if install_duckdb; then
     else
         skip "Dask over Parquet: no libprevail.so, or no python3-distributed, python3-sklearn or python3-pytest"
     fi
-    # mistakes
+    # errors
     refused "an output that a query reads" "plain.csv" "$prevail" predict b.model "SELECT * FROM 'plain.csv'" -o plain.csv
     cp plain.parquet kept.parquet; ln plain.parquet hard.parquet; ln -s plain.parquet soft.parquet
     for from in '"plain.parquet"' "'hard.parquet'" "read_parquet(['plain' || '.parquet'])" "read_parquet('pl*n.parquet')"; do
@@ -199,7 +199,7 @@ if install_duckdb; then
     refused "options of CSV files" "separator is for CSV files" "$prevail" fit plain.parquet --outcome y --prevalence 0.1 --separator ';'
     refused "no column of the name" "'z'" "$prevail" fit plain.parquet --outcome z --prevalence 0.1
     ln -s /dev/null device.parquet
-    refused "a device" "no regular file" "$prevail" predict b.model plain.csv -o device.parquet
+    refused "a device" "not a regular file" "$prevail" predict b.model plain.csv -o device.parquet
 fi
 
 # ---- SQLite
@@ -230,7 +230,7 @@ if command -v sqlite3 >/dev/null; then
     refused "an output that is the database" "s.db" "$prevail" predict csv.model 'sqlite:s.db?t' -o s.db
     same "the database is unharmed" s.db kept.db
     refused "no such table" "no such table: none" "$prevail" fit 'sqlite:s.db?none' --outcome y --prevalence 0.1
-    refused "no table" "names no table" "$prevail" fit sqlite:s.db --outcome y --prevalence 0.1
+    refused "no table" "does not name a table" "$prevail" fit sqlite:s.db --outcome y --prevalence 0.1
     refused "no database" "not a database" "$prevail" fit 'sqlite:all.csv?t' --outcome y --prevalence 0.1
     refused "no file" "unable to open" "$prevail" fit 'sqlite:none.db?t' --outcome y --prevalence 0.1
     [ ! -e none.db ] && ok || bad "a database was made"
@@ -264,7 +264,7 @@ if url=$(start_server "$work"); then
         -c "\\copy ids FROM 'ids.csv' CSV HEADER" >server.log 2>&1
     alike "PostgreSQL" "$url#ids"
     p pack "$url#ids" -o postgres.pvt >packed.out; alike "packed PostgreSQL" postgres.pvt
-    refused "a password" "must have no password" "$prevail" fit "postgresql://postgres:secret@/postgres?host=$work/server#t" --outcome y --prevalence 0.1
+    refused "a password" "must not contain a password" "$prevail" fit "postgresql://postgres:secret@/postgres?host=$work/server#t" --outcome y --prevalence 0.1
     refused "no such table" 'relation "none" does not exist' "$prevail" fit "$url#none" --outcome y --prevalence 0.1
     refused "dates" "column 'day' is neither" "$prevail" fit "$url#days" --outcome y --prevalence 0.1
     refused "nothing is written" "read-only" "$prevail" fit "$url#WITH a AS (DELETE FROM t RETURNING *) SELECT * FROM a" --outcome y --prevalence 0.1

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Every parallel region takes its number of threads from the one place that knows how many there can be
-# (src/base/threads.c). usage: tests/threads/regions.sh SOURCE
+# Every parallel region takes its number of threads from src/base/threads.c, the only place that knows how many can be
+# created. usage: tests/threads/regions.sh SOURCE
 set -u
 [ $# -eq 1 ] && [ -d "$1/src" ] || { echo "usage: tests/threads/regions.sh SOURCE" >&2; exit 2; }
 cd "$1" || exit 2
-# The two that may differ: that place itself, and the macro that asks it one line above.
+# The two exceptions: that function itself, and the macro that calls it in the preceding line.
 regions=$(grep -rn --include='*.c' --include='*.h' 'omp parallel' src tool cli lab | grep -v '^src/base/threads\.c:' |
     grep -v '^src/core/vector\.h:.*num_threads(pv_team)')
 asked='num_threads\((together \? )?pv_(_threads_for|_columns_team|threads_ready)\('

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The same bytes for 1, 2 and 3 threads, for every command that computes. usage: tests/threads/run.sh PREVAIL [WORD]
+# Identical output with 1, 2 and 3 threads, for every command that computes. usage: tests/threads/run.sh PREVAIL [WORD]
 #
-# A line that begins with `lab` is one of prevail-lab, which stands beside PREVAIL. Each line of the table runs with each number of threads in a folder of its own; standard output and all files must be the
-# same but for "seconds". WORD chooses lines.
+# Each line of the table runs with each number of threads in its own folder; standard output and all files must agree
+# except for "seconds". A line that begins with `lab` runs prevail-lab, in PREVAIL's folder. WORD selects lines.
 set -u
 if [ $# -lt 1 ] || [ ! -x "$1" ]; then
     echo "usage: tests/threads/run.sh PREVAIL [WORD]" >&2
@@ -35,6 +35,7 @@ $fit --loss plain --infer ml
 $fit --marginal plugin --prevalence-n known
 $fit --infer laplace --draws 200
 $fit --model mlp:8 --max-iter 20
+$fit --model trees:2,20
 $fit --model mlp:8 --batch 64 --epochs 2
 $fit --batch 64 --epochs 2 --marginal auxiliary:linear
 $fit --batch 64 --epochs 2 --marginal auxiliary:constant --design balanced
@@ -59,6 +60,7 @@ lab contingency --prevalence-n 10 --steps 20 --draws 100 --json -o out
 lab coverage --replicates 6 --cases 30 --controls 30 --draws 100 --json -o out
 lab bias --replicates 3 --json -o out
 lab unknown --replicates 3 --populations ties --json -o out
+lab rate --kinds test,clusters --rates 0.1 --gold 30 --replicates 4 --json -o out
 lab designs --quick --only inferred --replicates 3 --json -o out
 lab designs --quick --only balanced --replicates 2 --json -o out
 lab calibration --replicates 2 --prevalences 0.1,0.01 --population-rows 1000 --steps 5 --draws 100 --checkpoint ck --checkpoint-every 0.001 --json -o out

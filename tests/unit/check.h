@@ -15,7 +15,7 @@
 
 #include "prevail/prevail.h"
 
-/* Long loops are shorter there. */
+/* Long loops are shortened under sanitisers. */
 #if defined(__SANITIZE_ADDRESS__)
 enum { SANITIZED = true };
 #else

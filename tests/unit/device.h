@@ -1,10 +1,10 @@
-/* tests/unit/device.h: a context that asks for the device, and what its answers are held against. */
+/* tests/unit/device.h: a context that requests the device, and comparison of its results. */
 #ifndef PV_TEST_DEVICE_H
 #define PV_TEST_DEVICE_H
 
 #include "check.h"
 
-/* Where there is none the test is skipped, aloud. */
+/* Skips the test with a message if there is no device. */
 static inline pv_ctx *device_ctx(int threads, pv_precision precision) {
     pv_ctx *made = check_ctx(threads);
     const char *text;
@@ -17,7 +17,7 @@ static inline pv_ctx *device_ctx(int threads, pv_precision precision) {
     return made;
 }
 
-/* The largest difference, in units of the largest of b. */
+/* The largest difference, relative to the largest entry of b. */
 static inline double away(size_t n, const double *a, const double *b) {
     double most = 0, size = 0;
     for (size_t i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* tests/unit/fixture.h: a context, a temporary file, what its errors say, and an allocator that fails on request. */
+/* tests/unit/fixture.h: a context, a temporary file, checks of its errors, and an allocator that fails on request. */
 #ifndef PV_TEST_FIXTURE_H
 #define PV_TEST_FIXTURE_H
 
@@ -23,7 +23,7 @@ static inline int teardown(void **state) {
     return unlink(path);
 }
 
-/* The temporary file holds just these bytes. */
+/* Writes exactly these bytes to the temporary file. */
 static inline void put(const void *bytes, size_t n) {
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
@@ -37,7 +37,7 @@ static inline void ok(pv_status status) {
     assert_int_equal(status, PV_OK);
 }
 
-/* The temporary file as a table. */
+/* Reads the temporary file as a table. */
 static inline pv_table *must_read(const pv_csv_options *options) {
     pv_table *table = NULL;
     ok(pv_table_read(ctx, path, options, &table));
@@ -50,7 +50,7 @@ static inline pv_table *read_text(const char *text) {
     return must_read(NULL);
 }
 
-/* The last error's message has this part; its place is this. */
+/* says: the last error's message contains this part; at: its position. */
 static inline void says(const char *part) {
     const char *message = pv_ctx_error(ctx)->message;
     if (!strstr(message, part))
@@ -92,7 +92,7 @@ static inline void same_bits(double a, double b) {
         fail_msg("%.17g (%016llx) is not %.17g (%016llx)", a, (unsigned long long)left, b, (unsigned long long)right);
 }
 
-/* ---- randomness of the tests' own -------------------------------------------------------------------------------- */
+/* ---- random numbers of the tests --------------------------------------------------------------------------------- */
 
 static uint64_t xorshift = 88172645463325252u;
 
@@ -102,11 +102,11 @@ static inline uint64_t random_bits(void) {
     return xorshift ^= xorshift << 17;
 }
 
-/* ---- lack of memory ---------------------------------------------------------------------------------------------- */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
-static size_t allowed; /* allocations that will still succeed */
-static bool once;      /* the first failure is the only one */
-static bool failed;    /* there was one */
+static size_t allowed; /* number of allocations that still succeed */
+static bool once;      /* only one allocation fails */
+static bool failed;    /* an allocation has failed */
 static long held;      /* blocks not yet released */
 
 static inline bool memory_refused(void) {
@@ -141,8 +141,8 @@ static inline void limited_release(void *state, void *block) {
     free(block);
 }
 
-/* Lets the n-th allocation fail, alone and with all after it, for every n: the work ends with PV_ERR_MEMORY, or as if
- * nothing had failed, and nothing stays held. */
+/* Lets the n-th allocation fail, alone and with all later ones, for every n. The work must end with PV_ERR_MEMORY or
+ * succeed, and release everything. */
 static inline void sweep_memory(pv_status (*work)(pv_ctx *poor)) {
     pv_ctx_options options = pv_ctx_options_default();
     options.allocator = (pv_allocator){limited_alloc, limited_resize, limited_release, NULL};

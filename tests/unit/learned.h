@@ -1,4 +1,4 @@
-/* tests/unit/learned.h: tables as text, what is learned of them, and its application to others. */
+/* tests/unit/learned.h: tables as text, schemas learned from them, and their application to other tables. */
 #ifndef PV_TEST_LEARNED_H
 #define PV_TEST_LEARNED_H
 
@@ -16,7 +16,7 @@ static inline pv_table *table_of(const char *text, const pv_roles *roles, const 
     return must_read(&(pv_csv_options){.roles = roles, .schema = schema});
 }
 
-/* As the command does it: the roles say which columns are text. */
+/* As in the command: the roles determine which columns are text. */
 static inline pv_status learn(const char *text, pv_roles roles, learned *l) {
     memset(l, 0, sizeof *l);
     l->table = table_of(text, &roles, NULL);
@@ -64,6 +64,6 @@ static inline double x(const pv_dataset *data, size_t row, int feature) {
 }
 
 #define ROLES(...) ((pv_roles){.target = "y", __VA_ARGS__})
-static const pv_roles plain = {.target = "y"}; /* the target alone */
+static const pv_roles plain = {.target = "y"}; /* only a target */
 
 #endif

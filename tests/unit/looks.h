@@ -1,5 +1,5 @@
-/* tests/unit/looks.h: an interruption at a counted look. The library looks for one through the poll callback of the
- * context, on its own thread: with one thread that is every look, and the same work has the same looks on any machine.
+/* tests/unit/looks.h: interruption at a given call of the poll callback. The library calls it on the context's own
+ * thread: with one thread these are all calls, and the same work makes the same calls on any machine.
  */
 #ifndef PV_TEST_LOOKS_H
 #define PV_TEST_LOOKS_H
@@ -9,12 +9,12 @@
 
 typedef struct looks {
     pv_ctx *ctx;
-    int64_t seen, stop_at; /* stop_at, from 1: the look that is told to stop; 0: none */
+    int64_t seen, stop_at; /* stop_at, from 1: the call that requests a stop; 0: none */
 } looks;
 
 static inline bool looks_ask(void *state) {
     looks *l = state;
-    l->ctx->polled = -HUGE_VAL; /* the next is asked as well, however soon it comes */
+    l->ctx->polled = -HUGE_VAL; /* disables the minimum interval between calls */
     return ++l->seen == l->stop_at;
 }
 

@@ -1,10 +1,10 @@
-/* tests/unit/predicting.h: predictions in a population that is named by its text. */
+/* tests/unit/predicting.h: predictions in a population given as text. */
 #ifndef PV_TEST_PREDICTING_H
 #define PV_TEST_PREDICTING_H
 
 #include "prevail/prevail.h"
 
-/* *said is NULL where it fails; the caller frees it. */
+/* *said is NULL on failure; the caller frees it. */
 static inline pv_status predict_in(pv_ctx *context, const pv_classifier *c, const pv_dataset *data, const char *text,
                                    const pv_unknown_options *unknown, const pv_predict_options *options,
                                    pv_prediction **said) {

@@ -1,4 +1,4 @@
-/* tests/unit/problem.h: rows to fit, of a simulated study or of images, with all that a fit wants beside them. */
+/* tests/unit/problem.h: rows to fit, from a simulated study or images, with table and schema. */
 #ifndef PV_TEST_PROBLEM_H
 #define PV_TEST_PROBLEM_H
 
@@ -10,7 +10,7 @@ typedef struct problem {
     pv_dataset *data;
 } problem;
 
-/* Takes the table. */
+/* Takes ownership of the table. */
 static inline problem learn(pv_ctx *own, pv_table *table, const pv_roles *roles) {
     problem p = {.table = table};
     CHECK_OK(own, pv_schema_learn(own, table, roles, &p.schema, &p.data));
@@ -23,7 +23,7 @@ static inline void problem_free(pv_ctx *own, problem *p) {
     pv_table_free(own, p->table);
 }
 
-/* The study of nodules: so many cases and controls of a population where `prevalence` have the disease. */
+/* The study of nodules: cases and controls from a population with this prevalence. */
 static inline problem nodules_of(pv_ctx *own, int64_t cases, int64_t controls, double prevalence, uint64_t seed) {
     pv_simulation simulation = {.cases = cases, .controls = controls, .prevalence = prevalence, .seed = seed};
     pv_table *table;
@@ -35,7 +35,7 @@ static inline problem nodules(pv_ctx *own, int64_t each, uint64_t seed) {
     return nodules_of(own, each, each, 0.01, seed);
 }
 
-/* Small images of discs, cut into views as `image` says. */
+/* Small images of discs, with views as specified by `image`. */
 static inline problem discs(pv_ctx *own, pv_image_options *image) {
     pv_table *table;
     CHECK_OK(own, pv_table_read(own, PV_TEST_DIR "/arrays/discs.npz", NULL, &table));
@@ -55,7 +55,7 @@ static inline pv_classifier *fit(pv_ctx *own, const problem *p, const pv_fit_opt
     return classifier;
 }
 
-/* Without the ratios of its training rows a classifier's draws carry an unknown prevalence. */
+/* Without reference ratios from its training rows, an unknown prevalence is inferred from a classifier's draws. */
 static inline void drop_reference(pv_ctx *own, pv_classifier *classifier) {
     pv_reference_free(own, classifier->reference);
     classifier->reference = NULL;
@@ -63,7 +63,7 @@ static inline void drop_reference(pv_ctx *own, pv_classifier *classifier) {
 
 /* ---- whole files ------------------------------------------------------------------------------------------------- */
 
-/* Ends in a 0 that is not counted; to be freed. */
+/* Adds a NUL that is not counted; the caller frees. */
 static inline unsigned char *read_all(const char *file, size_t *size) {
     FILE *stream = fopen(file, "rb");
     assert_non_null(stream);

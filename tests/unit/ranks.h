@@ -1,4 +1,4 @@
-/* tests/unit/ranks.h: ranks that are threads, each with a context of its own. */
+/* tests/unit/ranks.h: ranks implemented as threads, each with its own context. */
 #ifndef PV_TESTS_RANKS_H
 #define PV_TESTS_RANKS_H
 
@@ -10,7 +10,7 @@
 enum { RANKS_MAX = 4 };
 
 typedef struct cluster {
-    int size, left; /* exchanges until the connection is lost; -1: it never is */
+    int size, left; /* left: exchanges until the connection is lost; -1: never */
     pthread_barrier_t barrier;
     const void *mine[RANKS_MAX];
     int exchanges;
@@ -38,13 +38,13 @@ static inline bool gather(void *state, const void *mine, size_t bytes, void *all
     return good;
 }
 
-/* The context is that member's; without a cluster it is alone. */
+/* Makes the context that of this member; without a cluster it is a single process. */
 static inline pv_status member_joins(pv_ctx *own, member *who) {
     const pv_ranks ranks = {.rank = who->rank, .size = who->all ? who->all->size : 1, .state = who, .gather = gather};
     return pv_ctx_set_ranks(own, &ranks);
 }
 
-/* run(work[r]) on a thread for each rank; a work is of so many bytes. */
+/* Runs run(work[r]) on one thread per rank; bytes: size of a work item. */
 static inline void cluster_run(cluster *all, void *(*run)(void *), void *work, size_t bytes) {
     pthread_t thread[RANKS_MAX];
     assert_int_equal(pthread_barrier_init(&all->barrier, NULL, (unsigned)all->size), 0);

@@ -1,4 +1,4 @@
-/* tests/unit/target.h: rows of two classes whose densities are known, and the prevalence inferred from them. */
+/* tests/unit/target.h: rows of two classes with known densities, and inference of their prevalence. */
 #ifndef PV_TEST_TARGET_H
 #define PV_TEST_TARGET_H
 
@@ -7,7 +7,7 @@
 static char zero[] = "0", one[] = "1", two[] = "2", more[] = "more";
 static char *labels[] = {zero, one, two, more, more, more, more, more, more, more, more, more, more, more, more, more};
 
-/* Normal features of known densities: the ratios are right by construction. */
+/* Normal features with known densities, so the ratios are exact. */
 static inline void draw_pair(uint64_t seed, size_t n, double prevalence, double separation, double *loglik,
                              int32_t *label) {
     pv_rng rng = pv_rng_stream(seed, 77, 0);

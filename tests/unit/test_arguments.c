@@ -1,5 +1,5 @@
-/* What callers of the library may get wrong: each is refused with a message that says what. And requests to stop, which
- * every long function hears. */
+/* Mistakes of callers: each is rejected with a message that names it. And interruption, which every long function must
+ * obey. */
 #include "data/schema_learn.h"
 #include "fixture.h"
 #include "predicting.h"
@@ -30,7 +30,7 @@ static void wrong_targets(void **state) {
     REFUSED(pv_targets_check(ctx, &bad), PV_ERR_INPUT, "row 3: label frequencies must not be negative");
     weight[1] = -1;
     REFUSED(pv_targets_check(ctx, &good), PV_ERR_INPUT, "row 2: weight -1");
-    weight[1] = 1e-320; /* its square is lost */
+    weight[1] = 1e-320; /* its square underflows */
     REFUSED(pv_targets_check(ctx, &good), PV_ERR_INPUT, "row 2: weight 9.99989e-321; weights are 0, or from");
     weight[1] = 1e300; /* overflows */
     REFUSED(pv_targets_check(ctx, &good), PV_ERR_INPUT, "row 2: weight 1e+300");
@@ -97,7 +97,7 @@ static void wrong_tables(void **state) {
     REFUSED(pv_simulate(ctx, "nodules", &within, &table, NULL), PV_ERR_USAGE, "`within`: there is no label 2");
 }
 
-/* Sizes that no test has the memory for: refused before anything of theirs is looked at. */
+/* Sizes beyond any memory: rejected before the data are accessed. */
 static void too_many(void **state) {
     (void)state;
     char name[] = "x";
@@ -119,7 +119,7 @@ static void too_many(void **state) {
             "4294967296 rows are more than can be ranked");
 }
 
-/* ---- fits and what is made of them ------------------------------------------------------------------------------- */
+/* ---- fits and their results -------------------------------------------------------------------------------------- */
 
 static void wrong_samples(void **state) {
     (void)state;
@@ -141,7 +141,7 @@ static void wrong_samples(void **state) {
     soft.label = NULL;
     soft.frequency = frequency;
     sample.rows = 4;
-    REFUSED(pv_fit(ctx, p.schema, &soft, &options, &c), PV_ERR_USAGE, "goes with hard labels only");
+    REFUSED(pv_fit(ctx, p.schema, &soft, &options, &c), PV_ERR_USAGE, "supports hard labels only");
     free(frequency);
     pv_dataset fewer = *p.data;
     fewer.classes = 3;
@@ -237,7 +237,7 @@ static void wrong_ensembles(void **state) {
     assert_memory_equal(stated, prevalence, sizeof stated);
     other.schema = &more;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", &home), PV_ERR_INPUT,
-            "has 3 labels, the first model 2; an ensemble has the same in all");
+            "has 3 labels, the first model 2; all members of an ensemble need the same");
     other = first;
     other.schema = &two;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", &home), PV_ERR_INPUT,
@@ -262,12 +262,12 @@ static void wrong_ensembles(void **state) {
             "in a population of known prevalence");
     other.prevalence = NULL;
     REFUSED(pv_ensemble_check(ctx, &first, &other, "b.model", &home), PV_ERR_USAGE,
-            "states no prevalence; `population=known:P` says where to average");
+            "states no prevalence; use `population=known:P`");
 }
 
-/* ---- requests to stop -------------------------------------------------------------------------------------------- */
+/* ---- interruption ------------------------------------------------------------------------------------------------ */
 
-/* A context that was asked to stop before the work begins. */
+/* The context is interrupted before the work begins. */
 static void everything_stops(void **state) {
     (void)state;
     problem p = nodules(ctx, 60, 1);
@@ -292,7 +292,7 @@ static void everything_stops(void **state) {
     pv_table *table;
     pv_output output;
     put("x,y\n1,2\n", 8);
-    REFUSED(pv_output_open(ctx, "", &output), PV_ERR_PATH, "a file's name is empty; name the file to write");
+    REFUSED(pv_output_open(ctx, "", &output), PV_ERR_PATH, "the file name is empty; name the file to write");
     ok(pv_output_open(ctx, path, &output));
     pv_simulation few = {.rows = 3, .cases = -1, .controls = -1, .prevalence = 0.5, .size = 24};
     pv_archive *archive;

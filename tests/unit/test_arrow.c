@@ -1,4 +1,4 @@
-/* Tables from Arrow streams: as a CSV file of the same content; and streams that lie. */
+/* Tables from Arrow streams, compared with a CSV file of the same content; and invalid streams. */
 #include "fixture.h"
 #include "prevail/arrow.h"
 
@@ -6,14 +6,14 @@
 
 enum { COLUMNS = 8, BATCHES = 3 };
 
-/* What a stream hands out. Nothing is allocated; releases are counted. */
+/* The contents of a stream. Nothing is allocated; releases are counted. */
 typedef struct producer {
     struct ArrowArrayStream stream;
     struct ArrowSchema schema[COLUMNS], dictionary_schema[COLUMNS], *child[COLUMNS];
     struct ArrowArray array[BATCHES][COLUMNS], *column[BATCHES][COLUMNS], batch[BATCHES];
     int columns, batches, next;
     int fails;    /* get_next fails from this batch on; 0: never */
-    int asked;    /* for schemas */
+    int asked;    /* number of calls for the schema */
     int released; /* streams, schemas and batches */
 } producer;
 
@@ -82,11 +82,11 @@ static void cells(producer *p, int batch, int c, int64_t length, int64_t offset,
 
 static pv_status take(producer *p, pv_table **table) {
     pv_status status = pv_table_of_arrow(ctx, "frame", &p->stream, table);
-    assert_int_equal(p->released, 2 + p->next); /* all that was handed out, and the stream */
+    assert_int_equal(p->released, 2 + p->next); /* everything handed out, and the stream */
     return status;
 }
 
-/* ---- what it is -------------------------------------------------------------------------------------------------- */
+/* ---- valid streams ----------------------------------------------------------------------------------------------- */
 
 /* Two batches of three rows, the second with offsets; every kind of column. */
 static void test_kinds(void **state) {
@@ -190,7 +190,7 @@ static void test_kinds(void **state) {
     pv_table_free(ctx, table);
     p.next = p.released = 0;
     p.stream.release = stream_released;
-    p.batch[0].offset = 1; /* the batch itself begins later */
+    p.batch[0].offset = 1; /* the batch itself has an offset */
     p.batch[0].length = 1;
     ok(take(&p, &table));
     assert_int_equal(table->rows, 1);
@@ -198,9 +198,9 @@ static void test_kinds(void **state) {
     pv_table_free(ctx, table);
 }
 
-/* ---- lies -------------------------------------------------------------------------------------------------------- */
+/* ---- invalid streams --------------------------------------------------------------------------------------------- */
 
-/* A sound stream of one column of four rows, which a test then spoils. */
+/* A valid stream of one column with four rows, which a test then damages. */
 typedef struct sound {
     producer p;
     const void *buffers[4];
@@ -268,17 +268,17 @@ static void test_lies(void **state) {
     SPOIL("i", s.p.batch[0].length = -1, "-1 rows");
     SPOIL("i", s.p.batch[0].length = INT64_MAX, "rows");
     SPOIL("i", s.p.batch[0].length = 0, "no rows");
-    SPOIL("i", s.p.batch[0].null_count = 1, "lacks whole rows");
+    SPOIL("i", s.p.batch[0].null_count = 1, "has null rows");
     SPOIL("i", s.p.batch[0].offset = -1, "columns, not 1");
     SPOIL("i", s.p.columns = 0, "0 columns");
     SPOIL("i", s.p.child[0] = NULL, "no type");
     SPOIL("i", s.p.schema[0].format = NULL, "no type");
-    SPOIL("u", s.buffers[1] = backwards, "whose place makes no sense");
-    SPOIL("u", s.buffers[1] = below, "whose place makes no sense");
-    SPOIL("u", s.buffers[2] = NULL, "whose place makes no sense");
+    SPOIL("u", s.buffers[1] = backwards, "with an invalid offset");
+    SPOIL("u", s.buffers[1] = below, "with an invalid offset");
+    SPOIL("u", s.buffers[2] = NULL, "with an invalid offset");
     SPOIL("u", s.buffers[2] = "a\0cd", "NUL");
-    SPOIL("vu", (void)0, "whose place makes no sense"); /* 20 bytes of a buffer of 19 */
-    SPOIL("+l", (void)0, "'a' is of Arrow's type '+l'");
+    SPOIL("vu", (void)0, "with an invalid offset"); /* 20 bytes of a buffer of 19 */
+    SPOIL("+l", (void)0, "'a' has Arrow type '+l'");
     SPOIL("tDs", (void)0, "type 'tDs'");
     SPOIL("d:20,400", (void)0, "type 'd:20,400'");
     SPOIL("d:x", (void)0, "type 'd:x'");
@@ -289,10 +289,10 @@ static void test_lies(void **state) {
     pv_table_free(ctx, table);
     make_coded(&s);
     s.buffers[1] = wild;
-    refused(&s, "none of its dictionary");
+    refused(&s, "not in its dictionary");
     make_coded(&s);
     s.buffers[1] = under;
-    refused(&s, "none of its dictionary");
+    refused(&s, "not in its dictionary");
     make_coded(&s);
     s.p.array[0][0].dictionary = NULL;
     refused(&s, "no dictionary");
@@ -311,8 +311,8 @@ static void test_failures(void **state) {
     make(&s, "i");
     s.p.fails = 1;
     refused(&s, "the disk is gone");
-    assert_int_equal(pv_table_of_arrow(ctx, "frame", &s.p.stream, &table), PV_ERR_INPUT); /* used already */
-    says("used already");
+    assert_int_equal(pv_table_of_arrow(ctx, "frame", &s.p.stream, &table), PV_ERR_INPUT); /* already used */
+    says("already used");
     assert_int_equal(pv_table_of_arrow(ctx, "frame", NULL, &table), PV_ERR_INPUT);
 }
 

@@ -1,5 +1,5 @@
-/* pv_assess by hand-made numbers: what is undefined, ties, extremes, bad input, invariances. Values against
- * scikit-learn are in tests/oracle. */
+/* pv_assess with numbers computed by hand: undefined values, ties, extremes, bad input, invariances. tests/oracle
+ * compares values with scikit-learn. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,11 +56,11 @@ static void test_by_hand(void **state) {
     pv_targets targets = {.n = 5, .classes = 2, .label = label};
     pv_metrics m = assess(*state, &targets, log_p, prevalence);
     double mean0 = -(log(0.9) + log(0.8) + log(0.4)) / 3, mean1 = -(log(0.6) + log(0.9)) / 2;
-    NEAR(m.nell, 0.9 * mean0 + 0.1 * mean1);
+    NEAR(m.log_loss, 0.9 * mean0 + 0.1 * mean1);
     double v0 = (pow(log(0.9) + mean0, 2) + pow(log(0.8) + mean0, 2) + pow(log(0.4) + mean0, 2)) / 2;
     double v1 = pow(log(0.6) + mean1, 2) + pow(log(0.9) + mean1, 2);
-    NEAR(m.nell_sd, sqrt(0.81 * v0 / 3 + 0.01 * v1 / 2));
-    NEAR(m.nell_upper, m.nell + 2 * m.nell_sd);
+    NEAR(m.log_loss_sd, sqrt(0.81 * v0 / 3 + 0.01 * v1 / 2));
+    NEAR(m.log_loss_upper, m.log_loss + 2 * m.log_loss_sd);
     NEAR(m.information_gain, (log(0.9) + log(0.8) + log(0.4) + log(0.6) + log(0.9)) / 5 + log(2));
     NEAR(m.accuracy, 0.8);
     NEAR(m.tpr, 1);
@@ -75,7 +75,7 @@ static void test_by_hand(void **state) {
     assert_true(isnan(m.one_off_accuracy));
 }
 
-/* Predictions at odds with the marginal cost nothing once adapted to the rows' label shares. */
+/* Predictions that contradict the marginal cost nothing once adapted to the rows' label proportions. */
 static void test_adapted_to_shares(void **state) {
     const int32_t label[] = {0, 1, 1, 1};
     const double log_p[] = {log(0.99), log(0.01), log(0.99), log(0.01), log(0.99), log(0.01), log(0.99), log(0.01)};
@@ -85,7 +85,7 @@ static void test_adapted_to_shares(void **state) {
     assert_int_equal(pv_assess(*state, &targets, log_p, log_marginal, log_p, NULL, &m), PV_OK);
     NEAR(m.holdout_nll, -(0.25 * log(0.25) + 0.75 * log(0.75)));
     NEAR(m.information_gain, 0);
-    NEAR(m.nell, -(0.25 * log(0.99) + 0.75 * log(0.01))); /* the prevalence is that of the rows */
+    NEAR(m.log_loss, -(0.25 * log(0.99) + 0.75 * log(0.01))); /* the prevalence is that of the rows */
 }
 
 static void test_one_class_only(void **state) {
@@ -95,15 +95,15 @@ static void test_one_class_only(void **state) {
     two(3, p, log_p);
     pv_targets targets = {.n = 3, .classes = 2, .label = label};
     pv_metrics m = assess(*state, &targets, log_p, prevalence);
-    assert_true(isnan(m.nell) && isnan(m.nell_sd) && isnan(m.nell_upper));
+    assert_true(isnan(m.log_loss) && isnan(m.log_loss_sd) && isnan(m.log_loss_upper));
     assert_true(isnan(m.tpr) && isnan(m.auc) && isnan(m.mcc) && isnan(m.informedness));
     NEAR(m.tnr, 2.0 / 3);
     NEAR(m.ppv, 0);
     NEAR(m.npv, 1);
-    NEAR(m.holdout_nll, 0); /* told that all are of class 0, it says so */
+    NEAR(m.holdout_nll, 0); /* given that all rows are of class 0, it predicts that */
     assert_true(isfinite(m.brier) && isfinite(m.ece));
     m = assess(*state, &targets, log_p, NULL);
-    NEAR(m.nell, -(log(0.9) + log(0.8) + log(0.4)) / 3);
+    NEAR(m.log_loss, -(log(0.9) + log(0.8) + log(0.4)) / 3);
 }
 
 static void test_never_called_positive(void **state) {
@@ -127,8 +127,8 @@ static void test_single_row_of_a_class(void **state) {
     two(3, p, log_p);
     pv_targets targets = {.n = 3, .classes = 2, .label = label};
     pv_metrics m = assess(*state, &targets, log_p, prevalence);
-    assert_true(isfinite(m.nell));
-    assert_true(isnan(m.nell_sd) && isnan(m.nell_upper)); /* one row has no variance */
+    assert_true(isfinite(m.log_loss));
+    assert_true(isnan(m.log_loss_sd) && isnan(m.log_loss_upper)); /* one row has no variance */
 }
 
 static void test_extreme_probabilities(void **state) {
@@ -136,18 +136,18 @@ static void test_extreme_probabilities(void **state) {
     const double sure[] = {0, -INFINITY, -INFINITY, 0, 0, -1e4, -2e4, 0};
     pv_targets targets = {.n = 4, .classes = 2, .label = label};
     pv_metrics m = assess(*state, &targets, sure, NULL);
-    NEAR(m.nell, 0);
+    NEAR(m.log_loss, 0);
     NEAR(m.auc, 1);
     NEAR(m.brier, 0);
     NEAR(m.ece, 0);
     NEAR(m.mcc, 1);
     const double wrong[] = {-INFINITY, 0, -INFINITY, 0, 0, -1e4, -2e4, 0};
     m = assess(*state, &targets, wrong, NULL);
-    assert_true(isinf(m.nell) && m.nell > 0);
+    assert_true(isinf(m.log_loss) && m.log_loss > 0);
     NEAR(m.brier, 0.25);
 }
 
-/* A weight of k counts as k equal rows, and soft labels as hard labels with fractional weights. */
+/* A weight of k counts as k equal rows, and soft labels count as hard labels with fractional weights. */
 static void test_weights_repeat_rows(void **state) {
     const int32_t label[] = {0, 1, 2, 1}, repeated[] = {0, 0, 1, 2, 2, 2, 1, 1};
     const double weight[] = {2, 1, 3, 2}, prevalence[] = {0.5, 0.3, 0.2};
@@ -173,7 +173,7 @@ static void test_weights_repeat_rows(void **state) {
         if (!isnan(x))
             assert_near(row->name, x, y, __LINE__);
     }
-    NEAR(a.nell_sd, b.nell_sd);
+    NEAR(a.log_loss_sd, b.log_loss_sd);
 }
 
 /* With ties, neither area nor calibration may depend on the order of the rows. */
@@ -216,14 +216,14 @@ static void test_bad_input(void **state) {
     assert_int_equal(pv_assess(*state, &targets, good, half, good, NULL, &m), PV_ERR_INPUT);
 }
 
-/* 200 rows that weigh a tenth of one together: most replicates draw none, and say nothing. */
+/* 200 rows with a total weight of a tenth: most replicates draw none, and are undefined. */
 static void test_empty_replicates(void **state) {
     enum { N = 200 };
     int32_t label[N];
     double p[N], log_p[2 * N], weight[N];
     for (int i = 0; i < N; i++) {
         label[i] = i % 2;
-        p[i] = i % 2 ? 0.9 : 0.1; /* all right */
+        p[i] = i % 2 ? 0.9 : 0.1; /* all correct */
         weight[i] = 0.0005;
     }
     two(N, p, log_p);
@@ -238,11 +238,11 @@ static void test_empty_replicates(void **state) {
     assert_true(isnan(found.lo.informedness) || found.lo.informedness > 0.99);
     assert_true(isnan(found.lo.markedness) || found.lo.markedness > 0.99);
     pv_assessment_clear(*state, &found);
-    const double mass[] = {0, 0, 0, 0}, at[] = {0.2, 0.8}; /* no bin is one for rows that are not there */
+    const double mass[] = {0, 0, 0, 0}, at[] = {0.2, 0.8}; /* bins cannot be made from no rows */
     assert_true(isnan(pv__ladder_error(2, mass, at, 1, 1)));
 }
 
-/* Of two replicates the bounds lie between them, by linear interpolation: those of level 1/2 a quarter of the way in.
+/* With two replicates the bounds are interpolated linearly between them: at level 1/2 a quarter of the way in.
  */
 static void test_interval_between_replicates(void **state) {
     enum { N = 40, SEEDS = 20 };
@@ -265,10 +265,10 @@ static void test_interval_between_replicates(void **state) {
         assert_int_equal(pv_assess_intervals(*state, &targets, &judged, &options, &all), PV_OK);
         options.level = 0.5;
         assert_int_equal(pv_assess_intervals(*state, &targets, &judged, &options, &inner), PV_OK);
-        double value = all.value.nell, lo = all.lo.nell, hi = all.hi.nell, quarter = 0.25 * (hi - lo);
-        if (lo < value && value < hi) { /* else one bound is the value, not a replicate */
-            assert_true(fabs(inner.lo.nell - fmin(value, lo + quarter)) <= 1e-10);
-            assert_true(fabs(inner.hi.nell - fmax(value, hi - quarter)) <= 1e-10);
+        double value = all.value.log_loss, lo = all.lo.log_loss, hi = all.hi.log_loss, quarter = 0.25 * (hi - lo);
+        if (lo < value && value < hi) { /* otherwise one bound is the value, not a replicate */
+            assert_true(fabs(inner.lo.log_loss - fmin(value, lo + quarter)) <= 1e-10);
+            assert_true(fabs(inner.hi.log_loss - fmax(value, hi - quarter)) <= 1e-10);
             below += lo + quarter < value;
             above += hi - quarter > value;
         }
@@ -278,7 +278,8 @@ static void test_interval_between_replicates(void **state) {
     assert_true(below > 3 && above > 3);
 }
 
-/* One label only: what needs the other is undefined, bounds too, and thresholds are numbers. Grids are round. */
+/* One label only: everything that needs the other is undefined, including bounds, but thresholds are numbers. Grids
+ * have round values. */
 static void test_curves_of_one_label(void **state) {
     const int32_t label[] = {0, 0, 0, 0};
     const double p[] = {0.1, 0.2, 0.3, 0.4}, rare[] = {0.95, 0.05};
@@ -325,7 +326,7 @@ static void test_curves_of_one_label(void **state) {
     pv_assessment_clear(*state, &found);
 }
 
-/* Every allocation may fail; what was allocated before is then freed (sanitisers watch). */
+/* Every allocation may fail; earlier allocations must then be freed (checked by sanitisers). */
 typedef struct limited {
     int left;
 } limited;

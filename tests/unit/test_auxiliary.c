@@ -1,11 +1,11 @@
-/* The linear auxiliary network that follows w: it changes nothing where it is, it learns the slope of log p(y|w) along
- * the way, whatever the number of parameters, and it is nearer to p(y|w) than the constant one in training. */
+/* The linear auxiliary network that tracks w: it has no effect at its own position, learns the slope of log p(y|w)
+ * along the path for any number of parameters, and is closer to p(y|w) in training than the constant one. */
 #include "unit/check.h"
 
 #include "core/core.h"
 
-/* Two labels: log odds of the second are c + a.w, and w turns as it goes. Returns the largest |log(q/p)| of the second
- * half. */
+/* Two labels: the log odds of the second are c + a.w, and w changes direction. Returns the largest |log(q/p)| of the
+ * second half. */
 static double lag(pv_marginal kind, size_t params, double speed) {
     enum { STEPS = 400 };
     pv_ctx *ctx = check_ctx(1);
@@ -18,7 +18,7 @@ static double lag(pv_marginal kind, size_t params, double speed) {
     CHECK_OK(ctx, pv_auxiliary_new(ctx, kind, 2, params, start, w, &network));
     for (int t = 0; t < STEPS; t++) {
         double odds = log(0.05 / 0.95), log_q[2], p, before[2];
-        for (size_t i = 0; i < params; i++) /* along a for a while, then back, and always somewhere else too */
+        for (size_t i = 0; i < params; i++) /* along a for a while, then back, with other directions mixed in */
             w[i] += speed * (sin(2 * M_PI * t / 150.0) * a[i] + 0.3 * cos((double)i + t / 40.0) / sqrt((double)params));
         for (size_t i = 0; i < params; i++)
             odds += a[i] * w[i];
@@ -56,7 +56,7 @@ static void test_follows(void **state) {
         }
 }
 
-/* Its prior: with a share of 1 the matrix hardly leaves zero, and the network is the constant one. */
+/* The prior: with a factor of 1 the matrix hardly leaves zero, so the network is nearly the constant one. */
 static void test_sparsity(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -76,7 +76,8 @@ static void test_sparsity(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* Set free at a rare label it diverged, each of Adam's steps being as long for every one of the matrix's entries. */
+/* Regression test: without limits it diverged for a rare label, because each step of Adam is equally long for every
+ * entry of the matrix. */
 static void test_rare_label(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);

@@ -1,5 +1,5 @@
-/* Axes of numbers that no one draws on purpose, texts in little room, and reports that are stopped. fuzz_axes tries
- * axes of any doubles. */
+/* Axes with unusual numbers, texts in small buffers, and interrupted reports. fuzz_axes tests axes with arbitrary
+ * doubles. */
 #include <float.h>
 
 #include "check.h"
@@ -19,7 +19,7 @@ static pv__scale axis_of(size_t n, const double *values, bool log) {
     return s;
 }
 
-/* Ticks in the range, in order, with labels that differ. */
+/* Ticks are within the range, in order, with distinct labels. */
 static void check_axis(const pv__scale *s, int most) {
     char text[64], before[64] = "";
     assert_true(isfinite(s->lo) && isfinite(s->hi) && s->lo < s->hi);
@@ -69,7 +69,7 @@ static void test_widest_ranges(void **state) {
     }
 }
 
-/* 1.1 to 1.9 holds none of 1, 2 and 5 times a power of ten. */
+/* 1.1 to 1.9 contains none of 1, 2 and 5 times a power of ten. */
 static void test_logarithm_without_a_round_number(void **state) {
     (void)state;
     const double pair[] = {1.1, 1.9};
@@ -77,7 +77,7 @@ static void test_logarithm_without_a_round_number(void **state) {
     check_axis(&s, 8);
 }
 
-/* What is no range leaves the choice to the series. */
+/* An invalid range is ignored in favour of the series. */
 static void test_senseless_ranges(void **state) {
     (void)state;
     const double values[] = {2, 8};
@@ -96,9 +96,9 @@ static void test_senseless_ranges(void **state) {
         }
 }
 
-/* ---- texts in little room ---------------------------------------------------------------------------------------- */
+/* ---- small buffers ----------------------------------------------------------------------------------------------- */
 
-/* In a room of each size: nothing beyond it is written, the text ends within it, characters are whole. */
+/* For each buffer size: nothing is written beyond it, the text is terminated, and characters are whole. */
 static void check_rooms(const char *text, size_t most, double value) {
     for (size_t size = 0; size < 16; size++)
         for (int number = 0; number < 2; number++) {
@@ -127,9 +127,9 @@ static void test_little_room(void **state) {
         for (size_t most = 0; most < 5; most++)
             check_rooms(texts[i], most, numbers[i]);
     char room[8];
-    assert_string_equal(pv_text_short("abc", 9, room, 4), "abc"); /* just fits */
+    assert_string_equal(pv_text_short("abc", 9, room, 4), "abc"); /* fits exactly */
     assert_string_equal(pv_text_short("abcd", 9, room, 4), "\xE2\x80\xA6");
-    assert_string_equal(pv_text_short("abcd", 9, room, 3), "ab"); /* no room for an ellipsis */
+    assert_string_equal(pv_text_short("abcd", 9, room, 3), "ab"); /* too small for an ellipsis */
     assert_string_equal(pv_text_short("abcd", 0, room, 8), "");
     assert_string_equal(pv_text_number(-1, room, 3), ""); /* the minus sign has three bytes */
 }
@@ -157,7 +157,7 @@ static void write_figure(const double *values, pv_status wanted, const char *lef
     }
 }
 
-/* A report and a figure that are asked to stop are not written, and leave what was there. */
+/* An interrupted report or figure is not written, and existing files stay. */
 static void test_interrupted(void **state) {
     (void)state;
     const double values[] = {1e15, 1e15 + 0.125};
@@ -179,7 +179,7 @@ static void test_interrupted(void **state) {
     pv_ctx_clear_interrupt(ctx);
 }
 
-/* An endless series of points ends with the request to stop, which a writer's own thread could make. */
+/* Drawing an endless series of points stops after an interruption, which can come from another thread. */
 static void test_drawing_stops(void **state) {
     (void)state;
     enum { N = 100000 };

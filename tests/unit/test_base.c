@@ -1,4 +1,4 @@
-/* Status texts, option tables, nearest words, files written whole or not at all, memory. */
+/* Status texts, option tables, nearest words, atomic files, memory. */
 #include <locale.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ static void test_status(void **state) {
     assert_string_equal(pv_stop_name((pv_stop)999), "unknown");
 }
 
-/* Bounds on one side: tables of a caller's own may have them. */
+/* One-sided bounds, which tables of other programs may have. */
 static void test_one_bound(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -52,7 +52,7 @@ static void test_one_bound(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* A socket is a file that cannot be opened, by root neither; a folder that appears where the output is to be. */
+/* A socket is a file that even root cannot open; a folder that appears at the output's path. */
 static void test_unusable_paths(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -75,7 +75,7 @@ static void test_unusable_paths(void **state) {
     assert_int_equal(pv_output_commit(ctx, &output), PV_ERR_WRITE);
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "could not be written completely: Is a directory"));
     assert_int_equal(rmdir(name.sun_path), 0);
-    assert_int_equal(rmdir(folder), 0); /* nothing is left in it */
+    assert_int_equal(rmdir(folder), 0); /* it is empty */
     pv_ctx_free(ctx);
 }
 
@@ -95,7 +95,7 @@ static void test_options(void **state) {
     assert_true(s.flag);
     assert_int_equal(s.kind, 2);
     char text[64];
-    for (const pv_option *row = table; row->name; row++) { /* what is printed reads back */
+    for (const pv_option *row = table; row->name; row++) { /* printed values parse again */
         sample again = s;
         pv_option_get(row, &s, text, sizeof text);
         if (row->type == PV_OPTION_TEXT)
@@ -139,13 +139,13 @@ static void test_fit_defaults(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* A decimal point is one in every locale; lists are read number by number. */
+/* The decimal point is the same in every locale; lists are parsed number by number. */
 static void test_parse_real(void **state) {
     (void)state;
     static const char *const locales[] = {"C", "de_DE.UTF-8", "fr_FR.UTF-8", "nl_NL.UTF-8"};
     for (size_t i = 0; i < sizeof locales / sizeof *locales; i++) {
         if (!setlocale(LC_NUMERIC, locales[i]))
-            continue; /* not on this machine */
+            continue; /* not installed on this machine */
         double value;
         const char *text = "0.25,1e-3", *end = pv_parse_real(text, &value);
         assert_ptr_equal(end, text + 4);
@@ -203,7 +203,7 @@ static void test_output(void **state) {
     assert_string_equal(text, "first");
     assert_int_equal(chmod(path, 0640), 0);
     assert_int_equal(symlink(path, link), 0);
-    write_text(ctx, link, "second", true); /* through the link, the mode kept */
+    write_text(ctx, link, "second", true); /* through the link, keeping the mode */
     read_text(path, text, sizeof text);
     assert_string_equal(text, "second");
     struct stat about;
@@ -220,7 +220,7 @@ static void test_output(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* A program that ends at once leaves no temporary file, not those of its jobs either; entries are used again. */
+/* A program that ends at once leaves no temporary files, including those of jobs; entries are reused. */
 static pv_status leave_open(pv_ctx *ctx, void *state, size_t index) {
     pv_output *output = state;
     char path[64];
@@ -287,7 +287,7 @@ static void test_memory(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* A child hands up its error with the place of it; its allocations come one at a time, a grandchild's too. */
+/* A child's error is copied with its position; its allocations are serialised, including a grandchild's. */
 static int inside, collisions;
 
 static void enter(void) {
@@ -356,7 +356,7 @@ static void test_children(void **state) {
     pv_ctx_free(parent);
 }
 
-/* What the thread wrote is there after the wait, each time. */
+/* After the wait, the results of the thread are visible, every time. */
 static void count_up(void *state) {
     int *count = state;
     ++*count;
@@ -376,13 +376,13 @@ static void test_background(void **state) {
         assert_int_equal(count, i);
     }
     pv__background_start(background);
-    pv__background_free(ctx, background); /* waits for what was started */
+    pv__background_free(ctx, background); /* waits for running work */
     assert_int_equal(count, 1001);
     pv__background_free(ctx, NULL);
     pv_ctx_free(ctx);
 }
 
-/* A value of any length leaves what is said of it. */
+/* A long value is shortened, the rest of the message is not. */
 static void test_squeeze(void **state) {
     (void)state;
     char text[4000], same[] = "short";
@@ -402,7 +402,7 @@ static void test_squeeze(void **state) {
         memcpy(words + 2 * i, "a ", 2);
     }
     characters[300] = words[300] = '\0';
-    characters[0] = 'e'; /* so that characters begin at odd places */
+    characters[0] = 'e'; /* shifts characters to odd positions */
     characters[1] = 'e';
     pv_text_squeeze(characters, 100);
     for (const char *at = characters; *at; at += pv_utf8_next(at, NULL))

@@ -1,5 +1,5 @@
-/* Variances of minibatch designs (paper, Appendix E) against the spread over many batches, and the best counts against
- * all allocations there are. */
+/* Variances of minibatch designs (paper, Appendix E) compared with the spread over many batches, and optimal counts
+ * with all possible allocations. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,8 +18,8 @@ typedef struct world {
     int32_t label[ROWS];
     double g[ROWS][DIMS];
     size_t member[CLASSES][ROWS], count[CLASSES];
-    double spread[CLASSES]; /* variance of g within a class, summed over dimensions: sampling is with replacement, so
-                               divided by the count, not by one less */
+    double spread[CLASSES]; /* variance of g within a class, summed over dimensions; sampling is with replacement, so
+                               divided by the count */
     double mean[CLASSES][DIMS];
 } world;
 
@@ -89,7 +89,7 @@ static void test_conditional_variance(void **state) {
             assert_true(fabs(mean[y][d] - w.mean[y][d]) < 1e-12 * (1 + fabs(mean[y][d])));
     }
     assert_int_equal(pv_conditional_variance(ctx, ROWS, CLASSES, DIMS, w.label, w.g[0], variance, NULL), PV_OK);
-    /* One row of a class says nothing about its variance. */
+    /* One row of a class is not enough for a variance. */
     assert_int_equal(pv_conditional_variance(ctx, 49, CLASSES, DIMS, w.label, w.g[0], variance, NULL), PV_ERR_INPUT);
     assert_true(strlen(pv_ctx_error(ctx)->message) > 10);
     pv_ctx_free(ctx);
@@ -145,9 +145,9 @@ static void test_random_design(void **state) {
     }
 }
 
-/* ---- the best counts --------------------------------------------------------------------------------------------- */
+/* ---- optimal counts ---------------------------------------------------------------------------------------------- */
 
-/* The smallest variance over all ways to give n rows to classes, at least one each, by trying them. */
+/* The smallest variance over all allocations of n rows to classes, at least one each, by enumeration. */
 static double best_of_all(int classes, size_t n, const double *target, const double *variance, double *counts, int at) {
     if (at == classes - 1) {
         counts[at] = (double)n;

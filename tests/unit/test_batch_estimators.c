@@ -1,5 +1,5 @@
-/* Minibatch estimators over many batches of a small fixed population: unbiased, of the stated variance, and their three
- * implementations the same (paper, Appendices A, B and E). Seeds are fixed, so a run is the same everywhere. */
+/* Minibatch estimators over many batches of a small fixed population: unbiased, with the predicted variance, and equal
+ * in all three implementations (paper, Appendices A, B and E). Seeds are fixed, so results are reproducible. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static const double LIMIT = 4.5;
 static const double PREVALENCE[CLASSES] = {0.85, 0.13, 0.02};
 static const double PREVALENCE_N = 40;
 
-/* ---- the population: a linear model, hard labels with unit weights or votes with row weights --------------------- */
+/* ---- population: a linear model, hard labels with unit weights or votes with row weights ------------------------- */
 
 typedef struct world {
     bool soft;
@@ -47,7 +47,7 @@ static double row_weight(const world *w, size_t n) {
 }
 
 /* Rows 0-33 are of class or stratum 0, 34-51 of 1, 52-59 of 2; with votes each row has three, most for its stratum.
- * slope: how much the model makes of the features, 0 for nothing; sure: added to the logit of a row's own label. */
+ * slope: effect of the features, 0 for none; sure: added to the logit of a row's own label. */
 static void make_model_world(world *w, bool soft, double slope, double sure) {
     *w = (world){.soft = soft};
     pv_rng rng = pv_rng_stream(20, 1, soft);
@@ -110,7 +110,7 @@ typedef struct batch {
 
 typedef struct plan {
     const char *name;
-    size_t counts[STRATA]; /* all 0: rows uniformly from the whole population, with replacement */
+    size_t counts[STRATA]; /* all 0: rows drawn uniformly from the population with replacement */
 } plan;
 
 static const plan PLANS[] = {{"uniform", {0, 0, 0}}, {"balanced", {8, 8, 8}}, {"unequal", {13, 4, 7}}};
@@ -161,7 +161,7 @@ static pv_batch_design design_of(const world *w, const double *expected, pv_weig
 }
 
 static const int32_t *stratum_of(const world *w, const batch *b) {
-    return w->soft ? b->stratum : NULL; /* hard labels: by default the strata */
+    return w->soft ? b->stratum : NULL; /* hard labels: the strata by default */
 }
 
 /* ---- running mean and variance ----------------------------------------------------------------------------------- */
@@ -182,7 +182,7 @@ static double variance(const moments *m) {
     return m->squares / ((double)m->n - 1);
 }
 
-/* An estimate that does not vary must be exact; the others are put to a z-test. */
+/* An estimate without variance must be exact; others are tested with a z-test. */
 static void check_unbiased(const char *what, const plan *p, bool soft, bool counted, size_t at, const moments *m,
                            double truth) {
     double error = sqrt(variance(m) / (double)m->n), scale = 1 + fabs(truth);
@@ -222,7 +222,7 @@ static void marginal_of_batch(pv_ctx *ctx, const world *w, const batch *b, const
                            (const double(*)[CLASSES])dloglik, gradient);
 }
 
-/* The same of the whole population, by plain sums. */
+/* The same for the whole population, by direct sums. */
 static void true_marginal_gradient(const world *w, const double *c, double *gradient) {
     double dloglik[ROWS][CLASSES];
     for (size_t n = 0; n < ROWS; n++) {
@@ -246,7 +246,7 @@ static void check_marginal(pv_ctx *ctx, const world *w, const plan *p, pv_weight
     batch b;
     while (mean[0].n < BATCHES) {
         draw(w, p, &rng, &b);
-        /* Counted weights are unbiased given the counts, whatever they are as long as none is 0. */
+        /* Counted weights are unbiased given any counts without zeros. */
         if (beta == PV_WEIGHT_COUNTED && !every_stratum(&b))
             continue;
         marginal_of_batch(ctx, w, &b, &design, c, marginal, gradient);
@@ -296,7 +296,7 @@ static const variant VARIANTS[] = {
 };
 enum { N_VARIANTS = sizeof VARIANTS / sizeof *VARIANTS };
 
-/* The full-data loss and gradient: pv_full_loss, or pv_selection_loss with the term of the stated prevalence. */
+/* The full-data loss and gradient: pv_full_loss, or pv_selection_loss with the prevalence term. */
 static void true_loss(pv_ctx *ctx, const world *w, const variant *v, double *value, double *gradient) {
     pv_targets targets = targets_of(w);
     pv_prevalence population = {.classes = CLASSES, .prevalence = PREVALENCE, .prevalence_n = PREVALENCE_N};
@@ -330,9 +330,8 @@ static void loss_of_batch(pv_ctx *ctx, const world *w, const batch *b, const var
                            (const double(*)[CLASSES])dloglik, gradient);
 }
 
-/* The direct form multiplies two estimates in its gradient, the counts c_y and p-hat_B(y). It is unbiased only where
- * the counts do not vary: labels that are the strata, and weights or a design that fix their mass. Its value is
- * unbiased always. */
+/* The direct form multiplies two estimates in its gradient, the counts c_y and p-hat_B(y). It is unbiased only if the
+ * counts do not vary: labels are the strata, and weights or design fix their mass. Its value is always unbiased. */
 static bool gradient_unbiased(const world *w, const plan *p, const variant *v, bool counted) {
     return !v->direct || (!w->soft && (counted || p->counts[0]));
 }
@@ -382,8 +381,8 @@ static void test_losses_are_unbiased(void **state) {
 
 /* ---- the two forms of the loss ----------------------------------------------------------------------------------- */
 
-/* Under uniform sampling with expected weights a batch is BATCH independent rows, each standing for ROWS/BATCH, so the
- * variance of the loss is ROWS^2/BATCH times the variance over rows of what one contributes: v_n sum_y t_ny of -f_n(y),
+/* Under uniform sampling with expected weights a batch is BATCH independent rows, each representing ROWS/BATCH, so the
+ * variance of the loss is ROWS^2/BATCH times the variance over rows of a row's contribution: v_n sum_y t_ny of -f_n(y),
  * or of log q(y) - f_n(y) in the direct form. */
 static double predicted_variance(const world *w, bool direct) {
     moments rows = {0};
@@ -419,9 +418,9 @@ static void check_ratio(const char *what, double measured, double predicted) {
         fail_msg("%s: variance %.6g over batches, %.6g predicted", what, measured, predicted);
 }
 
-/* The paper holds that the form with N_F(y) has the lesser variance for omega(1). It has for a model that is sure of
- * its labels, where -log p(y|x) hardly varies and log p(y|w) does; for a model that knows little the two terms of the
- * direct form cancel and it is the other way round. So what is tested is the variance itself, and both ends of the
+/* The paper states that the form with N_F(y) has the smaller variance for omega(1). That holds for a model that is sure
+ * of its labels, where -log p(y|x) hardly varies but log p(y|w) does; for an uninformative model the two terms of the
+ * direct form cancel, and it is the other way round. Therefore the variance itself is tested, at both ends of the
  * range. */
 static void test_variance_of_both_forms(void **state) {
     (void)state;
@@ -443,7 +442,7 @@ static void test_variance_of_both_forms(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* With omega(2) and labels for strata the two forms are one (Appendix A). */
+/* With omega(2) and labels as strata both forms are equal (Appendix A). */
 static void test_forms_agree_when_counted(void **state) {
     (void)state;
     pv_ctx *ctx = context();
@@ -528,13 +527,13 @@ static void test_absent_stratum(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* ---- the loss from its terms, as a device works it out ----------------------------------------------------------- */
+/* ---- the loss computed from its terms, as on a device ------------------------------------------------------------ */
 
 typedef struct sent {
     double data[BATCH * CLASSES], ratio[BATCH * CLASSES], weight[BATCH], population[BATCH], counts[CLASSES];
 } sent;
 
-/* Adds what the loss has beside the data term, as src/compute/plugin.h states it. */
+/* Adds the terms other than the data term, as described in src/compute/plugin.h. */
 static double add_beside(const pv_batch_loss *loss, const sent *t, const batch *b, const double *log_q,
                          double *dloglik) {
     double value = 0, log_p[CLASSES];

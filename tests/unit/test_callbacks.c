@@ -1,14 +1,14 @@
-/* Log, progress and poll: levels, whose thread, and interruption by each. */
+/* Log, progress and poll: levels, the calling thread, and interruption by each. */
 #include <pthread.h>
 
 #include "base/base.h"
 #include "fixture.h"
 
 typedef struct ear {
-    pthread_t thread; /* that may be heard */
-    int elsewhere;    /* calls on another */
+    pthread_t thread; /* the only thread that may be called on */
+    int elsewhere;    /* calls on other threads */
     int said[3], steps, asked;
-    int stop_at; /* the question that is answered with yes; 0: none */
+    int stop_at; /* the poll call that requests a stop; 0: none */
     size_t last;
 } ear;
 
@@ -59,7 +59,8 @@ static void levels(void **state) {
         pv_ctx_free(own);
     }
     ear e = {.thread = pthread_self()};
-    pv_ctx_options options = {.log = hear, .state = &e}; /* all else zero: no word of what is for debugging */
+    pv_ctx_options options = {.log = hear,
+                              .state = &e}; /* everything else is zero, so debug messages are not passed on */
     pv_ctx *own;
     assert_int_equal(pv_ctx_new(&options, &own), PV_OK);
     pv__log(own, PV_LOG_DEBUG, "not told");
@@ -94,7 +95,7 @@ static void only_the_caller_hears(void **state) {
         assert_int_equal(e.elsewhere, 0);
         assert_int_equal(e.said[0], JOBS);
         assert_int_equal(e.said[2], JOBS);
-        assert_true(e.steps >= 1 && e.last == JOBS); /* the end is told, whoever came last */
+        assert_true(e.steps >= 1 && e.last == JOBS); /* the end is reported, whichever job was last */
         assert_true(e.asked >= 1);
         pv_ctx_free(own);
     }
@@ -108,7 +109,7 @@ static void a_yes_stops_jobs(void **state) {
         pv_ctx *own = with(&e, threads, PV_LOG_INFO);
         assert_int_equal(pv_jobs_run(own, "jobs", JOBS, true, job, NULL, &finished), PV_ERR_INTERRUPTED);
         assert_true(finished < JOBS);
-        assert_int_equal(e.asked, 1); /* nobody is asked twice who has said yes */
+        assert_int_equal(e.asked, 1); /* not called again after requesting a stop */
         assert_int_equal(e.elsewhere, 0);
         assert_true(pv_ctx_interrupted(own));
         pv_ctx_free(own);
@@ -148,13 +149,13 @@ static void a_yes_stops_a_fit(void **state) {
         pv_stop stop = fit(own, batches[i]);
         assert_true(stop == PV_STOP_CONVERGED || stop == PV_STOP_COMPLETED);
         assert_true(patient.said[0] > 0 && patient.asked > 0);
-        assert_true(patient.steps > 0 || i == 1); /* training tells by the clock */
+        assert_true(patient.steps > 0 || i == 1); /* training reports by the clock */
         assert_int_equal(patient.elsewhere, 0);
         pv_ctx_free(own);
     }
 }
 
-/* Used on a thread that did not make it: nobody is asked there. */
+/* Uses a context on another thread, where callbacks must not be called. */
 static void *elsewhere(void *own) {
     pv__progress(own, &(pv_progress){.what = "elsewhere"});
     assert_false(pv_ctx_interrupted(own));

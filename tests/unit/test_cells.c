@@ -1,4 +1,4 @@
-/* Cells that are missing, levels that training did not have, the order of levels, and columns that are no measurements.
+/* Missing cells, levels that training did not have, the order of levels, and columns that are not measurements.
  */
 #include "learned.h"
 
@@ -16,7 +16,7 @@ static void has_feature(const learned *l, int feature, const char *name) {
 
 static const char gaps[] = "a,g,y\n1,u,0\n3,v,1\n,v,0\n5,,1\n3,v,1\n";
 
-/* Means and frequencies are those of the cells that are there. */
+/* Means and frequencies are computed from the cells that are present. */
 static void imputes(void **state) {
     (void)state;
     learned l;
@@ -26,7 +26,7 @@ static void imputes(void **state) {
     same(l.schema->source[0].mean, 3);
     same(l.schema->source[0].sd, sqrt(2));
     same(x(l.data, 2, 0), 0);
-    same(x(l.data, 3, 1), 1); /* v is the most frequent */
+    same(x(l.data, 3, 1), 1); /* v is the most frequent level */
     same(l.schema->source[1].rows[0], 1);
     same(l.schema->source[1].rows[1], 3);
     /* A model that imputes does so in any table. */
@@ -60,7 +60,7 @@ static void indicates(void **state) {
     same(x(l.data, 2, 0), 0);
     same(x(l.data, 3, 2), 0);
     forget(&l);
-    /* No gap, no indicator. */
+    /* Without missing cells there is no indicator. */
     ok(learn("a,g,y\n1,u,0\n3,v,1\n2,v,0\n", ROLES(.missing = PV_MISSING_INDICATOR), &l));
     assert_int_equal(l.schema->features, 2);
     pv_table *table;
@@ -73,10 +73,9 @@ static void indicates(void **state) {
     forget(&l);
 }
 
-/* ---- levels that training did not have
- * ------------------------------------------------------------------------------- */
+/* ---- unknown levels ---------------------------------------------------------------------------------------------- */
 
-/* Levels p and q have 3 rows and 1, u and v many. */
+/* Levels p and q have 3 rows and 1 row, u and v many. */
 static void learn_rare(learned *l, int missing) {
     char text[4000], *end = text + sprintf(text, "a,g,y\n");
     for (int i = 0; i < 60; i++)
@@ -108,9 +107,10 @@ static void predicts_unseen_levels(void **state) {
     has_feature(&l, 1, "g=q");
     has_feature(&l, 3, "g=v");
     applied_unseen(&l, PV_UNSEEN_OTHER, 3,
-                   (const double[]){0.25, 0, 0}); /* three of four rare rows are the reference */
+                   (const double[]){0.25, 0, 0}); /* three of the four rare rows have the reference level */
     applied_unseen(&l, PV_UNSEEN_REFERENCE, 3, (const double[]){0, 0, 0});
-    applied_unseen(&l, PV_UNSEEN_MISSING, 3, (const double[]){0, 1, 0}); /* u and v have 28 rows each: the first */
+    applied_unseen(&l, PV_UNSEEN_MISSING, 3,
+                   (const double[]){0, 1, 0}); /* u and v have 28 rows each: the first is used */
     apply_refused("a,g\n1,u\n2,Mars\n", &l, (pv_roles){.unseen = PV_UNSEEN_REFUSE}, "'Mars' in column 'g'", "`unseen`");
     at(3, 2);
     forget(&l);
@@ -121,7 +121,7 @@ static void predicts_unseen_levels(void **state) {
     forget(&l);
 }
 
-/* No level of training was rare, or all were: as missing. */
+/* If no level of training was rare, or all were, unknown levels count as missing. */
 static void falls_back_to_missing(void **state) {
     (void)state;
     learned l;
@@ -136,14 +136,14 @@ static void falls_back_to_missing(void **state) {
     forget(&l);
 }
 
-/* A fold may lack a level that the table has: the rows left out meet the same rule. */
+/* A fold may lack a level of the table; held-out rows with it follow the same rule. */
 static void folds_meet_the_rule(void **state) {
     (void)state;
     learned l;
     learn_rare(&l, PV_MISSING_REFUSE);
     size_t rows[59], n = 0;
     for (size_t i = 0; i < 60; i++)
-        if (i != 3) /* the one row of q */
+        if (i != 3) /* the only row of q */
             rows[n++] = i;
     pv_dataset *training = NULL, *left = NULL;
     ok(pv_dataset_take(ctx, l.data, n, rows, &training));
@@ -153,7 +153,7 @@ static void folds_meet_the_rule(void **state) {
     same(scaled->source[1].rows[0], 3);
     same(scaled->source[1].rows[1], 0);
     pv_dataset_rescale(l.schema, scaled, left);
-    same(x(left, 0, 1), 0); /* no longer q, but as the rare ones: all of p, the reference */
+    same(x(left, 0, 1), 0); /* not q any more, but like the rare levels: only p, the reference */
     same(x(left, 0, 2), 0);
     same(x(left, 0, 3), 0);
     same(x(left, 1, 3), 1);
@@ -188,10 +188,10 @@ static void orders_levels(void **state) {
     has_levels("b,B,a,07x,7x", "07x,7x,B,a,b");
     has_levels("Unknown,white,black", "black,Unknown,white");
     has_levels("missing,white,other", "other,missing,white");
-    has_levels("unknown,missing", "missing,unknown"); /* one has to be */
+    has_levels("unknown,missing", "missing,unknown"); /* one of them must be first */
 }
 
-/* ---- columns that are no measurements ------------------------------------------------------------------------------
+/* ---- columns that are not measurements ------------------------------------------------------------------------------
  */
 
 static char logged[2000];
@@ -222,10 +222,10 @@ static void warns_of_ids(void **state) {
     static const struct {
         const char *name, *why;
         int factor, modulus;
-    } columns[] = {{"row", "in the order of the rows", 1, 1000},
-                   {"number", "another whole number", 37, 101},
-                   {"patient_id", "named as an id is", 3, 20},
-                   {"subjectID", "named as an id is", 3, 20},
+    } columns[] = {{"row", "in row order", 1, 1000},
+                   {"number", "a different whole number", 37, 101},
+                   {"patient_id", "named like an id", 3, 20},
+                   {"subjectID", "named like an id", 3, 20},
                    {"valid", NULL, 3, 20},
                    {"PAID", NULL, 3, 20}};
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
@@ -261,9 +261,9 @@ static void names_all_collinear_columns(void **state) {
     (void)state;
     learned l;
     learn_logged("a,b,c,d,y\n1,3,2,4,0\n2,1,4,3,1\n4,5,8,9,0\n7,2,14,9,1\n5,5,10,10,1\n8,1,16,9,0\n", &l);
-    assert_non_null(strstr(logged, "'c' is the same, up to scale and shift, as a"));
+    assert_non_null(strstr(logged, "'c' is a linear function of a"));
     assert_non_null(strstr(logged, "'d' is determined exactly by a, b"));
-    assert_non_null(strstr(logged, "the prior alone decides"));
+    assert_non_null(strstr(logged, "Only the prior determines"));
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */

@@ -1,5 +1,5 @@
-/* Files of arrays that others write to while they are read, and what else a file of arrays must not do: ZIP members
- * that share bytes, texts that are cut.
+/* Files of arrays that are modified while they are read, and other defences: ZIP members that share bytes, texts that
+ * are cut.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -43,9 +43,9 @@ static void put_npy(const char *descr, const char *shape, const void *bytes, siz
     put(whole, 10 + (size_t)length + n);
 }
 
-/* ---- another writer ---------------------------------------------------------------------------------------------- */
+/* ---- a concurrent writer ----------------------------------------------------------------------------------------- */
 
-/* Writes one text and another over the same bytes of the file, until told to stop. */
+/* Writes two texts alternately over the same bytes of the file, until stopped. */
 typedef struct flipper {
     unsigned char *bytes;
     size_t size, offset, n;
@@ -62,7 +62,7 @@ static void *flip(void *state) {
     return NULL;
 }
 
-/* From where `mark` is in the file, and skip bytes behind it. */
+/* Starts `skip` bytes after the position of `mark` in the file. */
 static void start_flipping(flipper *f, const void *mark, size_t marked, size_t skip) {
     int descriptor = open(path, O_RDWR | O_CLOEXEC);
     struct stat about;
@@ -83,7 +83,7 @@ static void stop_flipping(flipper *f) {
     munmap(f->bytes, f->size);
 }
 
-/* Votes of 2 that become 200 and back: whatever is seen, what comes of it adds up. */
+/* Votes alternate between 2 and 200; any result must be consistent. */
 static void test_votes_change(void **state) {
     (void)state;
     uint8_t votes[2 * ROWS];
@@ -118,7 +118,7 @@ static void test_votes_change(void **state) {
     assert_int_equal(unlink(images_path), 0);
 }
 
-/* A header that says 9 rows and 4000 in turn, of which there are as many bytes. */
+/* A header alternates between 9 rows and 4000, with bytes for 4000. */
 static void test_header_changes(void **state) {
     (void)state;
     static const double values[500];
@@ -135,7 +135,7 @@ static void test_header_changes(void **state) {
     stop_flipping(&f);
 }
 
-/* A directory of a ZIP whose sizes come and go. */
+/* The sizes in a ZIP directory change. */
 static void test_directory_changes(void **state) {
     (void)state;
     write_images();
@@ -150,7 +150,7 @@ static void test_directory_changes(void **state) {
     stop_flipping(&f);
 }
 
-/* ---- changed since ----------------------------------------------------------------------------------------------- */
+/* ---- changes after opening --------------------------------------------------------------------------------------- */
 
 static void overwrite(long offset, int byte) {
     FILE *file = fopen(path, "r+b");
@@ -162,7 +162,7 @@ static void overwrite(long offset, int byte) {
 
 static void refuses_changed(pv_status status) {
     assert_int_equal(status, PV_ERR_INPUT);
-    says("was changed while it was in use");
+    says("changed while it was in use");
     assert_string_equal(pv_ctx_error(ctx)->file, path);
 }
 
@@ -173,7 +173,7 @@ static void test_written_since(void **state) {
     write_images();
     ok(pv_images_read(ctx, path, &roles, &images));
     ok(pv_images_unchanged(ctx, images, false));
-    overwrite(200, 1); /* among the pixels */
+    overwrite(200, 1); /* within the pixels */
     refuses_changed(pv_images_unchanged(ctx, images, true));
     refuses_changed(pv_images_unchanged(ctx, images, false));
     pv_images_free(ctx, images);
@@ -190,7 +190,7 @@ static void test_shortened_since(void **state) {
     pv_images_free(ctx, images);
 }
 
-/* Other rights, or another file in its place: the bytes that are used are the same. */
+/* Changed permissions, or a replaced file: the bytes in use are the same. */
 static void test_same_bytes(void **state) {
     (void)state;
     pv_images *images;
@@ -200,12 +200,12 @@ static void test_same_bytes(void **state) {
     assert_int_equal(chmod(path, 0400), 0);
     ok(pv_images_unchanged(ctx, images, false));
     assert_int_equal(chmod(path, 0600), 0);
-    write_images(); /* whole, by a new file of that name */
+    write_images(); /* replaced by a new file of the same name */
     ok(pv_images_unchanged(ctx, images, false));
     pv_images_free(ctx, images);
 }
 
-/* Written to, and the time set back. */
+/* Written to, with the time set back. */
 static void test_time_set_back(void **state) {
     (void)state;
     pv_images *images;
@@ -217,12 +217,12 @@ static void test_time_set_back(void **state) {
     overwrite(200, 1);
     const struct timespec times[] = {about.st_atim, about.st_mtim};
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
-    ok(pv_images_unchanged(ctx, images, true)); /* a quick look does not see it */
+    ok(pv_images_unchanged(ctx, images, true)); /* the quick check does not detect it */
     refuses_changed(pv_images_unchanged(ctx, images, false));
     pv_images_free(ctx, images);
 }
 
-/* The table and its images share one open file, until the last of them is freed. */
+/* The table and its images share one open file until the last is freed. */
 static void test_changed_between(void **state) {
     (void)state;
     pv_image_options image = {.views = 1, .size = 4};
@@ -240,12 +240,12 @@ static void test_changed_between(void **state) {
     pv_schema_free(ctx, schema);
 
     table = must_read(NULL);
-    write_images(); /* the same bytes, but who knows */
+    write_images(); /* the same bytes, but that cannot be known */
     refuses_changed(pv_schema_learn(ctx, table, &roles, &schema, &data));
     pv_table_free(ctx, table);
 }
 
-/* Votes of fewer images than the table has rows, or of more. */
+/* Votes for fewer images than the table has rows, or for more. */
 static void test_images_of_other_length(void **state) {
     (void)state;
     pv_archive *a;
@@ -301,7 +301,8 @@ static double only_number(const char *name) {
     return value;
 }
 
-/* The directory says that members are apart; the first one's local header, that its bytes begin in the second. */
+/* The directory says that members are separate, but the first one's local header says that its bytes begin in the
+ * second. */
 static void test_members_share_bytes(void **state) {
     (void)state;
     unsigned char bytes[4096];
@@ -314,7 +315,7 @@ static void test_members_share_bytes(void **state) {
     says("members overlap");
 }
 
-/* The last member's bytes, by its local header, reach into the directory. */
+/* According to its local header, the last member extends into the directory. */
 static void test_member_in_directory(void **state) {
     (void)state;
     unsigned char bytes[4096];
@@ -340,7 +341,7 @@ static void test_comment(void **state) {
     near(only_number("b"), 2, 0);
 }
 
-/* numpy.load gives the last. */
+/* numpy.load returns the last. */
 static void test_same_name(void **state) {
     (void)state;
     unsigned char bytes[4096];

@@ -1,6 +1,5 @@
-/* Checkpoints: what is kept comes back; a damaged or foreign file is refused; training, inference and validation that
- * are interrupted at any step end in the bytes of a run that never was. Validation rows, schedules and the trace with
- * them. */
+/* Checkpoints: stored states are restored; damaged or foreign files are rejected; training, inference and validation
+ * interrupted at any step give bit-identical results. Also validation rows, schedules and the trace. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,6 +8,8 @@
 #include "base/base.h"
 #include "infer/infer.h"
 #include "unit/problem.h"
+
+static const pv__design one_stratum = {.strata = 1};
 
 static char folder[] = "/tmp/prevail-checkpoint-XXXXXX";
 static char checkpoint_path[64], model_path[64], other_path[64];
@@ -28,7 +29,7 @@ static int remove_folder(void **state) {
     unlink(checkpoint_path);
     unlink(model_path);
     unlink(other_path);
-    return rmdir(folder); /* fails where something else was left in it */
+    return rmdir(folder); /* fails if other files were left in it */
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -38,7 +39,7 @@ static void keeps_and_recalls(void **state) {
     pv_ctx *ctx = check_ctx(1);
     double x[3] = {1, 2, 3}, y[2] = {4, 5}, back[3] = {0}, again[2] = {0};
     bool found = true;
-    assert_false(pv_checkpoint_due(ctx)); /* without one nothing happens */
+    assert_false(pv_checkpoint_due(ctx)); /* without a checkpoint nothing is due */
     CHECK_OK(ctx, pv_checkpoint_keep(ctx, "x", &(pv_field){x, sizeof x}, 1));
     CHECK_OK(ctx, pv_checkpoint_recall(ctx, "x", &(pv_field){back, sizeof back}, 1, &found));
     assert_false(found);
@@ -53,7 +54,7 @@ static void keeps_and_recalls(void **state) {
     CHECK_OK(ctx, pv_checkpoint_write(ctx));
     pv_checkpoint_close(ctx);
 
-    assert_int_equal(pv_checkpoint_open(ctx, checkpoint_path, 1e9, false), PV_ERR_USAGE); /* it would be lost */
+    assert_int_equal(pv_checkpoint_open(ctx, checkpoint_path, 1e9, false), PV_ERR_USAGE); /* it would be overwritten */
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "`resume`"));
     CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
     assert_true(pv_checkpoint_resumed(ctx));
@@ -77,14 +78,15 @@ static void keeps_and_recalls(void **state) {
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "`seed` is 2 here and was not given there"));
     assert_int_equal(pv_checkpoint_facts(ctx, "`rate`=0.1\n"), PV_ERR_USAGE);
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "the data was 7 rows there"));
-    assert_int_equal(pv_checkpoint_facts(ctx, "the data=8 rows\n"), PV_ERR_USAGE); /* the option that changed them */
+    assert_int_equal(pv_checkpoint_facts(ctx, "the data=8 rows\n"),
+                     PV_ERR_USAGE); /* names the option that changed the data */
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "`rate` was 0.1 there and is not given here"));
     CHECK_OK(ctx, pv_checkpoint_finish(ctx));
     assert_int_not_equal(access(checkpoint_path, F_OK), 0);
     pv_ctx_free(ctx);
 }
 
-/* Every cut, every flipped byte: refused, and the file left as it is. */
+/* Truncation at every length, and every flipped byte, is rejected, and the file is left unchanged. */
 static void refuses_damage(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -96,7 +98,7 @@ static void refuses_damage(void **state) {
     pv_checkpoint_close(ctx);
     size_t size, after;
     unsigned char *bytes = read_all(checkpoint_path, &size);
-    for (size_t cut = 1; cut < size; cut++) { /* nothing at all is a beginning: begins_with_an_empty_file */
+    for (size_t cut = 1; cut < size; cut++) { /* an empty file is a new checkpoint: begins_with_an_empty_file */
         write_all(checkpoint_path, bytes, cut);
         assert_int_equal(pv_checkpoint_open(ctx, checkpoint_path, 1e9, true), PV_ERR_FORMAT);
     }
@@ -104,7 +106,8 @@ static void refuses_damage(void **state) {
         bytes[at] ^= 0x20;
         write_all(checkpoint_path, bytes, size);
         pv_status status = pv_checkpoint_open(ctx, checkpoint_path, 1e9, true);
-        bool checksum = at > sizeof "prevail-checkpoint 1" && at < 60; /* a capital there is the same number */
+        bool checksum =
+            at > sizeof "prevail-checkpoint 1" && at < 60; /* a capital hexadecimal digit has the same value */
         assert_true(status == PV_ERR_FORMAT || (status == PV_OK && checksum));
         pv_checkpoint_close(ctx);
         unsigned char *left = read_all(checkpoint_path, &after);
@@ -118,7 +121,7 @@ static void refuses_damage(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* Names come back whatever the order they were kept in; the file has them in one order, and no name twice. */
+/* Names are found in any order of storing; in the file they are sorted and unique. */
 static void keeps_many(void **state) {
     (void)state;
     enum { MANY = 500 };
@@ -147,7 +150,7 @@ static void keeps_many(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* Work nested deeper than a name can say is refused, not taken for other work. */
+/* Work nested too deeply for its name is rejected rather than confused with other work. */
 static void refuses_deep_scopes(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -174,7 +177,7 @@ static void hear(void *state, pv_log_level level, const char *message) {
         snprintf(state, 400, "%s", message);
 }
 
-/* On another processor the work goes on, and the user is told what that means. */
+/* On another processor the work continues with a warning. */
 static void warns_of_other_kernels(void **state) {
     (void)state;
     char heard[400] = "";
@@ -195,13 +198,13 @@ static void warns_of_other_kernels(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* ---- interrupted and resumed ------------------------------------------------------------------------------------- */
+/* ---- interruption and resumption --------------------------------------------------------------------------------- */
 
 static bool is_interrupted(const pv_classifier *c) {
     return c->stop == PV_STOP_INTERRUPTED || (c->posterior && c->posterior->stop == PV_STOP_INTERRUPTED);
 }
 
-/* Interrupted after every `calls` steps until it is done; each time in a new context, of one or two threads. Returns
+/* Interrupts after every `calls` steps until it is done, each time with a new context of one or two threads. Returns
  * how often. */
 static int fit_in_pieces(const problem *p, const pv_fit_options *options, int64_t calls) {
     for (int piece = 0;; piece++) {
@@ -313,7 +316,7 @@ static void resumes_posteriors(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* Interrupted after every few steps until it is done. Returns how often. */
+/* Interrupts after every few steps until it is done. Returns how often. */
 static int validate_in_pieces(const problem *p, const pv_fit_options *options, const pv_validation_options *how,
                               int64_t calls, pv_validation **v) {
     int pieces = 0;
@@ -332,7 +335,7 @@ static int validate_in_pieces(const problem *p, const pv_fit_options *options, c
     return pieces;
 }
 
-/* Folds that are done are not done again, those that were begun go on; whatever the folds' models have. */
+/* Finished folds are not repeated and begun ones continue, for all kinds of models. */
 static void resumes_validations(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(2);
@@ -361,7 +364,7 @@ static void resumes_validations(void **state) {
         size_t cells = p.data->rows * 2 * sizeof(double);
         assert_memory_equal(v->loglik, whole->loglik, cells);
         assert_memory_equal(v->log_p, whole->log_p, cells);
-        how.folds = 4; /* another validation */
+        how.folds = 4; /* different work */
         CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, true));
         assert_int_equal(pv_cross_validate(ctx, p.schema, p.data, &options, &how, &none), PV_ERR_USAGE);
         assert_non_null(strstr(pv_ctx_error(ctx)->message, "`folds` is 4 here and was 3 there"));
@@ -413,7 +416,7 @@ static void refuses_other_work(void **state) {
     free(left);
     free(bytes);
     unlink(checkpoint_path);
-    /* Another sample of the population is other work too. */
+    /* Another population sample is different work too. */
     options.batch = "full";
     options.infer = PV_INFER_VI;
     options.draws = 100;
@@ -462,14 +465,14 @@ static void follows_schedules(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* The trace's last row is the model that comes out, and the best score is that of the parameters kept. */
+/* The trace's last row is that of the final model, and the best score belongs to the kept parameters. */
 static void traces_and_stops_early(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
     problem p = nodules(ctx, 150, 8);
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.05";
-    options.prevalence_n = "rows"; /* no matching in the end: the last epoch's marginal is the model's */
+    options.prevalence_n = "rows"; /* no matching at the end, so the last epoch's marginal is the model's */
     options.marginal = PV_MARGINAL_AUXILIARY_CONSTANT;
     options.model = "mlp:16";
     options.batch = "30";
@@ -502,7 +505,7 @@ static void traces_and_stops_early(void **state) {
             best = i;
     assert_int_equal(n - 1 - best, 4);
     CHECK_NEAR(c->validation, c->trace->row[best].validation, 0);
-    for (size_t y = 0; y < 2; y++) /* w is the best epoch's */
+    for (size_t y = 0; y < 2; y++) /* w is that of the best epoch */
         CHECK_NEAR(c->trace->exact[best * 2 + y], exp(c->log_marginal[y]), 1e-12);
     pv_classifier_free(ctx, c);
     options.rate = 1000;
@@ -511,12 +514,12 @@ static void traces_and_stops_early(void **state) {
     assert_int_equal(c->stop, PV_STOP_DIVERGED);
     pv_classifier_free(ctx, c);
     options.validation = 0;
-    assert_int_equal(pv_fit(ctx, p.schema, p.data, &options, &c), PV_ERR_USAGE); /* patience without rows to judge by */
+    assert_int_equal(pv_fit(ctx, p.schema, p.data, &options, &c), PV_ERR_USAGE); /* patience requires validation rows */
     problem_free(ctx, &p);
     pv_ctx_free(ctx);
 }
 
-/* The score against the formula, row by row; hard labels and, of the same rows, soft ones. */
+/* The score compared with the formula, row by row, for hard and for soft labels. */
 static void scores_validation_rows(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -539,11 +542,11 @@ static void scores_validation_rows(void **state) {
                            .frequency = kind % 2 ? soft : NULL};
         const pv__plan plan = {.options = options, .has_prevalence = true};
         pv__problem rows = {.plan = &plan,
-                            .options = &options,
+                            .design = &one_stratum,
                             .model = model,
-                            .n = N,
+                            .rows = {.n = N},
                             .targets = pv_dataset_targets(&held),
-                            .design = design,
+                            .label_share = design,
                             .population = {.classes = K, .prevalence = prevalence, .prevalence_n = 10}};
         pv__holdout *h = NULL;
         double got, wanted = 0, mass[K] = {0};
@@ -567,7 +570,7 @@ static void scores_validation_rows(void **state) {
     pv_dataset held = {.rows = N, .features = 1, .classes = K, .x = x, .label = label, .weight = weight};
     const pv__plan plan = {.options = options};
     pv__problem rows = {
-        .plan = &plan, .options = &options, .model = model, .n = N, .targets = pv_dataset_targets(&held)};
+        .plan = &plan, .design = &one_stratum, .model = model, .rows = {.n = N}, .targets = pv_dataset_targets(&held)};
     pv__holdout *h = NULL;
     assert_int_equal(pv__holdout_new(ctx, &rows, &held, labels, &h), PV_ERR_INPUT);
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "`validation`: label '1' has no row among the 4 held out"));

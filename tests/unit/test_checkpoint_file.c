@@ -1,5 +1,5 @@
-/* The file of a checkpoint: one owner, from before it is read to the end, whoever is killed meanwhile; writes that
- * fail; links; what is no file. */
+/* The file of a checkpoint: a single owner from before it is read until the end, even if processes are killed; failing
+ * writes; links; paths that are not regular files. */
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -24,10 +24,10 @@ static int remove_folder(void **state) {
     (void)state;
     unlink(checkpoint_path);
     unlink(other_path);
-    return rmdir(folder); /* fails where something else was left in it */
+    return rmdir(folder); /* fails if other files were left in it */
 }
 
-/* A second process, or context, does not get at a checkpoint that is being used, whether anything is in it or not. */
+/* Another process or context cannot use a checkpoint that is in use, empty or not. */
 static void is_for_one(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1), *other = check_ctx(1);
@@ -44,7 +44,7 @@ static void is_for_one(void **state) {
     pv_ctx_free(other);
 }
 
-/* Several processes at the same moment: one of them, and no file is left by the others. */
+/* Several processes at the same time: only one gets it, and the others leave no files. */
 static void is_for_one_of_many(void **state) {
     (void)state;
     enum { ROUNDS = 50, MANY = 6 };
@@ -58,7 +58,7 @@ static void is_for_one_of_many(void **state) {
                 pv_ctx *ctx;
                 close(start[1]);
                 close(end[1]);
-                ssize_t got = read(start[0], &byte, 1); /* until all are there */
+                ssize_t got = read(start[0], &byte, 1); /* until all have started */
                 pv_status status = pv_ctx_new(NULL, &ctx);
                 if (got == 0 && status == PV_OK)
                     status = pv_checkpoint_open(ctx, checkpoint_path, 1e9, round % 2);
@@ -70,7 +70,7 @@ static void is_for_one_of_many(void **state) {
             }
         close(start[0]);
         close(start[1]);
-        for (int i = 0, code; i < MANY - 1; i++) { /* all but the owner */
+        for (int i = 0, code; i < MANY - 1; i++) { /* all except the owner */
             assert_true(wait(&code) > 0);
             assert_true(WIFEXITED(code) && WEXITSTATUS(code) == 2);
         }
@@ -84,7 +84,7 @@ static void is_for_one_of_many(void **state) {
     }
 }
 
-/* An owner that is killed leaves an empty file, or one with something in it, and no lock. */
+/* A killed owner leaves an empty file or one with contents, but no lock. */
 static void begins_with_an_empty_file(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -105,22 +105,22 @@ static void begins_with_an_empty_file(void **state) {
         CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, resume));
         assert_false(pv_checkpoint_resumed(ctx));
         pv_checkpoint_close(ctx);
-        assert_int_not_equal(access(checkpoint_path, F_OK), 0); /* nothing was kept, nothing is left */
+        assert_int_not_equal(access(checkpoint_path, F_OK), 0); /* nothing was stored, so no file remains */
     }
     CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, false));
-    pv_outputs_abandon(ctx); /* the program ends at once */
+    pv_outputs_abandon(ctx); /* the program ends abruptly */
     assert_int_not_equal(access(checkpoint_path, F_OK), 0);
     pv_ctx_free(ctx);
     ctx = check_ctx(1);
     CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, false));
     CHECK_OK(ctx, pv_checkpoint_write(ctx));
     pv_outputs_abandon(ctx);
-    assert_int_equal(access(checkpoint_path, F_OK), 0); /* what is kept stays */
+    assert_int_equal(access(checkpoint_path, F_OK), 0); /* stored states remain */
     pv_ctx_free(ctx);
     unlink(checkpoint_path);
 }
 
-/* Through a link the file is written and removed, and the link stays; another owner's file is left alone. */
+/* Through a link the file is written and deleted while the link stays; another owner's file is left alone. */
 static void goes_through_links(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1), *other = check_ctx(1);
@@ -137,7 +137,7 @@ static void goes_through_links(void **state) {
     assert_int_not_equal(access(other_path, F_OK), 0);
     assert_int_equal(lstat(checkpoint_path, &about), 0);
     unlink(checkpoint_path);
-    /* Removed by hand, and begun anew by another: neither written over nor removed. */
+    /* Deleted by hand and created again by another process: neither overwritten nor deleted. */
     CHECK_OK(ctx, pv_checkpoint_open(ctx, checkpoint_path, 1e9, false));
     unlink(checkpoint_path);
     CHECK_OK(other, pv_checkpoint_open(other, checkpoint_path, 1e9, false));
@@ -162,7 +162,7 @@ static void hear_all(void *state, pv_log_level level, const char *message) {
     strncat(state, message, 900 - strlen(state));
 }
 
-/* A write that fails is told and tried again; none at all is a failure, in the end. */
+/* A failed write is reported and repeated; if every write fails, that is an error at the end. */
 static void bears_failed_writes(void **state) {
     (void)state;
     char heard[1000] = "", x[1000] = {0};
@@ -177,7 +177,7 @@ static void bears_failed_writes(void **state) {
         CHECK_OK(ctx, pv_checkpoint_keep(ctx, "x", &field, 1));
         CHECK_OK(ctx, pv_checkpoint_keep(ctx, "x", &field, 1));
         assert_non_null(strstr(heard, "the work goes on, and it is tried again"));
-        assert_null(strstr(strstr(heard, "goes on") + 1, "goes on")); /* once */
+        assert_null(strstr(strstr(heard, "goes on") + 1, "goes on")); /* reported once */
         limit_files(RLIM_INFINITY);
         if (mended)
             CHECK_OK(ctx, pv_checkpoint_keep(ctx, "x", &field, 1));
@@ -185,14 +185,14 @@ static void bears_failed_writes(void **state) {
         if (mended)
             assert_non_null(strstr(heard, "could not be written 2 of 3 times; the work is done"));
         else
-            assert_non_null(strstr(pv_ctx_error(ctx)->message, "could not be written even once; the work is done"));
+            assert_non_null(strstr(pv_ctx_error(ctx)->message, "could not be written; the work finished"));
         assert_int_not_equal(access(checkpoint_path, F_OK), 0);
     }
     signal(SIGXFSZ, before);
     pv_ctx_free(ctx);
 }
 
-/* A pipe, which nobody must wait for; a device; a folder; a name longer than any file's, and the longest. */
+/* A pipe, which must not block; a device; a folder; a file name that is too long, and the longest allowed. */
 static void refuses_what_is_no_file(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);

@@ -1,4 +1,4 @@
-/* Checkpoints whose checksum is right and whose content is not: the fit ends, or is refused with a message. */
+/* Checkpoints with a valid checksum and invalid contents: the fit completes or is rejected with a message. */
 #include <xxhash.h>
 
 #include "base/base.h"
@@ -23,7 +23,7 @@ static unsigned char *body_of(unsigned char *bytes) {
     return (unsigned char *)strchr((char *)second_line(bytes), '\n') + 1;
 }
 
-/* The file with these entries' bytes, its second line put right. */
+/* Writes a file with these entries, correcting its second line. */
 static void write_sealed(unsigned char *bytes, size_t size, size_t entries) {
     unsigned char *body = body_of(bytes);
     size_t left = size - (size_t)(body - bytes);
@@ -54,10 +54,10 @@ static void resume_damaged(const problem *p, const pv_fit_options *options, bool
     pv_ctx_free(own);
 }
 
-/* Numbers of every entry changed, and every entry shortened: the fit ends, or is refused. */
+/* Changes numbers in every entry, and truncates every entry: the fit completes or is rejected. */
 static void damage_entries(unsigned char *bytes, size_t size, const problem *p, const pv_fit_options *options,
                            bool *seen) {
-    enum { WORDS = 32 }; /* of an entry at its beginning, and as many of the rest */
+    enum { WORDS = 32 }; /* at the beginning of an entry, and as many from the rest */
     size_t entries = strtoul((char *)second_line(bytes), NULL, 10);
     unsigned char *at = body_of(bytes), *kept = malloc(size);
     assert_non_null(kept);
@@ -66,7 +66,7 @@ static void damage_entries(unsigned char *bytes, size_t size, const problem *p, 
         memcpy(sizes, at, sizeof sizes);
         unsigned char *data = at + sizeof sizes + sizes[0], *next = data + sizes[1];
         for (size_t word = 0, n = sizes[1] / 8; word < n; word += word < WORDS ? 1 : n / WORDS + 1)
-            for (int way = 0; way < 3; way++) { /* the first and the last are no numbers either */
+            for (int way = 0; way < 3; way++) { /* the first and last are NaN or infinite */
                 uint64_t was, becomes = way == 0 ? UINT64_MAX : way == 1 ? (uint64_t)1 << 40 : (uint64_t)0x7FF << 52;
                 memcpy(&was, data + 8 * word, 8);
                 memcpy(data + 8 * word, &becomes, 8);
@@ -94,7 +94,7 @@ static void survives_sealed_damage(void **state) {
     problem p = nodules(ctx, 20, 6);
     bool seen[DAMAGES] = {0};
     const int engines[] = {PV_INFER_MAP, PV_INFER_VI, PV_INFER_HMC};
-    for (int i = 0; i < 6; i++) { /* each interrupted, and each done but for the end */
+    for (int i = 0; i < 6; i++) { /* each in an interrupted and in a nearly finished state */
         pv_fit_options options = pv_fit_options_default();
         options.prevalence = "0.05";
         options.infer = engines[i / 2];

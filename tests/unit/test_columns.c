@@ -1,12 +1,12 @@
-/* Risk along columns: rows weighted to the population, by bins and levels, beside indicators of missing cells. */
+/* Risk along columns: rows weighted to the population, in bins and levels, with indicators of missing cells. */
 #include <math.h>
 
 #include "fixture.h"
 
 enum { ROWS = 64 };
 
-/* dose is 0 .. 7, eight rows each, and is lacking in every ninth row; town is lacking in every fifth. The risk of the
- * sample rises with the dose alone. */
+/* dose is 0 .. 7 with eight rows each, and is missing in every ninth row; town is missing in every fifth. In the sample
+ * the risk increases with the dose alone. */
 static void put_study(void) {
     char text[4096];
     size_t used = (size_t)snprintf(text, sizeof text, "dose,town,age,ill\n");
@@ -59,7 +59,7 @@ static const pv_column_risk *column(const work *w, const pv_column_risks *risks,
     return NULL;
 }
 
-/* Counted from the rows themselves: what is at this value and not lacking. */
+/* Computed from the rows themselves: those with this value that are not missing. */
 static double risk_by_hand(const work *w, bool (*here)(int row)) {
     double cases = 0, controls = 0, all[2] = {0};
     for (int i = 0; i < ROWS; i++) {
@@ -110,13 +110,14 @@ static void rows_are_weighted_to_the_population(void **state) {
     assert_int_equal(town->level[2], -1);
     CHECK_NEAR(town->observed[2], risk_by_hand(&w, town_missing), 1e-12);
 
-    const pv_column_risk *age = column(&w, risks, "age"); /* behind both indicators */
+    const pv_column_risk *age = column(&w, risks, "age"); /* after both indicators */
     assert_true(age->x[0] >= 40 && age->x[age->bins - 1] <= 63);
     pv_column_risks_free(ctx, risks);
     end(&w);
 }
 
-/* Twenty towns whose names sort against their sizes, and rows without one: the heaviest are kept, and the rest counted.
+/* Twenty towns whose alphabetical order is opposite to their sizes, and rows without one: the largest are kept, and the
+ * rest are counted.
  */
 static void of_many_levels_the_heaviest_are_kept(void **state) {
     (void)state;

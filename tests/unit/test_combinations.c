@@ -1,10 +1,11 @@
-/* The product of losses, marginals, models, inferences, designs and batches, on 40 rows: each combination is rejected
- * as wrong usage, with a text that names an option, or it fits. */
+/* All combinations of losses, marginals, models, inferences, designs and batches on 40 rows: each is either rejected as
+ * wrong usage, with a message that names an option, or can be fitted. */
 #include <math.h>
 
 #include "fixture.h"
 
 #include "base/base.h"
+#include "model/trees.h"
 
 enum { ROWS = 40 };
 
@@ -14,27 +15,30 @@ typedef struct design {
     const char *prevalence;
     double subcohort;
     bool sample;
-    size_t fits; /* how many combinations: a rule that is lost, or rejects too much, shows */
+    size_t fits;  /* number of combinations that fit, which shows rules that are missing or too strict */
+    size_t trees; /* the same for boosted trees, if XGBoost is installed */
 } design;
 
 static const design designs[] = {
-    {"rows", {.features = "a,b", .target = "y"}, "0.1", 0, false, 107},
-    {"counts", {.features = "a,b", .target = "y", .weights = "count"}, "0.1", 0, false, 107},
-    {"sampling weights", {.features = "a,b", .target = "y", .weights = "weight"}, "0.1", 0, false, 57},
-    {"clusters", {.features = "a,b", .target = "y", .cluster = "cluster"}, "0.1", 0, false, 57},
-    {"population sample", {.features = "a,b", .target = "y"}, NULL, 0, true, 30},
-    {"both", {.features = "a,b", .target = "y"}, "0.1", 0, true, 31},
-    {"subcohort", {.features = "a,b", .target = "y"}, NULL, 0.3, false, 107},
-    {"strata", {.features = "a,b", .target = "y", .strata = "stratum"}, NULL, 0.3, false, 29},
-    {"survey", {.features = "a,b", .target = "y", .strata = "stratum", .weights = "weight"}, "0.1", 0, false, 57},
-    {"matched sets", {.features = "a,b", .target = "y", .matched = "set"}, NULL, 0, false, 30},
-    {"matched sets with a sample", {.features = "a,b", .target = "y", .matched = "set"}, "0.1", 0, true, 30},
-    {"votes", {.features = "a,b", .votes = "no,yes"}, "0.1", 0, false, 106},
+    {"rows", {.features = "a,b", .target = "y"}, "0.1", 0, false, 134, 3},
+    {"counts", {.features = "a,b", .target = "y", .weights = "count"}, "0.1", 0, false, 134, 3},
+    {"sampling weights", {.features = "a,b", .target = "y", .weights = "weight"}, "0.1", 0, false, 68, 3},
+    {"clusters", {.features = "a,b", .target = "y", .cluster = "cluster"}, "0.1", 0, false, 68, 3},
+    {"population sample", {.features = "a,b", .target = "y"}, NULL, 0, true, 38, 0},
+    {"both", {.features = "a,b", .target = "y"}, "0.1", 0, true, 40, 0},
+    {"subcohort", {.features = "a,b", .target = "y"}, NULL, 0.3, false, 134, 3},
+    {"strata", {.features = "a,b", .target = "y", .strata = "stratum"}, NULL, 0.3, false, 36, 2},
+    {"survey", {.features = "a,b", .target = "y", .strata = "stratum", .weights = "weight"}, "0.1", 0, false, 68, 3},
+    {"matched sets", {.features = "a,b", .target = "y", .matched = "set"}, NULL, 0, false, 38, 0},
+    {"matched sets with a sample", {.features = "a,b", .target = "y", .matched = "set"}, "0.1", 0, true, 38, 0},
+    {"votes", {.features = "a,b", .votes = "no,yes"}, "0.1", 0, false, 133, 0},
 };
 
-static const char *const models[] = {"linear", "ordinal", "mlp:2", "auto"}, *const batches[] = {"full", "10"};
+enum { MODELS = 5 }; /* followed by boosted trees */
+static const char *const models[] = {"linear", "additive", "ordinal", "mlp:2", "auto", "trees:2,3"}, *const batches[] =
+                                                                                                         {"full", "10"};
 
-/* Columns that overlap between the labels, so that every estimate is finite. */
+/* Columns that overlap between labels, so that every estimate is finite. */
 static void write_table(void) {
     char text[4000], *end = text + sprintf(text, "a,b,y,count,weight,cluster,stratum,set,no,yes\n");
     for (int i = 0; i < ROWS; i++) {
@@ -93,25 +97,32 @@ static void try_one(const design *of, const pv_schema *schema, const pv_dataset 
     pv_classifier_free(ctx, classifier);
 }
 
-static void try_design(const design *of, tally *count) {
+static void try_design(const design *of, size_t first, size_t last, tally *count) {
     pv_table *table = must_read(&(pv_csv_options){.roles = &of->roles});
-    pv_schema *schema;
-    pv_dataset *data, *sample = NULL;
-    ok(pv_schema_learn(ctx, table, &of->roles, &schema, &data));
-    if (of->sample)
-        ok(pv_schema_apply(ctx, schema, table, &(pv_roles){0}, &sample));
+    pv_schema *schema[2]; /* without and with smooths */
+    pv_dataset *data[2], *sample[2] = {NULL, NULL};
+    for (int s = 0; s < 2; s++) {
+        pv_roles roles = of->roles;
+        roles.smooth = s == 1 ? HUGE_VAL : 0;
+        ok(pv_schema_learn(ctx, table, &roles, &schema[s], &data[s]));
+        if (of->sample)
+            ok(pv_schema_apply(ctx, schema[s], table, &(pv_roles){0}, &sample[s]));
+    }
     for (int loss = 0; loss < PV_LOSSES; loss++)
         for (int marginal = 0; marginal <= PV_MARGINAL_AUXILIARY_LINEAR; marginal++)
             for (int infer = 0; infer <= PV_INFER_ROBUST; infer++)
-                for (size_t m = 0; m < sizeof models / sizeof *models; m++)
+                for (size_t m = first; m < last; m++)
                     for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
                         pv_fit_options o = quick(of, loss, marginal, infer, models[m], batches[b]);
-                        o.sample = sample;
-                        try_one(of, schema, data, &o, count);
+                        bool smooth = strcmp(models[m], "additive") == 0;
+                        o.sample = sample[smooth];
+                        try_one(of, schema[smooth], data[smooth], &o, count);
                     }
-    pv_dataset_free(ctx, sample);
-    pv_dataset_free(ctx, data);
-    pv_schema_free(ctx, schema);
+    for (int s = 0; s < 2; s++) {
+        pv_dataset_free(ctx, sample[s]);
+        pv_dataset_free(ctx, data[s]);
+        pv_schema_free(ctx, schema[s]);
+    }
     pv_table_free(ctx, table);
 }
 
@@ -121,7 +132,7 @@ static void every_combination(void **state) {
     write_table();
     for (size_t d = 0; d < sizeof designs / sizeof *designs; d++) {
         tally own = {0, 0};
-        try_design(&designs[d], &own);
+        try_design(&designs[d], 0, MODELS, &own);
         print_message("%s: %zu fitted, %zu rejected\n", designs[d].name, own.fitted, own.rejected);
         assert_int_equal(own.fitted, designs[d].fits);
         count.fitted += own.fitted;
@@ -130,7 +141,23 @@ static void every_combination(void **state) {
     print_message("%zu fitted, %zu rejected\n", count.fitted, count.rejected);
 }
 
+static void every_combination_of_trees(void **state) {
+    (void)state;
+    if (!pv__boosting_here(NULL)) {
+        skip();
+        return;
+    }
+    write_table();
+    for (size_t d = 0; d < sizeof designs / sizeof *designs; d++) {
+        tally own = {0, 0};
+        try_design(&designs[d], MODELS, MODELS + 1, &own);
+        print_message("%s: %zu fitted, %zu rejected\n", designs[d].name, own.fitted, own.rejected);
+        assert_int_equal(own.fitted, designs[d].trees);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_combination)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_combination),
+                                       cmocka_unit_test(every_combination_of_trees)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,4 +1,4 @@
-/* Known labels, costs and decisions: what they must give, and what is refused with its place. */
+/* Known labels, costs and decisions: results, and errors with their positions. */
 #include "unit/fixture.h"
 
 static void labels_in(const pv_csv_options *options) {
@@ -14,13 +14,13 @@ static void labels_in(const pv_csv_options *options) {
     assert_int_equal(label[2], 0);
     const size_t rows[] = {2, 3};
     assert_int_equal(pv_table_labels(ctx, table, "`labels`", "y", labels, 2, 2, rows, label), PV_ERR_INPUT);
-    says("'2' in column 'y' is none of the labels: 0, 1");
+    says("'2' in column 'y' is not one of the labels: 0, 1");
     at(5, 2);
     assert_int_equal(pv_table_labels(ctx, table, "`labels`", "z", labels, 2, 2, rows, label), PV_ERR_USAGE);
     pv_table_free(ctx, table);
 }
 
-/* In a column of texts and in one of numbers. */
+/* In a text column and in a number column. */
 static void test_labels(void **state) {
     (void)state;
     const char *const as_text[] = {"y"};
@@ -52,7 +52,7 @@ static void bad_costs(const char *text, const char *part, size_t line, size_t co
 static void test_costs_refused(void **state) {
     (void)state;
     bad_costs("action,no\nwait,0\nact,1\n", "no column for label 'yes'", 0, 0);
-    bad_costs("action,no,yes,may\nwait,0,1,1\nact,1,0,1\n", "'may' of the costs is none of the labels", 1, 4);
+    bad_costs("action,no,yes,may\nwait,0,1,1\nact,1,0,1\n", "'may' of the costs is not one of the labels", 1, 4);
     bad_costs("action,no,yes\nwait,0,1\n", "only one action", 0, 0);
     bad_costs("action,no,yes\nwait,0,1\n,1,0\n", "has no name", 3, 1);
     bad_costs("action,no,yes\nwait,0,1\nwait,1,0\n", "given twice", 3, 1);
@@ -61,7 +61,7 @@ static void test_costs_refused(void **state) {
     bad_costs("action,no,yes\nwait,0,inf\nact,1,0\n", "finite", 2, 3);
 }
 
-/* Two actions: the paper's threshold; three: the envelope, and a dominated one never appears. */
+/* Two actions: the paper's threshold. Three: the lower envelope, where a dominated action never appears. */
 static void test_thresholds(void **state) {
     (void)state;
     size_t action[8];
@@ -84,7 +84,7 @@ static void test_thresholds(void **state) {
     pv_costs_free(ctx, costs);
 }
 
-/* Decisions are the cheapest by a plain search, and agree with the thresholds. */
+/* Decisions have minimal cost by exhaustive search, and agree with the thresholds. */
 static void test_decide(void **state) {
     (void)state;
     enum { N = 5000 };
@@ -103,7 +103,7 @@ static void test_decide(void **state) {
         near(expected[i], fmin(fmin(100 * q, 5 * (1 - q) + 20 * q), 30 * (1 - q) + 2 * q), 1e-12);
     }
     pv_costs_free(ctx, costs);
-    /* 0-1 costs: the most probable label; abstaining pays where none is above 0.7. */
+    /* 0-1 costs: the most probable label; abstaining is best if no probability exceeds 0.7. */
     costs = must_costs("a,no,yes,perhaps\nno,0,1,1\nyes,1,0,1\nperhaps,1,1,0\nabstain,0.3,0.3,0.3\n", 3);
     for (size_t i = 0; i < N; i++) {
         double sum = 0;
@@ -128,7 +128,7 @@ static void test_decide(void **state) {
     free(action);
 }
 
-/* ---- lack of memory ---------------------------------------------------------------------------------------------- */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 static pv_status work(pv_ctx *poor) {
     pv_probs *probs = NULL;

@@ -1,7 +1,7 @@
-/* CSV reading: what real files do, and hostile ones. */
+/* Reading CSV: realistic and hostile files. */
 #include "fixture.h"
 
-/* Reading must fail, at the place (0: none) and with all of the parts in the message. */
+/* Reading must fail at this position (0: none), with a message that contains all parts. */
 static void refused_bytes(const void *bytes, size_t n, size_t line, size_t column, const char *part,
                           const char *other) {
     put(bytes, n);
@@ -18,7 +18,7 @@ static void refused(const char *text, size_t line, size_t column, const char *pa
     refused_bytes(text, strlen(text), line, column, part, other);
 }
 
-/* ---- what real files do ------------------------------------------------------------------------------------------ */
+/* ---- realistic files --------------------------------------------------------------------------------------------- */
 
 static void reads_numbers_and_text(void **state) {
     (void)state;
@@ -101,9 +101,9 @@ static void finds_missing(void **state) {
     }
     same_bits(number(t, 8, 0), 1);
     assert_string_equal(text_at(t, 8, 1), "word");
-    assert_true(isnan(number(t, 0, 2)) && isnan(number(t, 8, 2))); /* nothing but missing: numbers */
+    assert_true(isnan(number(t, 0, 2)) && isnan(number(t, 8, 2))); /* nothing but missing cells: a number column */
     pv_table_free(ctx, t);
-    t = read_text("s\nna\nNan\nnone\n"); /* words of their own */
+    t = read_text("s\nna\nNan\nnone\n"); /* these words are not missing values */
     assert_int_equal(t->column[0].levels, 3);
     pv_table_free(ctx, t);
 }
@@ -121,7 +121,7 @@ static void finds_delimiter(void **state) {
     assert_int_equal(t->columns, 2);
     assert_string_equal(t->column[0].name, "a;b");
     pv_table_free(ctx, t);
-    t = read_text("\"a,b\";c\n1;2\n"); /* quoted ones do not count */
+    t = read_text("\"a,b\";c\n1;2\n"); /* quoted delimiters do not count */
     assert_int_equal(t->columns, 2);
     assert_string_equal(t->column[0].name, "a,b");
     pv_table_free(ctx, t);
@@ -131,7 +131,7 @@ static void finds_delimiter(void **state) {
     pv_table_free(ctx, t);
     static const char *const words[] = {"|", "bar", "tab", "\t", "semicolon"}, marks[] = "||\t\t;";
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        char text[] = "a,b c\n1 2\n"; /* not the one that would be found */
+        char text[] = "a,b c\n1 2\n"; /* not the delimiter that would be detected */
         text[3] = text[7] = marks[i];
         put(text, strlen(text));
         t = must_read(&(pv_csv_options){.separator = words[i]});
@@ -184,7 +184,7 @@ static void passes_bytes_through(void **state) {
     assert_string_equal(text_at(t, 1, 0), "\xC3");
     assert_string_equal(text_at(t, 0, 1), "\xFE\xFF");
     pv_table_free(ctx, t);
-    t = read_text("a,b\nx\ry,1\nz,2\n"); /* a carriage return that ends no line */
+    t = read_text("a,b\nx\ry,1\nz,2\n"); /* a carriage return that does not end a line */
     assert_string_equal(text_at(t, 0, 0), "x\ry");
     pv_table_free(ctx, t);
 }
@@ -200,7 +200,7 @@ static void hashes_the_bytes(void **state) {
     pv_table_free(ctx, v);
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void refuses_empty(void **state) {
     (void)state;
@@ -251,7 +251,7 @@ static void refuses_mixtures(void **state) {
     refused("x\n1\n\"bell\a\ttab\"\n", 3, 1, "bell\\x07\\ttab", "x");
     refused("x,y\n\"1\n\",2\n\"p\nq\",3\n5,6\n", 6, 1, "'5' is a number", "`categorical=x`");
     refused("x,y\n1,2\n3,\"a\nb\"\n", 3, 2, "'a\\nb' is not a number", "`categorical=y`");
-    refused("x,y\n1,2\na,3,4\n", 3, 0, "3 fields", "header 2"); /* the cause comes before the symptom */
+    refused("x,y\n1,2\na,3,4\n", 3, 0, "3 fields", "header 2"); /* reports the cause rather than the consequence */
 }
 
 static void refuses_nul(void **state) {
@@ -274,7 +274,7 @@ static void refuses_paths(void **state) {
     assert_null(t);
 }
 
-/* A large text: head, then unit repeated until at least size bytes, then tail. */
+/* A large text: head, then unit repeated to at least size bytes, then tail. */
 static char *repeated(const char *head, const char *unit, size_t size, const char *tail, size_t *n) {
     size_t step = strlen(unit), times = size / step + 1;
     char *text = malloc(strlen(head) + times * step + strlen(tail) + 1);
@@ -301,7 +301,7 @@ static void refuses_long_fields(void **state) {
     text = repeated("", "x", 3 * mib, "", &n);
     refused_bytes(text, n, 1, 1, "1 MiB", "");
     free(text);
-    text = repeated("a,b\n1,", "x", mib - 2, "\n", &n); /* one that just fits */
+    text = repeated("a,b\n1,", "x", mib - 2, "\n", &n); /* just within the limit */
     put(text, n);
     pv_table *t = must_read(NULL);
     assert_int_equal(strlen(text_at(t, 0, 1)), mib - 1);
@@ -311,7 +311,7 @@ static void refuses_long_fields(void **state) {
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
-/* Fields, quotes and line ends fall on every possible place of the reader's blocks. */
+/* Fields, quotes and line ends at every possible position relative to the reader's blocks. */
 static void crosses_blocks(void **state) {
     (void)state;
     for (unsigned shift = 0; shift < 24; shift++) {
@@ -370,7 +370,7 @@ static void reads_many_levels(void **state) {
     pv_table_free(ctx, t);
 }
 
-/* The first value of a column may come late, and rows may outnumber the estimate made from the first block. */
+/* The first value of a column may come late, and there may be more rows than estimated from the first block. */
 static void decides_late(void **state) {
     (void)state;
     FILE *file = fopen(path, "wb");
@@ -427,7 +427,7 @@ static void finds_columns(void **state) {
     pv_table_free(ctx, NULL);
 }
 
-/* ---- memory and damage ------------------------------------------------------------------------------------------- */
+/* ---- failing allocations and damage ------------------------------------------------------------------------------ */
 
 static pv_status read_once(pv_ctx *poor) {
     pv_table *t = NULL;
@@ -444,7 +444,7 @@ static void survives_lack_of_memory(void **state) {
     sweep_memory(read_once);
 }
 
-/* Random damage to a valid file must give a table or an error, never anything else (run under sanitisers). */
+/* Random damage to a valid file must give a table or an error (run under sanitisers). */
 static void survives_damage(void **state) {
     (void)state;
     static const char valid[] = "id,age,sex,\"no\"\"te\"\n1,61.5,f,\"a, b\"\n2,70,m,\"line\nbreak\"\n3,1e-3,f,NA\n";

@@ -1,4 +1,4 @@
-/* CSV files in the forms that people have them: without a header, with other marks, compressed, with dates. */
+/* CSV files in other forms: without a header, with other delimiters and marks, compressed, with dates. */
 #include <zlib.h>
 
 #include "fixture.h"
@@ -39,16 +39,17 @@ static void refuses_a_row_as_header(void **state) {
 
 static void keeps_headers(void **state) {
     (void)state;
-    static const char *const files[] = {"country,1990,1991\nFrance,1,2\nSpain,3,4\n", /* years */
-                                        "0,1,2\n5,6,7\n8,9,1\n",                      /* as pandas writes arrays */
-                                        "name,colour\nAnn,red\nBob,blue\n",
-                                        "age,sex\n61,f\n50,sex\n"}; /* a name among the values, but numbers below */
+    static const char *const files[] = {
+        "country,1990,1991\nFrance,1,2\nSpain,3,4\n", /* years */
+        "0,1,2\n5,6,7\n8,9,1\n",                      /* as pandas writes arrays */
+        "name,colour\nAnn,red\nBob,blue\n",
+        "age,sex\n61,f\n50,sex\n"}; /* a name occurs among the values, but there are numbers below it */
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         pv_table *t = read_text(files[i]);
         assert_true(t->rows == 2);
         pv_table_free(ctx, t);
     }
-    /* Columns that nobody wants say nothing. */
+    /* Columns that are not requested are ignored. */
     put("5,id\n1,x\n2,y\n", 13);
     static const char *const keep[] = {"5"};
     pv_table *t = NULL;
@@ -69,9 +70,9 @@ static void reads_decimal_commas(void **state) {
     t = read_as("1,5;-2\n2,5;3\n", &(pv_csv_options){.decimal = ",", .no_header = true});
     assert_int_equal(t->columns, 2);
     pv_table_free(ctx, t);
-    /* 1.234 may be a thousand: never a number here. */
+    /* 1.234 may mean a thousand, so it is not accepted as a number. */
     refused_as("a;b\n1,5;2\n1.234;3\n", &german, "not a number");
-    t = read_as("a,b\n\"1,5\",2\n", &german); /* the comma may be both, where numbers are quoted */
+    t = read_as("a,b\n\"1,5\",2\n", &german); /* the comma may be both if numbers are quoted */
     same_bits(number(t, 0, 0), 1.5);
     same_bits(number(t, 0, 1), 2);
     pv_table_free(ctx, t);
@@ -140,7 +141,7 @@ static void keeps_what_is_no_date(void **state) {
         assert_string_equal(text_at(t, 0, 0), texts[i]);
         pv_table_free(ctx, t);
     }
-    /* One that is asked for as text stays text. */
+    /* If requested as text, it stays text. */
     put("when\n2020-01-02\n", 16);
     static const char *const names[] = {"when"};
     pv_table *t = must_read(&(pv_csv_options){.text = names, .n_text = 1});
@@ -148,7 +149,7 @@ static void keeps_what_is_no_date(void **state) {
     pv_table_free(ctx, t);
 }
 
-/* The day and the month of one date decide those of the others. */
+/* One unambiguous date decides the order of day and month for the column. */
 static void refuses_unclear_dates(void **state) {
     (void)state;
     refused_as("when\n3/4/2020\n1/2/2020\n", NULL, "may have the day first or the month");
@@ -190,12 +191,12 @@ static void reads_gzip(void **state) {
     size_t n = pack("a,b\n1,x\n2,y\n", 12, packed, sizeof packed);
     put(packed, n);
     same_small_table();
-    /* Two parts are one file. */
+    /* Two concatenated members are one file. */
     n = pack("a,b\n1,", 6, packed, sizeof packed);
     n += pack("x\n2,y\n", 6, packed + n, sizeof packed - n);
     put(packed, n);
     same_small_table();
-    /* The hash is of what is in it. */
+    /* The hash is that of the unpacked contents. */
     pv_table *t = must_read(NULL), *plain = read_text("a,b\n1,x\n2,y\n");
     assert_true(t->hash == plain->hash);
     pv_table_free(ctx, t);
@@ -223,7 +224,7 @@ static void reads_zstd(void **state) {
     unsigned char twice[2 * sizeof zstd_table];
     memcpy(twice, zstd_table, sizeof zstd_table);
     memcpy(twice + sizeof zstd_table, zstd_table, sizeof zstd_table);
-    put(twice, sizeof twice); /* the header comes again: text among the numbers */
+    put(twice, sizeof twice); /* the header is repeated: text among numbers */
     pv_table *t = NULL;
     assert_int_equal(pv_table_read(ctx, path, NULL, &t), PV_ERR_INPUT);
     says("'a' is not a number");
@@ -239,16 +240,16 @@ static void refuses_damaged_ones(void **state) {
                                  (unsigned)random_bits());
     size_t n = pack(text, used, packed, sizeof packed);
     pv_table *t = NULL;
-    for (int round = 0; round < 200; round++) { /* cut at every place, more or less */
+    for (int round = 0; round < 200; round++) { /* truncated at many positions */
         put(packed, 20 + (n - 21) * (size_t)round / 200);
         assert_int_equal(pv_table_read(ctx, path, NULL, &t), PV_ERR_INPUT);
-        says("cut short");
+        says("truncated");
     }
     packed[n / 2] ^= 0x55;
     put(packed, n);
     assert_int_equal(pv_table_read(ctx, path, NULL, &t), PV_ERR_INPUT);
     packed[n / 2] ^= 0x55;
-    memcpy(packed + n, (const char[]){1, 2, 3}, 3); /* behind the end */
+    memcpy(packed + n, (const char[]){1, 2, 3}, 3); /* after the end */
     put(packed, n + 3);
     assert_int_equal(pv_table_read(ctx, path, NULL, &t), PV_ERR_INPUT);
     says("damaged");
@@ -258,7 +259,7 @@ static void refuses_damaged_ones(void **state) {
     }
 }
 
-/* Blocks of zstd that repeat one byte unpack to 128 KiB each, from four. */
+/* zstd blocks that repeat one byte expand from four bytes to 128 KiB each. */
 static void refuses_bombs(void **state) {
     (void)state;
     if (!has_zstd())
@@ -279,7 +280,7 @@ static void refuses_bombs(void **state) {
     says("more than 1032 times its size");
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 static pv_csv_options sweep_options;
 

@@ -1,5 +1,5 @@
-/* Simulated CT nodules against the truth they are made from, and archives in memory and as files. The checks of samples
- * are z-tests with fixed seeds: they pass or fail, always the same way. */
+/* Simulated CT nodules compared with the truth they are drawn from, and archives in memory and files. Checks of samples
+ * are z-tests with fixed seeds, so the outcome is always the same. */
 #include <math.h>
 
 #include "fixture.h"
@@ -22,7 +22,7 @@ static double value(pv_archive *archive, const char *name, size_t i) {
     return pv_array_number(&a, i);
 }
 
-/* |sum| is no more than 4 standard deviations of a sum of so much variance. */
+/* |sum| is at most 4 standard deviations, given its variance. */
 static void is_chance(double sum, double variance) {
     if (!(fabs(sum) <= 4 * sqrt(variance)))
         fail_msg("%g is %.1f standard deviations", sum, sum / sqrt(variance));
@@ -34,7 +34,7 @@ static double simpson(int i, int steps) {
     return i == 0 || i == steps ? 1 : i % 2 ? 4 : 2;
 }
 
-/* E p(malignant | x) once more, by Simpson's rule. */
+/* E p(malignant | x) computed independently, by Simpson's rule. */
 static double integrate(const double *truth) {
     enum { D = 60, U = 48, POINTS = (U + 1) * (U + 1) * (U + 1) };
     static const double share[] = {0.75, 0.10, 0.15};
@@ -79,7 +79,7 @@ static void prevalence_is_exact(void **state) {
     assert_null(pv_ct_coefficient(-1));
 }
 
-/* probability is the stated function of the features, and labels are drawn with it, in five bands of it. */
+/* probability is the documented function of the features, and labels follow it in five ranges. */
 static void labels_follow_probability(void **state) {
     (void)state;
     enum { ROWS = 4000, BANDS = 5 };
@@ -107,7 +107,7 @@ static void labels_follow_probability(void **state) {
     pv_archive_free(ctx, archive);
 }
 
-/* By design the counts are exact, and p(x|y) is the population's: E[p | y=0] (1 - pi) = E[1 - p | y=1] pi. */
+/* By design the counts are exact, and p(x|y) is that of the population: E[p | y=0] (1 - pi) = E[1 - p | y=1] pi. */
 static void selection_is_by_label(void **state) {
     (void)state;
     enum { CASES = 1000, CONTROLS = 1500 };
@@ -170,12 +170,12 @@ static void votes_are_as_expected(void **state) {
     }
     for (size_t k = 0; k < GRADES; k++)
         is_chance(excess[k], squares[k]);
-    double share = 0.25 - pow(0.25, 4) / READERS; /* where all are absent one is not */
+    double share = 0.25 - pow(0.25, 4) / READERS; /* if all are absent, one votes anyway */
     is_chance((double)absent - share * ROWS * READERS, share * (1 - share) * ROWS * READERS);
     double correlation =
         (both * ab - a1 * b1) / sqrt((both * a2 - a1 * a1) * (both * b2 - b1 * b1)); /* LIDC-IDRI: 0.55 to 0.77 */
     assert_true(correlation > 0.6 && correlation < 0.72);
-    assert_true(a1 < b1); /* the first reader's bias is below the last one's */
+    assert_true(a1 < b1); /* the first reader's bias is lower than the last one's */
     pv_archive_free(ctx, archive);
     s.absent = 1;
     s.rows = 50;
@@ -210,9 +210,9 @@ static void patients_have_several(void **state) {
     pv_archive_free(ctx, archive);
 }
 
-/* ---- pictures ---------------------------------------------------------------------------------------------------- */
+/* ---- images ------------------------------------------------------------------------------------------------------ */
 
-/* Levels in Hounsfield units: nodules by their density, lung, all within what CT numbers can be. */
+/* Levels in Hounsfield units: nodules by density, lung, all within the range of CT numbers. */
 static void levels_are_those_of_ct(void **state) {
     (void)state;
     enum { ROWS = 300, SIZE = 32 };
@@ -295,11 +295,11 @@ static char *whole_file(size_t *n) {
     return bytes;
 }
 
-/* Written from memory and written as it is drawn: the same bytes, and the arrays read back. */
+/* Written from memory and written during drawing: the same bytes, and the arrays read back. */
 static void files_read_back(void **state) {
     (void)state;
     pv_archive *made, *read;
-    pv_simulation s = population(70, 0.3); /* more than a block of them */
+    pv_simulation s = population(70, 0.3); /* more than one block */
     size_t n, m;
     ok(pv_simulate_ct(ctx, &s, &made, NULL));
     ok(pv_archive_write(ctx, made, path));
@@ -320,7 +320,7 @@ static void files_read_back(void **state) {
         for (int d = 0; d < a.dims; d++)
             assert_int_equal(a.shape[d], b.shape[d]);
     }
-    ok(pv_archive_write(ctx, read, path)); /* over the file that is mapped: the old one lives on */
+    ok(pv_archive_write(ctx, read, path)); /* over the mapped file, whose old contents stay valid */
     char *third = whole_file(&m);
     assert_int_equal(n, m);
     free(third);
@@ -328,7 +328,7 @@ static void files_read_back(void **state) {
     pv_archive_free(ctx, made);
 }
 
-/* A dataset of arrays in memory is that of the file. */
+/* A data set of arrays in memory equals that of the file. */
 static void memory_is_as_good_as_a_file(void **state) {
     (void)state;
     pv_archive *made;
@@ -394,7 +394,7 @@ static void archives_take_arrays(void **state) {
     pv_archive_free(ctx, a);
 }
 
-/* ---- mistakes ---------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void refuses(pv_simulation s, const char *why) {
     pv_archive *archive;

@@ -1,7 +1,10 @@
-/* A fit's posterior as a density: the fast path against the full-batch objective, gradients by central differences. */
+/* A fit's posterior as a density: the fast path compared with the full-batch objective, gradients with central
+ * differences. */
 #include "unit/check.h"
 
 #include "infer/estimate.h"
+
+static const pv__design one_stratum = {.strata = 1};
 
 enum { N = 137, D = 5 };
 
@@ -36,13 +39,12 @@ static void set_up(fixture *f, int loss, int marginal, double prevalence_n, bool
     f->plan = (pv__plan){.options = f->options, .has_prevalence = true, .prevalence = f->prevalence, .map = true};
     f->problem =
         (pv__problem){.plan = &f->plan,
-                      .options = &f->options,
+                      .design = &one_stratum,
                       .model = f->model,
-                      .n = N,
-                      .x = f->x,
+                      .rows = {.n = N, .width = D, .matrix = f->x},
                       .targets = {.n = N, .classes = 2, .label = f->label, .weight = weighted ? f->weight : NULL},
                       .mass = f->mass,
-                      .design = f->design,
+                      .label_share = f->design,
                       .factor = f->factor,
                       .population = {.classes = 2, .prevalence = f->prevalence, .prevalence_n = prevalence_n},
                       .centre = f->centre,
@@ -110,18 +112,18 @@ static void test_fast_path(void **state) {
     }
 }
 
-/* Batches of one epoch, each row once: their estimates average to the full data's value and gradient, and at the centre
- * each alone is exact. */
+/* Batches of one epoch, each row once: their estimates average to the full data's value and gradient, and each is exact
+ * at the centre. */
 static void check_estimates(fixture *f, bool averages) {
     enum { ROWS = 136, BATCH = 34, POINTS = 3 };
-    f->problem.n = f->problem.targets.n = ROWS;
+    f->problem.rows.n = f->problem.targets.n = ROWS;
     pv_label_mass(&f->problem.targets, f->mass);
     for (int y = 0; y < 2; y++)
         f->design[y] = f->mass[y] / (f->mass[0] + f->mass[1]);
-    pv__class_factors((pv_loss)f->options.loss, 2, f->prevalence, 1, f->design, f->factor);
+    pv__class_factors((pv_loss)f->plan.options.loss, 2, f->prevalence, 1, f->design, f->factor);
     f->problem.batch = BATCH;
-    f->options.design = "uniform";
-    f->options.epoch_weight = f->options.population_weight = PV_WEIGHT_EXPECTED;
+    f->plan.options.design = "uniform";
+    f->plan.options.epoch_weight = f->plan.options.population_weight = PV_WEIGHT_EXPECTED;
     double centre[D + 1] = {-3, 0.5, 0.2, -0.1, 0.4, 0.3}, w[POINTS * (D + 1)], values[POINTS], sum[POINTS] = {0};
     double gradients[POINTS * (D + 1)], sums[POINTS * (D + 1)] = {0}, value, gradient[D + 1];
     for (size_t j = 0; j <= D; j++) {
@@ -135,7 +137,7 @@ static void check_estimates(fixture *f, bool averages) {
     for (int batch = 0; batch < ROWS / BATCH; batch++) {
         CHECK_OK(f->ctx, density.estimate(f->ctx, density.source, POINTS, w, values, gradients));
         CHECK_OK(f->ctx, density.eval(f->ctx, density.state, centre, &value, gradient));
-        if (batch == 0 || averages) { /* an auxiliary network has moved after that */
+        if (batch == 0 || averages) { /* an auxiliary network changes after that */
             CHECK_NEAR(values[0], value, 1e-10 * fabs(value));
             for (size_t j = 0; j <= D; j++)
                 CHECK_NEAR(gradients[j], gradient[j], 1e-9);
@@ -171,8 +173,8 @@ static void test_estimates(void **state) {
     }
 }
 
-/* Far from any sensible parameter the profile is still solved: theta sums to 1, lambda is what theta says. Samplers
- * come by such places. */
+/* Far from sensible parameters the profile is still solved: theta sums to 1, and lambda agrees with theta. Samplers
+ * reach such points. */
 static void test_profile_far_out(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -210,7 +212,8 @@ static void test_profile_far_out(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* Unlabelled rows count by their weight; none with any is refused, and so is one where the loss takes none. */
+/* Unlabelled rows count by their weight; a sample without any weight is rejected, and so is one that the loss does not
+ * use. */
 static void test_unlabelled(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -224,7 +227,7 @@ static void test_unlabelled(void **state) {
         weight[2] = 2;
         CHECK_OK(ctx, pv_full_loss_new(ctx, PV_LOSS_IG, (pv_marginal)marginal, &targets, &population, &full));
         CHECK_OK(ctx, pv_full_loss_eval(ctx, full, loglik, &value, dloglik));
-        if (marginal == PV_MARGINAL_PLUGIN) /* the one sampled row alone */
+        if (marginal == PV_MARGINAL_PLUGIN) /* only the one sampled row */
             CHECK_NEAR(pv_full_loss_log_marginal(full)[1], -1.35, 1e-12);
         pv_full_loss_free(ctx, full);
         weight[2] = 0;

@@ -1,5 +1,5 @@
-/* Designs from the rows to what predictions are worth: simulated strata, cohorts and surveys; predictions averaged over
- * shares, metrics by stratum, prevalences inferred by stratum, folds, case-cohort samples. All against direct
+/* Designs from rows to evaluation: simulated strata, cohorts and surveys; predictions averaged over proportions,
+ * metrics by stratum, prevalences inferred by stratum, folds, case-cohort samples. All compared with direct
  * computation.
  */
 #include "unit/check.h"
@@ -34,7 +34,7 @@ static void write_known(pv_ctx *ctx, held *h) {
     pv_output_discard(ctx, &output);
 }
 
-/* Three sites of uneven enrichment; sites are features or not. */
+/* Three sites with different enrichment; sites may be features. */
 static held fit_sites(pv_ctx *ctx, bool features, int infer) {
     held h = {0};
     pv_design_simulation how = simulation(3, 600);
@@ -59,7 +59,7 @@ static void release(pv_ctx *ctx, held *h) {
     pv_table_free(ctx, h->known);
 }
 
-/* A row that does not name its stratum: the mean over the shares of what it would be in each. */
+/* A row without a stratum: the mean over the proportions of its predictions in each. */
 static void averages_over_shares(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -99,21 +99,21 @@ static double by_name(const pv_metrics *metrics, const char *name) {
     return NAN;
 }
 
-/* Log-loss and ranks with each row weighted by p(s,y)/n_sy, by hand; stratum < 0: of all. */
-static void weigh(const held *h, const pv_prediction *said, int stratum, double *nell, double *auc) {
+/* Log-loss and AUC with each row weighted by p(s,y)/n_sy, computed directly; stratum < 0: all rows. */
+static void weigh(const held *h, const pv_prediction *said, int stratum, double *log_loss, double *auc) {
     const pv_stratified *of = h->c->stratified;
     size_t n = h->data->rows;
     double count[6] = {0}, *v = calloc(n, sizeof *v), total = 0, pairs = 0, won = 0;
     for (size_t i = 0; i < n; i++)
         count[2 * h->data->stratum[i] + h->data->label[i]]++;
-    *nell = 0;
+    *log_loss = 0;
     for (size_t i = 0; i < n; i++) {
         int s = h->data->stratum[i], cell = 2 * s + h->data->label[i];
         v[i] = stratum >= 0 && s != stratum ? 0 : of->share[s] * of->prevalence[cell] / count[cell];
         total += v[i];
-        *nell -= v[i] * said->log_p[2 * i + (size_t)h->data->label[i]];
+        *log_loss -= v[i] * said->log_p[2 * i + (size_t)h->data->label[i]];
     }
-    *nell /= total;
+    *log_loss /= total;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             if (h->data->label[i] > h->data->label[j] && v[i] > 0 && v[j] > 0) {
@@ -135,24 +135,24 @@ static void metrics_are_stated_by_stratum(void **state) {
     how.bootstrap = 200;
     pv_prediction *said;
     pv_judgement *j;
-    double nell, auc;
+    double log_loss, auc;
     CHECK_OK(ctx, pv_predict(ctx, h.c, h.data, NULL, &wanted, &said));
     CHECK_OK(ctx, pv_judge(ctx, h.data, h.schema->labels, said, &how, &j));
-    weigh(&h, said, -1, &nell, &auc);
-    CHECK_NEAR(by_name(&j->found.value, "nell"), nell, 1e-12);
-    CHECK_NEAR(by_name(&j->found.value, "holdout_nll"), nell, 1e-9); /* the marginal is the population's */
+    weigh(&h, said, -1, &log_loss, &auc);
+    CHECK_NEAR(by_name(&j->found.value, "log_loss"), log_loss, 1e-12);
+    CHECK_NEAR(by_name(&j->found.value, "holdout_nll"), log_loss, 1e-9); /* the marginal is that of the population */
     CHECK_NEAR(by_name(&j->found.value, "auc"), auc, 1e-12);
-    assert_true(by_name(&j->found.lo, "nell") < nell && by_name(&j->found.hi, "nell") > nell);
+    assert_true(by_name(&j->found.lo, "log_loss") < log_loss && by_name(&j->found.hi, "log_loss") > log_loss);
     assert_int_equal(j->strata, 3);
     for (int s = 0; s < 3; s++) {
-        weigh(&h, said, s, &nell, &auc);
+        weigh(&h, said, s, &log_loss, &auc);
         assert_int_equal(j->stratum[s].rows, 200);
         CHECK_NEAR(j->stratum[s].stated[1], h.c->stratified->prevalence[2 * s + 1], 1e-12);
-        CHECK_NEAR(by_name(&j->stratum[s].value, "nell"), nell, 1e-12);
+        CHECK_NEAR(by_name(&j->stratum[s].value, "log_loss"), log_loss, 1e-12);
         CHECK_NEAR(by_name(&j->stratum[s].value, "auc"), auc, 1e-12);
     }
     pv_judgement_free(ctx, j);
-    /* Rows as they are: holdout_nll adapts to the label shares of each stratum's rows, not to those of all. */
+    /* Unweighted rows: holdout_nll adapts to the label proportions of each stratum's rows, not to those of all rows. */
     how.stated_for = "rows";
     double sum = 0, d[3];
     for (int s = 0; s < 3; s++)
@@ -172,7 +172,7 @@ static void metrics_are_stated_by_stratum(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* The bootstrap within strata and labels: the spread of the weighted mean of losses, against the formula. */
+/* The bootstrap within strata and labels: the spread of the weighted mean loss compared with the formula. */
 static void intervals_draw_within_strata(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -197,7 +197,7 @@ static void intervals_draw_within_strata(void **state) {
         double mass = h.c->stratified->share[c / 2] * h.c->stratified->prevalence[c], mean = sum[c] / count[c];
         variance += mass * mass * (square[c] / count[c] - mean * mean) / count[c];
     }
-    double width = by_name(&j->found.hi, "nell") - by_name(&j->found.lo, "nell");
+    double width = by_name(&j->found.hi, "log_loss") - by_name(&j->found.lo, "log_loss");
     CHECK_NEAR(width / (2 * 1.9599640 * sqrt(variance)), 1, SANITIZED ? 0.2 : 0.09);
     pv_judgement_free(ctx, j);
     pv_prediction_free(ctx, said);
@@ -205,13 +205,13 @@ static void intervals_draw_within_strata(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* Each stratum's rows tell its own prevalence; few rows borrow from the others. */
+/* Each stratum's prevalence is inferred from its own rows; small strata borrow from the others. */
 static void unknown_is_inferred_by_stratum(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
     held h = fit_sites(ctx, true, PV_INFER_ML);
     size_t row[600], count = 0, n = h.data->rows;
-    for (size_t i = 0, few = 0; i < n; i++) /* the last stratum has three rows only */
+    for (size_t i = 0, few = 0; i < n; i++) /* the last stratum has only three rows */
         if (h.data->stratum[i] < 2 || few++ < 3)
             row[count++] = i;
     pv_dataset *part;
@@ -223,7 +223,7 @@ static void unknown_is_inferred_by_stratum(void **state) {
     for (size_t s = 0; s < 2; s++) {
         pv_unknown_sample sample = {.n = 200,
                                     .classes = 2,
-                                    .loglik = loglik + 2 * 200 * s, /* rows come stratum by stratum */
+                                    .loglik = loglik + 2 * 200 * s, /* rows are ordered by stratum */
                                     .log_marginal = h.c->stratified->log_marginal + 2 * s};
         pv_unknown_options how = pv_unknown_options_default();
         pv_unknown_prevalence *alone;
@@ -257,7 +257,7 @@ static void unknown_is_inferred_by_stratum(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* known:P moves the whole population, and its strata's prevalences and shares with it. */
+/* known:P shifts the whole population, including the prevalences and proportions of its strata. */
 static void shift_of_all_moves_strata(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -293,7 +293,7 @@ static void folds_share_strata_evenly(void **state) {
     for (int c = 0; c < 6; c++)
         for (int f = 1; f < 4; f++)
             assert_true(abs(count[f][c] - count[0][c]) <= 1);
-    /* A stratum with one case: no fold could do without it. */
+    /* A stratum with a single case: every fold would need it. */
     bool kept = false;
     for (size_t i = 0; i < h.data->rows; i++)
         if (h.data->stratum[i] == 1 && h.data->label[i] == 1) {
@@ -306,7 +306,7 @@ static void folds_share_strata_evenly(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* Out-of-fold predictions, stated for the population: as if they had been judged by hand. */
+/* Out-of-fold predictions reported for the population: as if evaluated directly. */
 static void validation_is_stated_for_strata(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -318,15 +318,15 @@ static void validation_is_stated_for_strata(void **state) {
     pv_validation *v;
     pv_judgement *j;
     CHECK_OK(ctx, pv_cross_validate(ctx, h.schema, h.data, &options, &how, &v));
-    double *p = calloc(2 * h.data->rows, sizeof *p), nell, auc;
+    double *p = calloc(2 * h.data->rows, sizeof *p), log_loss, auc;
     for (size_t i = 0; i < 2 * h.data->rows; i++)
         p[i] = exp(v->log_p[i]);
     pv_prediction said = {.rows = h.data->rows, .classes = 2, .p = p, .log_p = v->log_p};
-    weigh(&h, &said, -1, &nell, &auc);
-    CHECK_NEAR(by_name(v->pooled, "nell"), nell, 1e-12);
+    weigh(&h, &said, -1, &log_loss, &auc);
+    CHECK_NEAR(by_name(v->pooled, "log_loss"), log_loss, 1e-12);
     CHECK_NEAR(by_name(v->pooled, "auc"), auc, 1e-12);
     CHECK_OK(ctx, pv_validation_judge(ctx, v, h.schema->labels, 1, &j));
-    CHECK_NEAR(by_name(&j->found.value, "nell"), nell, 1e-12);
+    CHECK_NEAR(by_name(&j->found.value, "log_loss"), log_loss, 1e-12);
     assert_int_equal(j->strata, 3);
     pv_judgement_free(ctx, j);
     pv_validation_free(ctx, v);
@@ -337,8 +337,8 @@ static void validation_is_stated_for_strata(void **state) {
 
 /* ---- case-cohort samples ----------------------------------------------------------------------------------------- */
 
-/* Slopes of plain log-loss, an intercept lower by log(1/F), and a prevalence that is worth n_0 n_1/(n_0+n_1) in log
- * odds. */
+/* The slopes of plain log-loss, an intercept lower by log(1/F), and a prevalence equivalent to n_0 n_1/(n_0+n_1)
+ * observations. */
 static void subcohort_is_an_offset(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -390,7 +390,7 @@ static const pv_column *column(pv_ctx *ctx, const pv_table *table, const char *n
     return &table->column[at];
 }
 
-/* The cohort is of the stated population; the second phase has as many of each kind as were asked for. */
+/* The cohort is from the given population; the second phase has the requested number of each kind. */
 static void cohort_is_what_it_says(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -418,7 +418,7 @@ static void cohort_is_what_it_says(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* Weighted to the population, a survey has its prevalence, and the cluster's effect leaves the slopes alone. */
+/* Weighted to the population, a survey has its prevalence, and the cluster effect does not bias the slopes. */
 static void survey_is_of_the_population(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -444,7 +444,7 @@ static void survey_is_of_the_population(void **state) {
     CHECK_NEAR(found[2], truth[4], wide);
     CHECK_NEAR(found[3], truth[1] - truth[0], 2 * wide);
     pv_classifier_free(ctx, c);
-    /* A cluster in two strata, then a stratum of one cluster. */
+    /* A cluster in two strata, then a stratum with a single cluster. */
     data->group[data->rows - 1] = data->group[0];
     assert_int_equal(pv_fit(ctx, schema, data, &options, &c), PV_ERR_INPUT);
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "of one cluster, and of the strata 's1' and 's3'"));

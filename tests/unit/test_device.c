@@ -1,5 +1,5 @@
-/* Networks on a GPU against the reference engine: layer by layer, for whole steps and for whole fits. Without a GPU all
- * but the first test are skipped, and say so; `make check-cuda` is these tests where there is one. */
+/* Networks on a GPU compared with the reference engine: layer by layer, for whole steps and for whole fits. Without a
+ * GPU all tests but the first are reported as skipped; `make check-cuda` runs them where there is one. */
 #include <float.h>
 
 #include "device.h"
@@ -8,7 +8,7 @@
 #include "compute/device.h"
 #include "model/network.h"
 
-/* What is asked for and cannot be had is refused in a line; `auto` and `cpu` go on without. */
+/* A device that was requested but is not available is an error; `auto` and `cpu` continue without it. */
 static void test_choice(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -25,7 +25,7 @@ static void test_choice(void **state) {
     assert_int_equal(status, found ? PV_OK : PV_ERR_USAGE);
     if (!found)
         assert_non_null(strstr(pv_ctx_error(ctx)->message, "`device=cuda` is not available: "));
-    ctx->ranks.calls.size = 2; /* ranks share a network among processors */
+    ctx->ranks.calls.size = 2; /* with several ranks, networks run on processors */
     assert_int_equal(pv__engine_find(ctx, &kind), PV_ERR_USAGE);
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "by one process, and there are 2 ranks"));
     CHECK_OK(ctx, pv_ctx_set_device(ctx, PV_DEVICE_AUTO, PV_PRECISION_TF32));
@@ -49,7 +49,7 @@ static double distance(size_t n, const double *a, const double *b) {
 }
 
 typedef struct run {
-    double *y, *dw; /* the last tensor, and the gradient by the parameters */
+    double *y, *dw; /* the last tensor, and the gradient with respect to the parameters */
 } run;
 
 static run pass(pv_ctx *ctx, const pv__engine_kind *kind, const pv__graph *graph, size_t images, const double *w,
@@ -73,7 +73,7 @@ static void run_free(run *r) {
     free(r->dw);
 }
 
-/* Whether all tensors but the last are read by a node: a graph that ends here is one. */
+/* Whether all tensors except the last are read by some node, so that a graph ending here is valid. */
 static bool is_whole(const pv__graph *graph, int nodes) {
     bool read[PV_NODES_MAX + 1] = {false};
     for (int t = 0; t < nodes; t++)
@@ -87,9 +87,9 @@ static bool is_whole(const pv__graph *graph, int nodes) {
 
 static const double BOUND[3][2] = {{4e-3, 4e-2}, {3e-2, 0.3}, {1e-5, 1e-5}}; /* tf32, bf16, fp32: values, gradients */
 
-/* The network cut off after each layer: values, and gradients by all parameters below. */
+/* The network cut off after each layer: values, and gradients of all parameters up to there. */
 static void check_layers(const char *spec, size_t side, pv_precision precision) {
-    pv_ctx *device = device_ctx(1, precision), *reference = check_ctx(2); /* the first may skip */
+    pv_ctx *device = device_ctx(1, precision), *reference = check_ctx(2); /* the first may skip the test */
     pv_model *model;
     CHECK_OK(reference, pv_model_new(reference, spec, (int)(2 * side * side), 2, &model));
     const size_t images = 3, inputs = images * side * side, params = pv_model_params(model);
@@ -141,12 +141,12 @@ static void test_layers(void **state) {
         check_layers("convnet:views=2,size=9,low=3,channels=5-7,features=9", 9, (pv_precision)precision);
         check_layers("inception:views=2,size=16,low=16,channels=64-32,features=24", 16, (pv_precision)precision);
         check_layers("inception:views=2,size=12,low=5,channels=11-13,features=7", 12, (pv_precision)precision);
-        /* slices of twelve channels and of six, with dropout's draws in eights */
+        /* slices of twelve channels and of six, with random bits of dropout in groups of eight */
         check_layers("inception:views=2,size=16,low=16,channels=48-24,features=24", 16, (pv_precision)precision);
     }
 }
 
-/* The paper's networks at their full width. */
+/* The paper's networks at full width. */
 static void test_full_width(void **state) {
     (void)state;
     for (int precision = 0; precision < 3; precision++)
@@ -157,9 +157,8 @@ static void test_full_width(void **state) {
     check_layers("inception:views=2,size=16,channels=128-128,features=24", 16, PV_PRECISION_BF16);
 }
 
-/* More images than the largest layers' kernels have at hand: a few, many times over, have the values of the few and the
- * sum of their gradients, but for what a sum of so many terms loses in single precision: its terms' roundings add up as
- * a random walk does. */
+/* More images than the largest layers' kernels process at once: a few images repeated many times have the same values
+ * and the sum of their gradients, up to rounding of a long sum in single precision, which grows like a random walk. */
 static void test_many_images(void **state) {
     (void)state;
     enum { FEW = 4, TIMES = 40, SIDE = 32, NODES = 3 };
@@ -169,7 +168,7 @@ static void test_many_images(void **state) {
         CHECK_OK(device, pv_model_new(device, "convnet:views=2", 2 * SIDE * SIDE, 2, &model));
         pv__graph graph = model->network->graph;
         graph.nodes = NODES;
-        graph.node[NODES - 1].dropout = 0; /* which differs from image to image */
+        graph.node[NODES - 1].dropout = 0; /* it differs between images */
         graph.params = graph.node[NODES - 1].bias + graph.node[NODES - 1].out.channels;
         size_t in = FEW * SIDE * SIDE, out = FEW * pv__shape_size(pv__graph_shape(&graph, NODES));
         double *w = calloc(pv_model_params(model), sizeof *w), *x = calloc(TIMES * in, sizeof *x);
@@ -248,8 +247,8 @@ static pv_classifier *fit_way(pv_ctx *ctx, const problem *p, const way *chosen, 
     return fit(ctx, p, &options);
 }
 
-/* Adam divides a slope by its size: where the slope is nothing but rounding, its sign alone decides where the parameter
- * goes. Those that went elsewhere by more than a thousandth of the longest way are few, and all others are near. */
+/* Adam divides a gradient by its size: if the gradient is only rounding, its sign alone decides where the parameter
+ * goes. Counts parameters that differ by more than a thousandth of the largest change; all others must agree. */
 static size_t count_astray(size_t n, const double *moved, const double *wanted) {
     double longest = 0;
     size_t count = 0;
@@ -260,7 +259,8 @@ static size_t count_astray(size_t n, const double *moved, const double *wanted) 
     return count;
 }
 
-/* One epoch of each loss, marginal, prior and design: the parameters of the reference engine, and the same bytes twice.
+/* One epoch of each loss, marginal, prior and design: the parameters of the reference engine, and bit-identical when
+ * repeated.
  */
 static void test_fits(void **state) {
     (void)state;
@@ -299,8 +299,8 @@ static void test_fits(void **state) {
     pv_ctx_free(device);
 }
 
-/* What the epochs of a trace say, of the auxiliary network's q and of all rows as predictions see them, and what
- * validation rows score: the numbers of the reference engine. */
+/* The epochs of a trace: the auxiliary network's q, predictions of all rows, and validation scores equal those of the
+ * reference engine. */
 static void test_epochs(void **state) {
     (void)state;
     enum { EPOCHS = 3 };
@@ -314,11 +314,11 @@ static void test_epochs(void **state) {
     problem p = discs(reference, &image);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         pv_fit_options options = way_options(&ways[i], EPOCHS);
-        if (ways[i].loss != PV_LOSS_IG) /* whose marginal the trace has */
+        if (ways[i].loss != PV_LOSS_IG) /* the trace has its marginal */
             continue;
         options.trace = true;
         options.validation = 0.25;
-        options.rate = 0.0003; /* before rounding has become another path */
+        options.rate = 0.0003; /* before rounding errors accumulate */
         pv_classifier *r = fit(reference, &p, &options), *d = fit(device, &p, &options);
         assert_non_null(r->trace);
         assert_int_equal(d->trace->count, EPOCHS);

@@ -1,5 +1,5 @@
-/* Fits to tables on a device, their posteriors and predictions against the processor's. Where they run:
- * test_device_tables.c. */
+/* Fits to tables on a device, their posteriors and predictions, compared with the processor. test_device_tables.c
+ * describes where they run. */
 #include "problem.h"
 
 #include "device.h"
@@ -11,7 +11,7 @@ typedef struct way {
     pv_marginal marginal;
     pv_inference infer;
     const char *model, *prior, *intercept, *prevalence_n;
-    bool bent; /* not convex: how far rounding leads along its valleys nobody knows */
+    bool bent; /* not convex: rounding can lead to different points along its valleys */
 } way;
 
 static const way ways[] = {
@@ -43,8 +43,8 @@ static pv_classifier *fit_way(pv_ctx *ctx, const problem *p, const way *chosen) 
     return fit(ctx, p, &options);
 }
 
-/* Every loss, marginal, prior and model: the processor's parameters, but for what single precision leaves of the table;
- * and the same bytes twice. */
+/* Every loss, marginal, prior and model: the processor's parameters, up to the table's single precision; and
+ * bit-identical when repeated. */
 static void test_fits(void **state) {
     (void)state;
     pv_ctx *device = device_ctx(2, PV_PRECISION_TF32), *processor = check_ctx(2);
@@ -68,7 +68,7 @@ static void test_fits(void **state) {
     pv_ctx_free(device);
 }
 
-/* Posteriors: the losses whose marginals differ, and each engine. */
+/* Posteriors: losses with different marginals, and each engine. */
 static const way posteriors[] = {
     {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_LAPLACE, "linear", "normal:1", "auto", "200", false},
     {PV_LOSS_IG, PV_MARGINAL_PROFILE, PV_INFER_VI, "linear", "normal:1", "auto", "200", false},
@@ -80,8 +80,7 @@ static const way posteriors[] = {
     {PV_LOSS_IW, PV_MARGINAL_PROFILE, PV_INFER_HMC, "linear", "normal:1", "auto", "auto", false},
 };
 
-/* Where the draws lie, in units of their spread; chains go their own ways after a while, and are compared by means and
- * spreads. */
+/* Locations of draws, in units of their spread; chains diverge after a while and are compared by means and spreads. */
 static void check_draws(const pv_classifier *d, const pv_classifier *c) {
     const pv_posterior *a = d->posterior, *b = c->posterior;
     bool chains = b->kind == PV_POSTERIOR_HMC;
@@ -133,7 +132,7 @@ static void test_posteriors(void **state) {
     problem p = nodules(processor, 50, 5);
     for (size_t i = 0; i < sizeof posteriors / sizeof *posteriors; i++) {
         pv_classifier *c = fit_posterior(processor, &p, &posteriors[i]), *d = fit_posterior(device, &p, &posteriors[i]);
-        pv_classifier *again = fit_posterior(alone, &p, &posteriors[i]); /* chains do not meet then */
+        pv_classifier *again = fit_posterior(alone, &p, &posteriors[i]); /* without batching of chains */
         const pv_posterior *a = d->posterior, *b = again->posterior;
         print_message("posterior %zu\n", i);
         check_draws(d, c);
@@ -153,7 +152,7 @@ static void test_posteriors(void **state) {
 
 /* ---- predictions ------------------------------------------------------------------------------------------------- */
 
-/* Of an unknown prevalence by one of the methods, "exact" for all others. */
+/* For an unknown prevalence, one of the methods; "exact" otherwise. */
 typedef struct place {
     const char *population;
     pv_unknown_method method;
@@ -178,7 +177,8 @@ static void check_alike(size_t n, const double *a, const double *b, double bound
         CHECK_NEAR(a[i], b[i], bound * (1 + fabs(b[i])));
 }
 
-/* Over draws: means, their logarithms and intervals as the processor has them, but for the table's single precision. */
+/* Over draws: means, their logarithms and intervals equal those of the processor, up to the table's single
+ * precision. */
 static void check_population(pv_ctx *device, pv_ctx *processor, const pv_classifier *c, const problem *p,
                              const place *at) {
     pv_prediction *a = predict(device, c, p, at), *b = predict(processor, c, p, at);

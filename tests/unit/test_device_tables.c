@@ -1,5 +1,5 @@
-/* A table's rows on a device: passes over them against the processor's. Without a device they are skipped, and say so;
- * `make check` runs them on the one that pretends (tests/cuda/pretend_table.c), `make check-cuda` on a GPU. */
+/* A table's rows on a device: passes compared with the processor's. Reported as skipped without a device. `make check`
+ * runs them on the simulated device (tests/cuda/pretend_table.c), `make check-cuda` on a GPU. */
 #include "compute/device.h"
 #include "model/device_table.h"
 
@@ -9,7 +9,7 @@
 
 typedef struct rows {
     size_t n, inputs;
-    double *x, *weight; /* x in single precision, so that the device has the same */
+    double *x, *weight; /* x is representable in single precision, so the device has the same values */
     int32_t *label;
 } rows;
 
@@ -41,7 +41,8 @@ static void rows_free(rows *r) {
     free(r->label);
 }
 
-/* Several parameter vectors at once, each as the processor has it; the same bytes twice, and alone or together. */
+/* Several parameter vectors at once give the processor's results, bit-identical when repeated and when computed
+ * alone. */
 static void check_logistic(pv_ctx *ctx, size_t n, size_t inputs, bool weighted, size_t count) {
     rows r = random_rows(n, inputs, weighted);
     pv_model *model;
@@ -106,7 +107,7 @@ static void test_logistic(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* The sums and slopes of tied rows at w, row by row: what compute/plugin.h says of them. */
+/* The sums and derivatives of coupled rows at w, row by row, as described in compute/plugin.h. */
 static void tied_here(const rows *r, const double *target, const double *rho, const double *w,
                       const pv__tied_slope *slope, double *sums, pv__tied_sums *inner, double *dw) {
     *inner = (pv__tied_sums){.smallest = HUGE_VAL};
@@ -151,7 +152,7 @@ static void tied_free(tied_results *t) {
     free(t->inner);
 }
 
-/* Sums are asked for from the last to the first: they are of the vectors that were named. */
+/* Requests sums from the last vector to the first: they must be those of the named vectors. */
 static void tied_there(pv_ctx *ctx, pv__loaded_passes *passes, size_t count, const double *w,
                        const pv__tied_slope *slope, tied_results *to) {
     size_t *which = calloc(count, sizeof *which);
@@ -181,7 +182,7 @@ static void check_one_tied(const tied_results *got, size_t c, size_t params, con
     CHECK_NEAR(away(params, got->dw + c * params, here->dw), 0, 1e-10);
 }
 
-/* The mixture's sums, at several places of the first vector. */
+/* The mixture's sums, at several points of the first vector. */
 static void check_mixed(pv_ctx *ctx, pv__loaded_passes *passes, const rows *r, const double *w) {
     enum { PLACES = 64 };
     static const double shift = -1.3;
@@ -212,7 +213,7 @@ static void check_mixed(pv_ctx *ctx, pv__loaded_passes *passes, const rows *r, c
     }
 }
 
-/* Rows that the marginal ties together: as plain sums have it, twice the same bytes, alone or together. */
+/* Rows coupled by the marginal: equal to direct sums, bit-identical when repeated, alone or together. */
 static void check_tied(pv_ctx *ctx, size_t n, size_t inputs, size_t count) {
     rows r = random_rows(n, inputs, true);
     size_t params = inputs + 1;
@@ -270,7 +271,7 @@ static void test_tied(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* Log-likelihoods out of the device's outputs and the gradient by its slopes, against the model's own. */
+/* Log-likelihoods from the device's outputs, and the gradient from their derivatives, compared with the model's own. */
 static void check_model(pv_ctx *ctx, const char *spec, size_t n, size_t inputs, int classes) {
     rows r = random_rows(n, inputs, false);
     pv_model *model;
@@ -330,7 +331,7 @@ static void test_models(void **state) {
 
 /* ---- draws ------------------------------------------------------------------------------------------------------- */
 
-/* Log odds of rows at draws, moved by shifts: one far below what a mean of doubles holds. */
+/* Log odds of rows at draws, with shifts, one of them far below what a mean of doubles can represent. */
 static void check_spreads(pv_ctx *ctx, size_t n, size_t inputs, size_t draws) {
     rows r = random_rows(n, inputs, false);
     size_t params = inputs + 1;
@@ -359,7 +360,7 @@ static void check_spreads(pv_ctx *ctx, size_t n, size_t inputs, size_t draws) {
                 z += w[s * params + 1 + j] * r.x[i * inputs + j];
             p1[s] = 1 / (1 + exp(-z - shift[s]));
             mean += p1[s] / (double)draws;
-            deep += exp(z + shift[draws + s] + 700) / (double)draws; /* p0 is 1 to the last digit */
+            deep += exp(z + shift[draws + s] + 700) / (double)draws; /* p0 rounds to 1 */
         }
         const pv__spread_of_row *zero = of + 2 * i, *one = zero + 1;
         CHECK_NEAR(one->mean, mean, 1e-12);
@@ -400,14 +401,14 @@ static void test_spreads(void **state) {
     check_cases(sizeof cases / sizeof *cases, cases);
 }
 
-/* In several pieces, and as many draws and columns as there may be. */
+/* In several pieces, with the maximum number of draws and columns. */
 static void test_many_draws(void **state) {
     (void)state;
     static const spread_case cases[] = {{40, 512, 4097}, {1100, 5, 8192}};
     check_cases(sizeof cases / sizeof *cases, cases);
 }
 
-/* What cannot be had is refused where a device was asked for. */
+/* Unsupported work is an error if a device was requested. */
 static void test_refused(void **state) {
     (void)state;
     pv_ctx *ctx = device_ctx(2, PV_PRECISION_TF32);
@@ -427,7 +428,8 @@ static void test_refused(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* usage: test_device_tables [PATTERN]    those whose names fit alone: for tools under which all would take long */
+/* usage: test_device_tables [PATTERN] runs only tests whose names match, for tools under which all would take too
+ * long */
 int main(int argc, char **argv) {
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

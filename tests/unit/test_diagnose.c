@@ -1,4 +1,4 @@
-/* What a classifier says, and whether it is to be trusted: against draws summed up by hand, and fits that went wrong.
+/* Summary and diagnosis of a classifier: compared with draws summarised by hand, and with fits that failed.
  */
 #include "fixture.h"
 #include "problem.h"
@@ -18,7 +18,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Of 101 draws the quantiles 0.05 and 0.95 are those of index 5 and 95. */
+/* For 101 draws the quantiles 0.05 and 0.95 have indices 5 and 95. */
 static void check_spread(const pv_spread *s, double *values) {
     double mean = 0, square = 0, same = 0;
     for (int i = 0; i < 101; i++)
@@ -30,7 +30,7 @@ static void check_spread(const pv_spread *s, double *values) {
     qsort(values, 101, sizeof *values, ascending);
     near(s->mean, mean, 1e-12 * (1 + fabs(mean)));
     near(s->sd, sqrt(square), 1e-12 * (1 + sqrt(square)));
-    near(s->lo, values[5], 1e-12 * (1 + fabs(values[5]))); /* 0.95 has no exact double */
+    near(s->lo, values[5], 1e-12 * (1 + fabs(values[5]))); /* 0.95 is not exact as a double */
     near(s->hi, values[95], 1e-12 * (1 + fabs(values[95])));
     near(s->sign, same, 1e-12);
 }
@@ -41,7 +41,7 @@ static void summaries_are_those_of_the_draws(void **state) {
     pv_fit_options options = options_of(PV_INFER_LAPLACE);
     pv_classifier *c = fit(ctx, &p, &options);
     pv_summary *s;
-    double *closed = c->standard_error; /* without it, as of any posterior, draws are summarised */
+    double *closed = c->standard_error; /* without standard errors, draws are summarised as for any posterior */
     assert_non_null(closed);
     c->standard_error = NULL;
     ok(pv_classifier_summary(ctx, c, 0.9, &s));
@@ -129,7 +129,7 @@ static void recorded_options_are_those_of_the_fit(void **state) {
     options.start = PV_START_ZERO;
     pv_classifier *c = fit(ctx, &p, &options);
     ok(pv_classifier_options(ctx, c, &again));
-    pv_classifier_free(ctx, c); /* the texts are the options' own */
+    pv_classifier_free(ctx, c); /* the texts belong to the options */
     for (const pv_option *row = pv_fit_option_table; row->name; row++) {
         char one[64], other[64];
         pv_option_get(row, &options, one, sizeof one);
@@ -179,7 +179,7 @@ static void good_fits_pass(void **state) {
     near(found->check[0].value, (double)c->iterations, 0);
     near(find(found, "prevalence")->value, exp(c->log_marginal[1]) / 0.02, 1e-9);
     for (size_t i = 0; i < found->count; i++)
-        assert_string_equal(found->check[i].warning, i == 3 ? found->check[3].text : ""); /* one advises */
+        assert_string_equal(found->check[i].warning, i == 3 ? found->check[3].text : ""); /* one check gives advice */
     pv_diagnosis_free(ctx, found);
     pv_classifier_free(ctx, c);
     problem_free(ctx, &p);
@@ -206,7 +206,7 @@ static void unfinished_fits_fail(void **state) {
     problem_free(ctx, &p);
 }
 
-/* A parameter without an R-hat, whose chains never moved, counts wherever it stands; numbers after it hid it. */
+/* Regression test: a parameter without R-hat, whose chains never moved, was hidden by numbers after it. */
 static void chains_that_never_moved_are_seen(void **state) {
     (void)state;
     problem p = nodules(ctx, 60, 3);
@@ -253,14 +253,14 @@ static void other_seeds_are_tried_with_the_data_of_the_fit(void **state) {
     assert_int_equal(pv_ctx_new(&(pv_ctx_options){.threads = 1, .log = hear}, &ctx), PV_OK);
     problem p = nodules(ctx, 40, 3);
     pv_fit_options options = options_of(PV_INFER_MAP);
-    options.chains = 7; /* does nothing, which is warned of */
+    options.chains = 7; /* has no effect, which is reported */
     pv_classifier *c = fit(ctx, &p, &options);
     assert_true(heard > 0);
     size_t before = heard;
     pv_diagnose_options how = {.data = p.data};
     pv_diagnosis *found = diagnose(c, &how);
     assert_true(found->refitted && find(found, "data")->ok && find(found, "seed")->ok);
-    near(find(found, "seed")->value, 0, 1e-3); /* a convex fit has one end */
+    near(find(found, "seed")->value, 0, 1e-3); /* a convex fit has a single optimum */
     assert_int_equal(heard, before);
     pv_diagnosis_free(ctx, found);
     p.data->hash++;

@@ -1,11 +1,11 @@
-/* Dictionaries of text columns: codes in order of first appearance, and texts that were chosen to fall on each other.
+/* Dictionaries of text columns: codes in order of first appearance, and texts chosen to collide.
  */
 #include <xxhash.h>
 
 #include "data/data.h"
 #include "fixture.h"
 
-enum { TEXTS = 3000, SLOTS = 4096 }; /* so many slots hold at most three quarters as many texts */
+enum { TEXTS = 3000, SLOTS = 4096 }; /* this many slots hold at most three quarters as many texts */
 
 static size_t steps_of(const pv__dictionary *dictionary, const pv_column *column) {
     size_t steps = 0, mask = dictionary->slots - 1;
@@ -17,7 +17,7 @@ static size_t steps_of(const pv__dictionary *dictionary, const pv_column *column
     return steps;
 }
 
-/* Texts that all have the same slot under the seed 0, and so in each smaller table too. */
+/* Texts that all have the same slot with seed 0, and therefore in each smaller table too. */
 static void test_flood(void **state) {
     (void)state;
     pv__dictionary dictionary = {0};
@@ -34,7 +34,7 @@ static void test_flood(void **state) {
         assert_int_equal(pv__dictionary_find(&dictionary, &column, text, length, &hash), code);
     }
     assert_int_equal(dictionary.slots, SLOTS);
-    /* On the average 1.5 steps a text, with a spread far below 1; the flood would take TEXTS/2. */
+    /* About 1.5 steps per text on average, with little variation; the attack would take TEXTS/2. */
     assert_true(steps_of(&dictionary, &column) < 20 * (size_t)TEXTS);
     pv_string_list_free(ctx, column.level, (size_t)column.levels);
     pv__dictionary_free(ctx, &dictionary);

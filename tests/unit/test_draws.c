@@ -1,4 +1,4 @@
-/* Summaries of draws: R-hat and effective size against NumPy, quantiles, mixture densities in closed form. */
+/* Summaries of draws: R-hat and effective size compared with NumPy, quantiles, mixture densities in closed form. */
 #include "check.h"
 #include "prevail/posterior.h"
 
@@ -41,7 +41,7 @@ static void test_undefined(void **state) {
         draws[i] = 3.5;
     assert_true(isnan(pv_split_rhat(ctx, 2, 20, draws)) && isnan(pv_effective_size(ctx, 2, 20, draws)));
     for (size_t i = 20; i < 40; i++)
-        draws[i] = 4.5; /* two chains, each stuck in its place */
+        draws[i] = 4.5; /* two chains, each stuck at one value */
     assert_true(isinf(pv_split_rhat(ctx, 2, 20, draws)));
     for (size_t i = 0; i < 40; i++)
         draws[i] = sin(17.0 * (double)i);
@@ -56,7 +56,7 @@ static void test_undefined(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* R-hat does not change with place and scale, the effective size under no monotone map. */
+/* R-hat does not depend on location and scale, nor the effective size on monotone transformations. */
 static void test_invariance(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -102,7 +102,7 @@ static void test_mixture(void **state) {
     assert_true(pv_mixture_log_density(&mixture, w) == -INFINITY);
 }
 
-/* More dimensions than one part of the solution holds: L z = w - mean with a z that is known. */
+/* More dimensions than one section of the solution: L z = w - mean with known z. */
 static void test_mixture_large(void **state) {
     (void)state;
     enum { D = 150 };

@@ -37,7 +37,7 @@ static void standardises(void **state) {
     forget(&l);
 }
 
-/* Weights count rows: the same as the row repeated. */
+/* Weights count rows: the same as repeating the row. */
 static void weights_repeat_rows(void **state) {
     (void)state;
     learned l, repeated;
@@ -64,7 +64,7 @@ static void scales_extremes(void **state) {
         double square = 0;
         for (size_t i = 0; i < 4; i++)
             square += x(l.data, i, f) * x(l.data, i, f);
-        near(square, 4, 0.01); /* subnormals have few digits */
+        near(square, 4, 0.01); /* subnormal numbers have few digits */
     }
     forget(&l);
     refused("a,y\n1.7e308,0\n-1.7e308,1\n1.7e308,1\n", plain, "too large", "'a'");
@@ -77,7 +77,7 @@ static void makes_indicators(void **state) {
     assert_int_equal(l.data->features, 4);
     assert_string_equal(l.schema->feature[0], "g=b");
     assert_string_equal(l.schema->feature[1], "g=c");
-    assert_string_equal(l.schema->feature[2], "k=9"); /* sorted as numbers: 2, 9, 10 */
+    assert_string_equal(l.schema->feature[2], "k=9"); /* sorted numerically: 2, 9, 10 */
     assert_string_equal(l.schema->feature[3], "k=10");
     assert_string_equal(l.schema->source[1].level[0], "2");
     static const double wanted[6][4] = {{1, 0, 0, 1}, {0, 0, 1, 0}, {0, 1, 1, 0},
@@ -131,7 +131,7 @@ static void takes_number_targets(void **state) {
     near(schema->source[0].sd, sqrt(0.09 * 0.91), 1e-15);
     pv_dataset_free(ctx, data);
     pv_schema_free(ctx, schema);
-    roles.categorical = "x"; /* a number column of the table as categories */
+    roles.categorical = "x"; /* a number column used as categories */
     ok(pv_schema_learn(ctx, table, &roles, &schema, &data));
     assert_string_equal(schema->feature[0], "x=1");
     near(x(data, 2, 0), 1, 0);
@@ -171,7 +171,7 @@ static void follows_roles(void **state) {
     refused(text, (pv_roles){0}, "`outcome`", "missing");
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void refuses_missing(void **state) {
     (void)state;
@@ -188,11 +188,11 @@ static void refuses_missing(void **state) {
     assert_int_equal(l.data->table_row[2], 5);
     near(l.schema->source[0].mean, 13.0 / 3, 1e-14);
     forget(&l);
-    ok(learn(text, ROLES(.missing = true, .exclude = "b"), &l)); /* unused columns may have gaps */
+    ok(learn(text, ROLES(.missing = true, .exclude = "b"), &l)); /* unused columns may have missing cells */
     assert_int_equal(l.data->dropped, 2);
     forget(&l);
     refused("a,y\n,0\n,1\n", ROLES(.missing = true), "no row is left", "2 have missing cells");
-    /* levels and labels that only dropped rows have are not learned */
+    /* levels and labels that occur only in dropped rows are not learned */
     ok(learn("a,b,y\n1,u,0\n2,v,1\n,w,2\n3,v,0\n", ROLES(.missing = true), &l));
     assert_int_equal(l.data->classes, 2);
     assert_int_equal(l.schema->source[1].levels, 2);
@@ -218,7 +218,8 @@ static void refuses_weights(void **state) {
     refused("a,y,w\n1,0,1\n2,1,\n3,1,1\n", ROLES(.weights = "w"), "'w' is missing", "`missing=drop`");
     refused("a,y,w\n1,0,1e308\n2,1,1e308\n3,1,1e308\n", ROLES(.weights = "w"), "1e+308", "0, or from");
     learned l;
-    ok(learn("a,y,w\n1,0,1\nNA,1,0\n3,1,2\n", ROLES(.weights = "w"), &l)); /* a row without weight may have gaps */
+    ok(learn("a,y,w\n1,0,1\nNA,1,0\n3,1,2\n", ROLES(.weights = "w"),
+             &l)); /* a row of weight 0 may have missing cells */
     assert_int_equal(l.data->rows, 2);
     assert_int_equal(l.data->zero_weight, 1);
     forget(&l);
@@ -226,8 +227,8 @@ static void refuses_weights(void **state) {
 
 static void refuses_targets(void **state) {
     (void)state;
-    refused("a,y\n1,case\n2,case\n", plain, "'case'", "nothing to learn");
-    refused("a,y,w\n1,p,1\n2,p,1\n3,q,0\n", ROLES(.weights = "w"), "'p'", "nothing to learn");
+    refused("a,y\n1,case\n2,case\n", plain, "'case'", "two labels are needed");
+    refused("a,y,w\n1,p,1\n2,p,1\n3,q,0\n", ROLES(.weights = "w"), "'p'", "two labels are needed");
     char *text = malloc(100000), *end = text;
     assert_non_null(text);
     end += sprintf(end, "a,y\n");
@@ -272,22 +273,23 @@ static void refuses_collinear(void **state) {
     (void)state;
     const pv_roles strict = ROLES(.collinear = PV_COLLINEAR_REFUSE);
     refused("a,b,c,y\n1,3,2,0\n2,1,4,1\n4,5,8,0\n7,2,14,1\n5,5,10,1\n", strict, "collinear columns: 'c' is",
-            "up to scale and shift, as a;");
+            "a linear function of a;");
     says("`exclude=c`");
     says("`collinear=keep`");
     refused("a,b,total,y\n1,3,4,0\n2,1,3,1\n4,5,9,0\n7,2,9,1\n5,5,10,1\n", strict, "determined exactly by a, b",
             "`exclude=total`");
-    refused("g,h,y\nu,p,0\nv,q,1\nu,p,1\nv,q,0\nv,q,1\n", strict, "collinear columns: 'h=q' is", "as g=v");
+    refused("g,h,y\nu,p,0\nv,q,1\nu,p,1\nv,q,0\nv,q,1\n", strict, "collinear columns: 'h=q' is",
+            "is a linear function of g=v");
     refused("a,b,y\n1,5,0\n2,7,1\n", strict, "2 features on 2 rows", "`collinear=keep`");
     learned l;
     ok(learn("a,b,y\n1,3,0\n2,5,1\n4,9,0\n", ROLES(.collinear = PV_COLLINEAR_KEEP), &l));
     assert_int_equal(l.data->features, 2);
     forget(&l);
-    ok(learn("a,b,y\n1,2.01,0\n2,4,1\n4,8,0\n7,14,1\n", plain, &l)); /* nearly is not exactly */
+    ok(learn("a,b,y\n1,2.01,0\n2,4,1\n4,8,0\n7,14,1\n", plain, &l)); /* nearly collinear is allowed */
     forget(&l);
 }
 
-/* Columns that differ in a single row that a sample of rows may not hold, and ones that never do. */
+/* Columns that differ in a single row, which a sample of rows may miss, and columns that never differ. */
 static void looks_at_all_rows(void **state) {
     (void)state;
     enum { ROWS = 60000 };
@@ -339,7 +341,7 @@ static void applies(void **state) {
     assert_int_equal(data->classes, 2);
     pv_dataset_free(ctx, data);
     pv_table_free(ctx, table);
-    ok(apply("a,g,k\n3,v,1\n", &l, (pv_roles){0}, &table, &data)); /* without a target */
+    ok(apply("a,g,k\n3,v,1\n", &l, (pv_roles){0}, &table, &data)); /* without an outcome */
     assert_null(data->label);
     assert_int_equal(data->classes, 0);
     pv_dataset_free(ctx, data);
@@ -400,7 +402,7 @@ static pv_column_type type_of(const pv_table *table, const char *name) {
     return table->column[c].type;
 }
 
-/* What roles and a schema tell the reader. */
+/* How roles and a schema configure the reader. */
 static void tables_are_read_for_them(void **state) {
     (void)state;
     static const char text[] = "y,k,\"a,b\",g,id,w,n\n0,1,2,3,4,5,6\n1,2,3,4,5,6,7\n0,2,4,4,6,7,9\n1,1,1,1,1,1,2\n";
@@ -424,7 +426,7 @@ static void tables_are_read_for_them(void **state) {
     pv_table_free(ctx, table);
     pv_dataset_free(ctx, data);
 
-    /* For the schema all else is read over, whatever it holds; what the caller keeps is kept. */
+    /* With the schema all other columns are skipped, whatever they contain; columns that the caller keeps are kept. */
     static const char other[] = "n,junk,k,kept,y,w\n1,2,1,3,0,1\nx,x,2,4,0,1\n";
     static const char *const keep[] = {"kept"};
     put(other, strlen(other));
@@ -436,14 +438,14 @@ static void tables_are_read_for_them(void **state) {
     assert_true(pv_table_text(table, 1, 0) == NULL && pv_table_text(table, 1, 1) == NULL);
     assert_true(pv_table_number(table, 3, 1) == 4);
     assert_int_equal(type_of(table, "k"), PV_COLUMN_TEXT);
-    assert_null(pv_table_text(table, 4, 0)); /* no roles, no target */
+    assert_null(pv_table_text(table, 4, 0)); /* without roles there is no outcome */
     pv_table_free(ctx, table);
     pv_roles as_learned = pv_schema_roles(schema);
     ok(pv_dataset_read(ctx, schema, path, &as_learned, NULL, &data));
     assert_int_equal(data->rows, 2);
     assert_int_equal(data->label[1], 0);
     assert_true(data->weight[0] == 1);
-    assert_null(data->group); /* only what is learned from has any */
+    assert_null(data->group); /* only training data have groups */
     pv_dataset_free(ctx, data);
     ok(pv_dataset_read(ctx, schema, path, NULL, NULL, &data));
     assert_true(!data->label && !data->weight);
@@ -462,7 +464,7 @@ static void groups_are_checked(void **state) {
     refused(text, (pv_roles){.target = "y", .group = "w", .weights = "w"}, "is the column of weights", "");
     refused(text, (pv_roles){.target = "y", .group = ""}, "needs the name of a column", "");
     refused(text, (pv_roles){.target = "y", .group = "h"}, "there is no column 'h'", "");
-    /* Of numbers in memory: by value. */
+    /* For numbers in memory: by value. */
     const double x[] = {1, 2, 3, 5}, g[] = {7, 7, 2, 7}, y[] = {0, 1, 0, 1};
     const int32_t groups[] = {0, 0, 1, 0};
     pv_table *table;
@@ -480,7 +482,7 @@ static void groups_are_checked(void **state) {
     pv_table_free(ctx, table);
 }
 
-/* By hand, and copied: the same to a fit as learned. */
+/* A schema built by hand, and a copy: fits treat them like a learned one. */
 static void schemas_by_hand(void **state) {
     (void)state;
     static const char *const labels[] = {"no", "yes"}, *const names[] = {"a", "b"};
@@ -509,7 +511,7 @@ static void schemas_by_hand(void **state) {
     pv_schema_free(ctx, copy);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 static const pv_table *learn_from;
 

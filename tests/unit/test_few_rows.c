@@ -1,5 +1,5 @@
-/* Linear models of few rows: the scale of the prior that the rows choose, and risks averaged over what the parameters
- * leave uncertain, against sums and searches that share nothing with them. */
+/* Linear models with few rows: the learned scale of the prior, and risks averaged over the parameters' uncertainty,
+ * compared with independent sums and searches. */
 #include "infer/infer.h"
 #include "unit/fixture.h"
 
@@ -7,7 +7,7 @@ enum { ROWS = 60, COLUMNS = 6 };
 
 /* ---- the mean of a logistic function ----------------------------------------------------------------------------- */
 
-/* The midpoint rule in 400,000 steps, about the mode of an exponential too. */
+/* The midpoint rule with 400,000 steps, also around the mode of an exponential. */
 static double brute_force(double m, double s) {
     enum { STEPS = 400000 };
     double low = -12, high = 12 + s, sum = 0, step = (high - low) / STEPS;
@@ -42,7 +42,7 @@ typedef struct fitted {
     pv_classifier *c;
 } fitted;
 
-/* Rows of labels 0 .. classes-1 in turn, in the order of step (1: as they come); copies of each. */
+/* Rows with labels 0 .. classes-1 in turn, in an order given by step (1: original), with copies of each. */
 static pv_table *make_table(int classes, size_t step, size_t copies, bool counts) {
     static double value[COLUMNS + 2][4 * ROWS];
     pv_table *table;
@@ -91,11 +91,11 @@ static double scale_of(const fitted *f) {
     return scale;
 }
 
-/* ---- the scale --------------------------------------------------------------------------------------------------- */
+/* ---- scale ------------------------------------------------------------------------------------------------------- */
 
 enum { P = COLUMNS + 1 };
 
-/* log m(s) of two labels and rows x, by Newton's method and elimination. */
+/* log m(s) for two labels and rows x, by Newton's method and elimination. */
 static double log_evidence(const pv_dataset *data, double s) {
     double w[P] = {0}, value = 0, log_det = 0;
     for (int step = 0; step < 30; step++) {
@@ -150,13 +150,13 @@ static void rows_choose_the_likeliest(void **state) {
     }
     assert_true(best > 0.1 && best < 2);
     near(chosen / best, 1, 0.02);
-    /* stated, it is the same fit */
+    /* giving the scale explicitly gives the same fit */
     char text[32];
     snprintf(text, sizeof text, "normal:%.3g", chosen);
     options.prior = text;
     fitted stated = fit_to(make_table(2, 1, 1, false), false, &options);
     assert_memory_equal(stated.c->combination->efficient, f.c->combination->efficient, P * sizeof(double));
-    for (size_t i = 0; i < P; i++) /* what the choice leaves uncertain */
+    for (size_t i = 0; i < P; i++) /* the uncertainty of the choice */
         assert_true(f.c->standard_error[i] > stated.c->standard_error[i]);
     release(&stated);
     release(&f);
@@ -181,7 +181,7 @@ static void order_and_counts_do_not_matter(void **state) {
     near(scale[2], scale[0], 1e-12);
 }
 
-/* Many rows for their slopes: the usual prior, and risks at the estimate. */
+/* With many rows per slope: the usual prior, and risks at the estimate. */
 static void many_rows_are_left_alone(void **state) {
     (void)state;
     double x[2000], y[2000];
@@ -207,7 +207,8 @@ static void many_rows_are_left_alone(void **state) {
 
 /* ---- averages ---------------------------------------------------------------------------------------------------- */
 
-/* The weighted mean risk of the training rows stays the stated prevalence; risks are means over the stored spread. */
+/* The weighted mean risk of the training rows stays the given prevalence; risks are means over the stored
+ * distribution. */
 static void check_averages(int classes, const char *prevalence, double tolerance) {
     enum { DRAWS = 4000 };
     pv_fit_options options = pv_fit_options_default();
@@ -273,7 +274,7 @@ static void averages_are_kept(void **state) {
     ok(pv_predict_in(ctx, f.c, f.data, "known:0.3", NULL, &before));
     ok(pv_predict_in(ctx, loaded, f.data, "known:0.3", NULL, &after));
     assert_memory_equal(before->p, after->p, 2 * ROWS * sizeof(double));
-    assert_non_null(eta = calloc(ROWS, sizeof *eta)); /* linear all the same */
+    assert_non_null(eta = calloc(ROWS, sizeof *eta)); /* still linear */
     ok(pv_linear_predictor(ctx, f.c, f.data, eta));
     for (size_t i = 0; i < ROWS; i++) {
         logit = f.c->w[0];

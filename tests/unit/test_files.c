@@ -1,5 +1,5 @@
-/* Which files a piece of work reads and writes: none replaces another, by whatever name and in whatever order; files in
- * a folder of outputs that are not ours stay; names up to the longest; links; modes. */
+/* Files that a piece of work reads and writes: none overwrites another, under any name and in any order; foreign files
+ * in an output folder are kept; names up to the maximum length; links; modes. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -73,7 +73,7 @@ static void write_text(const char *path, const char *text) {
     CHECK_OK(ctx, pv_output_commit(ctx, &output));
 }
 
-/* Two names of one file, each way round: an input and an output, and two outputs. */
+/* Two names of one file, in both orders: input and output, and two outputs. */
 static void refuse_pair(const char *one, const char *other) {
     for (int turn = 0; turn < 2; turn++) {
         pv_files_begin(ctx);
@@ -86,9 +86,9 @@ static void refuse_pair(const char *one, const char *other) {
     pv_files_begin(ctx);
     CHECK_OK(ctx, pv_files_write(ctx, "`output`", at(one)));
     assert_int_equal(pv_files_write(ctx, "`report`", at(other)), PV_ERR_USAGE);
-    says("is named for two outputs, `output` ");
+    says("is the name of two outputs, `output` ");
     pv_files_begin(ctx);
-    CHECK_OK(ctx, pv_files_read(ctx, "DATA", at(one))); /* two inputs may be one */
+    CHECK_OK(ctx, pv_files_read(ctx, "DATA", at(one))); /* two inputs may be the same file */
     CHECK_OK(ctx, pv_files_read(ctx, "`holdout`", at(other)));
 }
 
@@ -105,7 +105,7 @@ static void refuses_two_names_of_a_file(void **state) {
     refuse_pair("link", "a");
     refuse_pair("a", "hard");
     refuse_pair("a", "inner/up/a");
-    refuse_pair("new", "inner/up/new"); /* neither is there yet */
+    refuse_pair("new", "inner/up/new"); /* neither exists yet */
     refuse_pair("new", "dangling");
     pv_files_begin(ctx);
     CHECK_OK(ctx, pv_files_read(ctx, "DATA", at("a")));
@@ -116,7 +116,7 @@ static void refuses_two_names_of_a_file(void **state) {
     CHECK_OK(ctx, pv_files_read(ctx, "`costs`", NULL));
 }
 
-/* What was not named is known once it is opened; what the work has written is its own. */
+/* Files that were not named are registered when opened; files that the work has written are its own. */
 static void refuses_what_is_opened(void **state) {
     (void)state;
     pv_output output;
@@ -137,7 +137,8 @@ static void refuses_what_is_opened(void **state) {
     write_text(at("a"), "other work");
     is("a", "other work");
     is("b", "newer");
-    CHECK_OK(ctx, pv__file_open(ctx, at("a"), &stream)); /* outside of any, files are read and written as they come */
+    CHECK_OK(ctx, pv__file_open(ctx, at("a"),
+                                &stream)); /* outside of registered work, files are read and written without checks */
     fclose(stream);
     write_text(at("a"), "again");
 }
@@ -179,10 +180,11 @@ static void leaves_the_files_of_others(void **state) {
     write_text(at("a.svg"), "<svg ours too>");
     write_text(at("new.svg"), "<svg ours>");
     assert_int_equal(pv_output_open(ctx, at("b.svg"), &output), PV_ERR_PATH);
-    says("does not begin as a file of this name from `curves` does");
+    says("does not look like a file of this name written by `curves`");
     is("b.svg", "<svg theirs>");
     pv_files_begin(ctx);
-    assert_int_equal(pv_files_write_into(ctx, "`curves`", folder, patterns), PV_ERR_PATH); /* roc.csv is other now */
+    assert_int_equal(pv_files_write_into(ctx, "`curves`", folder, patterns),
+                     PV_ERR_PATH); /* roc.csv is now a foreign file */
     make("roc.csv", "x,y\n");
     make("no.csv", "");
     assert_int_equal(pv_files_write_into(ctx, "`curves`", folder, patterns), PV_ERR_PATH);
@@ -197,7 +199,7 @@ static void refuses_files_in_the_folder(void **state) {
     snprintf(slashed, sizeof slashed, "%s//", folder);
     make("roc.csv", "x,y\n");
     make("a", "x,y\n");
-    for (int turn = 0; turn < 4; turn++) { /* an input or an output, named before or after the folder */
+    for (int turn = 0; turn < 4; turn++) { /* an input or output, named before or after the folder */
         pv_files_begin(ctx);
         pv_status first = turn % 2   ? pv_files_write_into(ctx, "`curves`", slashed, patterns)
                           : turn / 2 ? pv_files_read(ctx, "DATA", at("roc.csv"))
@@ -210,11 +212,11 @@ static void refuses_files_in_the_folder(void **state) {
     }
     pv_files_begin(ctx);
     CHECK_OK(ctx, pv_files_write_into(ctx, "`curves`", folder, patterns));
-    CHECK_OK(ctx, pv_files_read(ctx, "DATA", at("a"))); /* of no name that is written there */
+    CHECK_OK(ctx, pv_files_read(ctx, "DATA", at("a"))); /* its name is never written there */
     CHECK_OK(ctx, pv_files_write_into(ctx, "`report`", folder, apart));
     assert_int_equal(pv_files_write_into(ctx, "`figures`", slashed, others), PV_ERR_USAGE);
     says("is the folder of both `curves` and `figures`, which may each write a file roc.csv");
-    /* A link in the folder to an input, which begins as ours do. */
+    /* A link in the folder to an input that begins like our files. */
     unlink(at("roc.csv"));
     assert_int_equal(symlink("a", at("roc.csv")), 0);
     pv_files_begin(ctx);
@@ -223,7 +225,7 @@ static void refuses_files_in_the_folder(void **state) {
     says("and an input (DATA ");
 }
 
-/* Names that leave no room for ".partial.XXXXXX" are written by a shorter one; a character is not cut. */
+/* Names too long for ".partial.XXXXXX" are written through a shorter one; characters are not cut. */
 static void writes_the_longest_names(void **state) {
     (void)state;
     char name[300], *prefix;
@@ -248,7 +250,7 @@ static void writes_the_longest_names(void **state) {
     }
     DIR *opened = opendir(folder);
     for (const struct dirent *found; (found = readdir(opened));)
-        assert_int_equal(found->d_name[0], '.'); /* nothing is left */
+        assert_int_equal(found->d_name[0], '.'); /* no files are left */
     closedir(opened);
 }
 
@@ -268,7 +270,7 @@ static void writes_through_links(void **state) {
     says("leads nowhere");
 }
 
-/* Rights to read and write are kept, those to run as somebody else are not. */
+/* Read and write permissions are kept, set-user-ID bits are not. */
 static void keeps_no_special_modes(void **state) {
     (void)state;
     struct stat about;

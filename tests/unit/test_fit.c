@@ -1,10 +1,10 @@
-/* Fits: what is refused, the same bytes whatever the number of threads, and what a model file keeps of them. */
+/* Fits: errors, bit-identical results for any number of threads, and the contents of model files. */
 #include <unistd.h>
 
 #include "model/model.h"
 #include "problem.h"
 
-/* ---- what is refused --------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void test_separation(void **state) {
     (void)state;
@@ -33,7 +33,7 @@ static void test_separation(void **state) {
         assert_true(isfinite(c->w[1]) && c->w[1] > 0);
         pv_classifier_free(ctx, c);
     }
-    options.loss = PV_LOSS_PLAIN; /* nor has a posterior without a prior an end, of all rows or of minibatches */
+    options.loss = PV_LOSS_PLAIN; /* without a prior, posteriors do not exist either, with all rows or in minibatches */
     options.prior = "none";
     options.infer = PV_INFER_VI;
     options.epochs = 20;
@@ -121,13 +121,13 @@ static void test_refusals(void **state) {
     refuses(ctx, &p, &options, PV_ERR_USAGE, "the posterior has no finite integral");
     options = pv_fit_options_default();
     options.prevalence = "0.01";
-    p.data->x[3] = (double)NAN; /* a dataset of the caller's own making */
+    p.data->x[3] = (double)NAN; /* a data set built by the caller */
     refuses(ctx, &p, &options, PV_ERR_NUMERIC, "a column has extreme values");
     problem_free(ctx, &p);
     pv_ctx_free(ctx);
 }
 
-/* Rows cannot be held out of one group; balanced batches need rows of every label. */
+/* Rows cannot be held out from a single group; balanced batches need rows of every label. */
 static void test_refused_rows(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -141,7 +141,7 @@ static void test_refused_rows(void **state) {
     double *frequency = calloc(2 * n, sizeof *frequency);
     assert_true(group && frequency);
     pv_classifier *c;
-    p.data->group = group; /* all in one */
+    p.data->group = group; /* all in one group */
     assert_int_equal(pv_fit(ctx, p.schema, p.data, &options, &c), PV_ERR_INPUT);
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "`validation=0.25`: "));
     p.data->group = NULL;
@@ -154,7 +154,7 @@ static void test_refused_rows(void **state) {
     p.data->frequency = frequency;
     options.validation = 0;
     options.design = "balanced";
-    refuses(ctx, &p, &options, PV_ERR_INPUT, "label 2 has the most votes of no row");
+    refuses(ctx, &p, &options, PV_ERR_INPUT, "label 2 has the most votes in no row");
     p.data->label = label;
     p.data->frequency = NULL;
     free(frequency);
@@ -165,7 +165,7 @@ static void test_refused_rows(void **state) {
 
 /* ---- images ------------------------------------------------------------------------------------------------------ */
 
-/* Tables' models take no images; what is frozen stays as it was, and what is not learns. */
+/* Models for tables reject images; frozen parameters do not change, others do. */
 static void test_images(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -182,10 +182,10 @@ static void test_images(void **state) {
     options.model = "convnet:views=1,size=8,low=4,channels=8,features=4";
     pv_simulation pixels = {
         .rows = 200, .cases = -1, .controls = -1, .prevalence = 0.4, .dimensions = 64, .separation = 2, .seed = 1};
-    pv_table *table; /* of as many columns as the network takes pixels */
+    pv_table *table; /* with as many columns as the network has pixels */
     CHECK_OK(ctx, pv_simulate(ctx, "gaussian", &pixels, &table, NULL));
     problem q = learn(ctx, table, &(pv_roles){.target = "y"});
-    refuses(ctx, &q, &options, PV_ERR_USAGE, "takes images; for tables choose linear, ordinal or mlp");
+    refuses(ctx, &q, &options, PV_ERR_USAGE, "takes images; for tables choose linear, additive, ordinal or mlp");
     problem_free(ctx, &q);
     options.freeze_low = true;
     options.epochs = 1;
@@ -203,7 +203,7 @@ static void test_images(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* ---- the same bytes whatever the number of threads; model files -------------------------------------------------- */
+/* ---- threads and model files ------------------------------------------------------------------------------------- */
 
 static void test_threads(void **state) {
     (void)state;
@@ -258,7 +258,7 @@ static void test_model_file(void **state) {
     size_t size;
     unsigned char *bytes = read_all(path, &size);
     pv_classifier_free(ctx, again);
-    /* Cut short anywhere, or with any byte changed, it is refused. */
+    /* Truncated anywhere, or with any byte changed, the file is rejected. */
     for (size_t cut = 0; cut < size; cut += 7) {
         write_all(copy, bytes, cut);
         assert_int_equal(pv_classifier_load(ctx, copy, &again), PV_ERR_FORMAT);
@@ -269,7 +269,7 @@ static void test_model_file(void **state) {
         write_all(copy, bytes, size);
         bytes[at] ^= 0x20;
         pv_status status = pv_classifier_load(ctx, copy, &again);
-        if (status == PV_OK) /* a capital in the hexadecimal checksum is the same number */
+        if (status == PV_OK) /* a capital digit in the hexadecimal checksum has the same value */
             pv_classifier_free(ctx, again);
         else
             assert_int_equal(status, PV_ERR_FORMAT);
@@ -284,12 +284,12 @@ static void test_model_file(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* What was given and would do nothing is refused, at its default as well; without the data. */
+/* Options without effect are rejected if given, even at their defaults; also before the data are read. */
 static void test_idle_options(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
     const struct {
-        const char *given, *name, *value, *what; /* what NULL: it has its part */
+        const char *given, *name, *value, *what; /* what NULL: it has an effect */
     } rows[] = {{"epochs", NULL, NULL, "minibatches"},
                 {"epochs", "batch", "16", NULL},
                 {"max-iter", "batch", "16", "`batch=full`"},
@@ -316,7 +316,7 @@ static void test_idle_options(void **state) {
         if (rows[i].what && !strstr(pv_ctx_error(ctx)->message, rows[i].what))
             fail_msg("'%s' does not say '%s'", pv_ctx_error(ctx)->message, rows[i].what);
     }
-    /* Settings know what was set; pv_learn asks them before the file is opened. */
+    /* Settings know which options were set; pv_learn checks them before opening the file. */
     pv_settings *settings;
     pv_classifier *none;
     CHECK_OK(ctx, pv_fit_settings_new(ctx, &settings));

@@ -1,9 +1,9 @@
-/* What bindings use beside the rest: columns of one value, another model's probabilities in arrays, a population sample
- * in memory, which label is the positive one. */
+/* Functions for bindings: constant columns, another model's probabilities in arrays, a population sample in memory,
+ * which label is the positive one. */
 #include "fixture.h"
 #include "prevail/judge.h"
 
-/* ---- columns of one value ---------------------------------------------------------------------------------------- */
+/* ---- constant columns -------------------------------------------------------------------------------------------- */
 
 static const char table_text[] = "a,b,c,d,y\n1,2,x,5,0\n3,2,x,4,1\n2,2,x,7,0\n5,2,x,1,1\n";
 
@@ -30,11 +30,11 @@ static void test_constant(void **state) {
     near(data->x[1], (5 - 4.25) / sqrt((0.5625 + 0.0625 + 7.5625 + 10.5625) / 4), 1e-15);
     pv_dataset_free(ctx, data);
     pv_schema_free(ctx, schema);
-    roles.terms = "a:b"; /* a term is made of it */
+    roles.terms = "a:b"; /* a term uses it */
     assert_int_equal(learn(&roles, &schema, &data), PV_ERR_INPUT);
     says("same value in every row: b");
     roles.terms = NULL;
-    roles.features = "b,c"; /* an intercept is left */
+    roles.features = "b,c"; /* only an intercept is left */
     ok(learn(&roles, &schema, &data));
     assert_int_equal(data->features, 0);
     pv_dataset_free(ctx, data);
@@ -73,7 +73,7 @@ static pv_probs *from_file(void) {
     return probs;
 }
 
-/* The judgement of the probabilities, made for 0.3, in a population of 0.05. */
+/* Evaluation of the probabilities, made for prevalence 0.3, in a population with 0.05. */
 static pv_judgement *judged(const pv_probs *probs) {
     const double from[] = {0.7, 0.3};
     const pv_predict_options wanted = {.likelihood = true};
@@ -91,7 +91,7 @@ static pv_judgement *judged(const pv_probs *probs) {
     return made;
 }
 
-/* Of arrays, with a column for each label or for the last alone, as of a file of the same content. */
+/* From arrays, with one column per label or only the last, compared with a file of the same content. */
 static void test_arrays(void **state) {
     (void)state;
     pv_probs *probs[3] = {from_file()};
@@ -133,7 +133,7 @@ static void test_bad_arrays(void **state) {
     refuse(1, 1, last, NULL, (double[]){0}, "all weights are 0");
 }
 
-/* ---- a page of a judgement --------------------------------------------------------------------------------------- */
+/* ---- report of an evaluation ------------------------------------------------------------------------------------- */
 
 static pv_status write_page(pv_ctx *poor) {
     const pv_report_options options = {.page = path, .title = "A <title>"};
@@ -184,7 +184,7 @@ static pv_status make_probs(pv_ctx *failing) {
     return status;
 }
 
-/* A table to be predicted, by a schema made by hand. */
+/* A table to predict with a schema built by hand. */
 static pv_status make_rows(pv_ctx *failing) {
     static const char *const feature[] = {"x"};
     static const double x[] = {1, 2, (double)NAN};
@@ -201,7 +201,7 @@ static pv_status make_rows(pv_ctx *failing) {
         status = pv_dataset_of_table(failing, schema, table, &data);
     }
     if (status == PV_OK)
-        assert_true(data->rows == 3 && data->x[1] == 2 && data->x[2] == 0); /* the mean, which is 0 there */
+        assert_true(data->rows == 3 && data->x[1] == 2 && data->x[2] == 0); /* the mean, which is 0 here */
     pv_dataset_free(failing, data);
     pv_table_free(failing, table);
     pv_schema_free(failing, schema);
@@ -232,7 +232,7 @@ static pv_table *numbers(size_t rows, double shift, bool labelled) {
     return table;
 }
 
-/* As pv_fit with the sample in its options. */
+/* The same as pv_fit with the sample in its options. */
 static void test_sampled(void **state) {
     (void)state;
     pv_table *table = numbers(ROWS, 0.8, true), *people = numbers(PEOPLE, 0, false);

@@ -1,4 +1,4 @@
-/* Folds, and rows taken out of a dataset: against what the same rows alone give. */
+/* Folds, and subsets of a data set's rows: compared with results of the same rows alone. */
 #include "fixture.h"
 #include "problem.h"
 
@@ -46,7 +46,7 @@ static void folds_keep_groups(void **state) {
         assert_int_equal(of_group[group[i]], fold[i]);
         count[fold[i]][s.data->label[i]]++;
     }
-    for (int f = 0; f < 4; f++) /* 37.5 each, groups of about 5 */
+    for (int f = 0; f < 4; f++) /* 37.5 each, with groups of about 5 */
         for (int y = 0; y < 2; y++)
             assert_in_range(count[f][y], 33, 42);
     problem_free(ctx, &s);
@@ -57,7 +57,7 @@ static void folds_refuse(void **state) {
     problem s = nodules_of(ctx, 4, 20, 0.02, 7);
     int32_t fold[24], group[24];
     assert_int_equal(pv_folds_make(ctx, s.schema, s.data, 1, 1, 0, fold), PV_ERR_USAGE);
-    says("two at least");
+    says("at least two");
     assert_int_equal(pv_folds_make(ctx, s.schema, s.data, 25, 1, 0, fold), PV_ERR_USAGE);
     says("only 24 rows");
     assert_int_equal(pv_folds_make(ctx, s.schema, s.data, 5, 1, 0, fold), PV_ERR_INPUT);
@@ -80,7 +80,7 @@ static void folds_refuse(void **state) {
     problem_free(ctx, &s);
 }
 
-/* Groups of one label each, as many as folds or more: every fold gets one, whatever the order they come in. */
+/* Groups with one label each, at least as many as folds: every fold gets one, in any order. */
 static void folds_are_filled(void **state) {
     (void)state;
     for (int32_t folds = 2; folds <= 4; folds++)
@@ -96,7 +96,7 @@ static void folds_are_filled(void **state) {
         }
 }
 
-/* A label that is known but has no rows is no matter of folds; rows without labels are refused, not read. */
+/* A label without rows does not affect folds; rows without labels are an error. */
 static void folds_need_labels(void **state) {
     (void)state;
     int32_t label[] = {0, 0, 2, 2}, fold[4];
@@ -115,9 +115,9 @@ static void folds_need_labels(void **state) {
     problem_free(ctx, &s);
 }
 
-/* ---- rows taken out ---------------------------------------------------------------------------------------------- */
+/* ---- subsets of rows --------------------------------------------------------------------------------------------- */
 
-/* Rows of a dataset on a scale of their own are what learning from a table of just these rows gives. */
+/* Rescaled subsets equal what is learned from a table with only these rows. */
 static void taken_rows_are_learned_alike(void **state) {
     (void)state;
     const char *whole = "a,b,c,y\n1,4,u,0\n2,1e6,v,1\n7,-3,u,1\n4,5,v,0\n9,2,w,1\n", *part =
@@ -141,7 +141,7 @@ static void taken_rows_are_learned_alike(void **state) {
         for (size_t i = 0; i < 3; i++)
             CHECK_NEAR(taken->x[i * 4 + j], learned->x[i * (size_t)learned->features + j], 1e-9);
     }
-    const double indicators[3][2] = {{1, 0}, {1, 0}, {0, 1}}; /* c=v, c=w: as the whole table has them */
+    const double indicators[3][2] = {{1, 0}, {1, 0}, {0, 1}}; /* c=v, c=w: defined by the whole table */
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(taken->table_row[i], rows[i]);
         assert_int_equal(taken->label[i], data->label[rows[i]]);

@@ -1,5 +1,5 @@
-/* A child of fork, after the parent has used threads: it works, with one thread, to the same bytes. OpenMP's threads
- * are the parent's alone, so that a region of several in the child would wait for ever; an alarm ends it then.
+/* A child of fork, after the parent has used threads: works with one thread, with bit-identical results. OpenMP's
+ * threads belong to the parent, so a parallel region in the child would wait for ever; an alarm would end it.
  */
 #include <sys/wait.h>
 
@@ -23,7 +23,7 @@ static void predict(pv_ctx *own, const pv_classifier *c, const pv_dataset *data,
     pv_prediction_free(own, said);
 }
 
-/* All kinds of regions: chunks of rows, chains, jobs, predictions. */
+/* All kinds of parallel regions: chunks of rows, chains, jobs, predictions. */
 static void work(pv_ctx *own, const problem *p, const problem *small, result *r) {
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.02";
@@ -79,11 +79,11 @@ static void child_works(void **state) {
     pv_ctx *own = check_ctx(3);
     problem p = nodules(own, EACH, 5), small = nodules(own, 40, 6);
     work(own, &p, &small, &wanted);
-    in_child(own, &p, &small, &wanted); /* with the parent's context, and with one of its own */
+    in_child(own, &p, &small, &wanted); /* with the parent's context, and with its own */
     pv_ctx *another = check_ctx(3);
     in_child(another, &p, &small, &wanted);
     assert_int_equal(pv_ctx_threads(own), 3);
-    work(own, &p, &small, &again); /* the parent has lost nothing */
+    work(own, &p, &small, &again); /* the parent is unaffected */
     assert_memory_equal(&again, &wanted, sizeof wanted);
     pv_ctx_free(another);
     problem_free(own, &small);
@@ -91,7 +91,7 @@ static void child_works(void **state) {
     pv_ctx_free(own);
 }
 
-/* Images: views are cut on a thread beside, and the network has its own teams. */
+/* Images: views are cut on a parallel thread, and the network has teams of its own. */
 static void child_fits_images(void **state) {
     (void)state;
     pv_image_options image = {0};
@@ -121,7 +121,7 @@ static void child_fits_images(void **state) {
     pv_ctx_free(own);
 }
 
-/* What may be asked for, and what a child is given. tests/memory/limit.sh has the limits of the system. */
+/* The number of threads requested, and what a child gets. tests/memory/limit.sh tests limits of the system. */
 static void ready_threads(void **state) {
     (void)state;
     pid_t child = fork();

@@ -1,4 +1,4 @@
-/* The gate: no decision by what is no probability, and no prediction that is none, whatever overflows on the way. */
+/* Checks of probabilities: no decision based on invalid ones, and no invalid prediction, whatever overflows. */
 #include "predict/predict.h"
 
 #include "fixture.h"
@@ -65,7 +65,7 @@ static void nothing_is_decided(void **state) {
     pv_costs_free(ctx, costs);
 }
 
-/* One parameter after the other beyond all bounds, as a model file may have it: every way to predict refuses. */
+/* One parameter after the other is made extremely large, as in a damaged model file: all predictions must fail. */
 static void parameters_overflow(void **state) {
     (void)state;
     problem p = nodules(ctx, 60, 4);
@@ -86,8 +86,8 @@ static void parameters_overflow(void **state) {
         double was[2] = {w[1], w[2]};
         w[1] = 1e308;
         w[2] = -1e308;
-        p.data->x[1] = p.data->x[0] = 10; /* infinity less infinity */
-        p.data->before = 500;             /* a piece of a table says which row of the whole it is */
+        p.data->x[1] = p.data->x[0] = 10; /* infinity minus infinity */
+        p.data->before = 500;             /* the message must give the row's number in the whole table */
         const char *part = "row 501: the model's probabilities overflow";
         if (m < 2) {
             refused(pv_predict_loglik(ctx, c, p.data, out), part);
@@ -106,7 +106,7 @@ static void parameters_overflow(void **state) {
         w[2] = was[1];
         ok(pv_predict(ctx, c, p.data, NULL, NULL, &said));
         pv_prediction_free(ctx, said);
-        /* One alone: a log odds of infinity is a probability of 0 or 1, which is right. */
+        /* A single one: infinite log odds are a probability of 0 or 1, which is valid. */
         for (size_t j = 0; j < params && m == 0; j++) {
             double kept = w[j];
             w[j] = 1e308;
@@ -122,7 +122,7 @@ static void parameters_overflow(void **state) {
     problem_free(ctx, &p);
 }
 
-/* What is given as probabilities, by a caller of the library. */
+/* Probabilities passed by a caller. */
 static void given_rows(void **state) {
     (void)state;
     double loglik[] = {-0.1, -2.3, nan_, 0, -1, -0.5}, log_marginal[] = {-0.7, -0.7}, to[] = {0.9, 0.1}, p[6];
@@ -141,7 +141,7 @@ static void given_rows(void **state) {
     refused(pv_unknown_predict(ctx, &sample, &known, p, NULL, NULL, NULL), "the probabilities of row 1 are");
 }
 
-/* Cells that are numbers and too far from those that were learned from, with their place. */
+/* Cells that are too far from the training data, with their position. */
 static void far_cells(void **state) {
     (void)state;
     const char learned[] = "x,z,y\n1,2,0\n2,1,1\n3,5,0\n4,2,1\n5,7,0\n6,1,1\n";

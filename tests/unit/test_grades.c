@@ -1,4 +1,4 @@
-/* Grades judged as two sides of a middle one, and ensembles. */
+/* Grades evaluated as two sides of a middle one, and ensembles. */
 #include <math.h>
 
 #include "fixture.h"
@@ -46,7 +46,7 @@ static void probabilities_take_sides(void **state) {
     pv_binarise_log(2, 5, 2, log_p, log_p); /* in place */
     near(exp(log_p[0]), 0.3 / 0.7, 1e-14);
     near(exp(log_p[1]), 0.4 / 0.7, 1e-14);
-    near(exp(log_p[2]), 1.0 / 11, 1e-12); /* logarithms of -690: so many digits are left */
+    near(exp(log_p[2]), 1.0 / 11, 1e-12); /* logarithms near -690 leave only this many digits */
     near(exp(log_p[3]), 10.0 / 11, 1e-12);
     double nothing[] = {-HUGE_VAL, 0, -HUGE_VAL};
     pv_binarise_log(1, 3, 1, nothing, nothing);

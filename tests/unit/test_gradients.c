@@ -1,5 +1,5 @@
-/* Gradients of every loss against central differences, and row weights against rows repeated. The log-likelihoods come
- * from logits X W, so that what is moved, W, leaves every row a proper log-softmax: where the losses are defined. */
+/* Gradients of every loss compared with central differences, and row weights with repeated rows. Log-likelihoods are
+ * computed from logits X W, so that varying W keeps every row a valid log-softmax, for which losses are defined. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static void must(pv_ctx *ctx, pv_status status) {
         fail_msg("%s: %s", pv_status_name(status), pv_ctx_error(ctx)->message);
 }
 
-/* The intercepts are the log prevalence, so that a known prevalence lies in the hull of the rows. */
+/* The intercepts are the log prevalence, so that a known prevalence is inside the hull of the rows. */
 static void make_problem(problem *p, pv_ctx *ctx, int classes, bool soft, bool weighted) {
     static const double prevalence[][MAX_CLASSES] = {
         [2] = {0.97, 0.03}, [3] = {0.8, 0.15, 0.05}, [5] = {0.6, 0.25, 0.1, 0.04, 0.01}};
@@ -89,7 +89,7 @@ static void backward(const problem *p, const double *loglik, const double *dlogl
     }
 }
 
-/* A function of x with its state. */
+/* A function of x, with its state. */
 typedef double (*function)(void *state, const double *x);
 
 /* Central differences of fourth order: (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h. */
@@ -149,7 +149,7 @@ static void check_full(const problem *p, pv_loss loss, pv_marginal marginal, dou
     pv_full_loss_free(p->ctx, s.full);
 }
 
-/* A row of weight 3 is three equal rows: the value is the same, and the gradient shared among them. */
+/* A row of weight 3 is three equal rows: the value is the same, and the gradient is divided among them. */
 static void check_repeated(const problem *p, pv_loss loss, pv_marginal marginal, double prevalence_n) {
     static double loglik[SIZE], dloglik[SIZE], many_loglik[3 * SIZE], many_dloglik[3 * SIZE], many_frequency[3 * SIZE];
     static double weight[ROWS];
@@ -186,7 +186,7 @@ static void check_repeated(const problem *p, pv_loss loss, pv_marginal marginal,
     double dw[PARAMS];
     backward(p, loglik, dloglik, dw);
     many = 0;
-    for (size_t n = 0; n < ROWS; n++) /* the copies' gradients, gathered in the first one's place */
+    for (size_t n = 0; n < ROWS; n++) /* adds the gradients of copies to that of the first */
         for (size_t copy = 0; copy <= n % 3; copy++, many++)
             for (size_t y = 0; y < classes; y++)
                 dloglik[n * classes + y] = (copy ? dloglik[n * classes + y] : 0) + many_dloglik[many * classes + y];
@@ -215,7 +215,7 @@ static void each_problem(void (*run)(problem *p)) {
 static void run_full(problem *p) {
     static const double strength[] = {0, 7.5, 300, 1e4}, counts[MAX_CLASSES] = {-4, 12.5, 3, -0.5, 8};
     for (pv_loss loss = 0; loss < PV_LOSSES; loss++) {
-        if (pv_loss_is_relative(loss)) /* needs sets: test_matched */
+        if (pv_loss_is_relative(loss)) /* requires sets: test_matched */
             continue;
         if (!pv_loss_has_marginal(loss)) {
             check_full(p, loss, PV_MARGINAL_PLUGIN, 0, NULL);
@@ -238,7 +238,7 @@ static void test_full_losses(void **state) {
 static void run_repeated(problem *p) {
     static const double strength[] = {0, 7.5, 300, HUGE_VAL};
     for (pv_loss loss = 0; loss < PV_LOSSES; loss++) {
-        if (pv_loss_is_relative(loss)) /* whose rows have no weights */
+        if (pv_loss_is_relative(loss)) /* its rows have no weights */
             continue;
         if (!pv_loss_has_marginal(loss))
             check_repeated(p, loss, PV_MARGINAL_PLUGIN, 0);
@@ -259,7 +259,7 @@ static void test_weights_are_repeated_rows(void **state) {
 
 typedef struct selection_state {
     const problem *p;
-    const double *w, *log_ratio; /* the one that is not moved */
+    const double *w, *log_ratio; /* the one that is not varied */
 } selection_state;
 
 static double selection_of_w(void *state, const double *w) {
@@ -291,7 +291,7 @@ static void test_selection_loss(void **state) {
     each_problem(run_selection);
 }
 
-/* ---- minibatches ------------------------------------------------------------------------------------------------- */
+/* ---- minibatch losses -------------------------------------------------------------------------------------------- */
 
 typedef struct batch_state {
     const problem *p;
@@ -304,7 +304,7 @@ static void batch_eval(const batch_state *s, const double *loglik, double *value
     must(p->ctx, pv_batch_loss_eval(p->ctx, &s->loss, &p->targets, p->stratum, loglik, s->log_q, value, dloglik, NULL));
 }
 
-/* With an auxiliary network the gradient is that of sum_y c_y p-hat_B(y)/q(y), q held fixed, in place of the value's
+/* With an auxiliary network the gradient is that of sum_y c_y p-hat_B(y)/q(y) with fixed q, instead of the value's
  * sum_y c_y log q(y). */
 static double batch_value(void *state, const double *w) {
     const batch_state *s = state;
@@ -349,7 +349,7 @@ static void run_batch_loss(problem *p, pv_loss loss, pv_marginal marginal, size_
 static void run_batch(problem *p) {
     static const pv_marginal marginals[] = {PV_MARGINAL_PROFILE, PV_MARGINAL_AUXILIARY_CONSTANT,
                                             PV_MARGINAL_AUXILIARY_LINEAR};
-    size_t number = 0; /* turns the kinds of weights over */
+    size_t number = 0; /* alternates between kinds of weights */
     for (pv_loss loss = 0; loss < PV_LOSSES; loss++) {
         if (!pv_loss_has_marginal(loss))
             run_batch_loss(p, loss, PV_MARGINAL_PLUGIN, number++);
@@ -367,7 +367,7 @@ static void test_batch_losses(void **state) {
 
 typedef struct auxiliary_state {
     pv_auxiliary *auxiliary;
-    double *block; /* which of its parameters is moved */
+    double *block; /* the parameter that is varied */
     size_t count;
     const double *w, *log_target;
     int classes;
@@ -426,8 +426,8 @@ static void test_auxiliary_networks(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* Training in one pass, with any number of threads, takes the very steps of gradient and step apart; and those are
- * Adam's with a soft threshold, written out in double precision here. */
+/* One-pass training, with any number of threads, takes the same steps as gradient and step separately, and these are
+ * those of Adam with a soft threshold, implemented here in double precision. */
 enum { TRAINED = 50000, TRAINED_STEPS = 4 };
 
 static void plain_adam(size_t n, const double *gradient, double *mean, double *square, double *value, double rate,
@@ -444,7 +444,7 @@ static void plain_adam(size_t n, const double *gradient, double *mean, double *s
 static double largest_difference(size_t n, const double *a, const double *b) {
     double most = 0;
     for (size_t i = 0; i < n; i++)
-        most = fabs(a[i] - b[i]) <= most ? most : fabs(a[i] - b[i]); /* NaN stays */
+        most = fabs(a[i] - b[i]) <= most ? most : fabs(a[i] - b[i]); /* keeps NaN */
     return most;
 }
 
@@ -483,7 +483,7 @@ static void train_both_ways(int classes, int threads) {
         assert_memory_equal(one.offset, two.offset, TRAINED * sizeof *one.offset);
         assert_memory_equal(one.matrix, two.matrix, matrix * sizeof *one.matrix);
     }
-    /* Moments in single precision: a step may differ by some 1e-7 of itself. */
+    /* With moments in single precision, a step may differ by a relative 1e-7. */
     assert_true(largest_difference(TRAINED, one.offset, offset) < 1e-6 * rates.rate_offset);
     assert_true(largest_difference(matrix, one.matrix, a) < 1e-6 * rates.rate_matrix);
     pv_auxiliary_free(ctx, fused);

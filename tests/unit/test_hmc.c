@@ -1,13 +1,14 @@
-/* The sampler and Laplace's approximation against closed forms and exact quadrature; threads, interruption, failures.
+/* The sampler and Laplace's approximation compared with closed forms and exact quadrature; threads, interruption,
+ * failures.
  */
 #include "fixture.h"
 
 #include "base/base.h"
 #include "prevail/posterior.h"
 
-/* ---- comparisons by Monte-Carlo error ---------------------------------------------------------------------------- */
+/* ---- comparisons with Monte Carlo errors ------------------------------------------------------------------------- */
 
-/* Standard error of the mean from batches of successive draws: it sees slow tails, which ranks do not. */
+/* Standard error of the mean from batches of successive draws, which reflects slow tails that ranks do not. */
 static double batch_error(size_t n, const double *values) {
     enum { BATCHES = 40 };
     size_t size = n / BATCHES;
@@ -25,8 +26,8 @@ static double batch_error(size_t n, const double *values) {
     return sqrt(squares / (BATCHES - 1) / BATCHES);
 }
 
-/* The mean of values [chains][each] against the expected one: |z| < 4.5, with the larger of the standard errors from
- * the effective size and from batches. */
+/* The mean of values [chains][each] compared with the expected one: |z| < 4.5, with the larger of the standard errors
+ * from the effective size and from batches. */
 static void check_mean(const char *what, size_t chains, size_t n, const double *values, double expected) {
     double mean = 0, squares = 0, ess = pv_effective_size(ctx, chains, n / chains, values);
     for (size_t i = 0; i < n; i++)
@@ -39,7 +40,7 @@ static void check_mean(const char *what, size_t chains, size_t n, const double *
                  expected, error, z, ess);
 }
 
-/* The mean and the standard deviation of sum_j weight_j w_j, the latter through squares about the exact mean. */
+/* The mean and the standard deviation of sum_j weight_j w_j, the latter from squares about the exact mean. */
 static void check_moments(const char *what, const pv_posterior *p, const double *weight, double mean, double sd) {
     double *x = malloc(p->count * sizeof *x);
     assert_non_null(x);
@@ -64,7 +65,7 @@ static void check_mixed(const pv_posterior *p, double most_rhat) {
 
 /* ---- densities --------------------------------------------------------------------------------------------------- */
 
-/* -log N(mean, C C^T) + offset, unit by unit: z = C^-1 (w - mean). */
+/* -log N(mean, C C^T) + offset, one coordinate at a time: z = C^-1 (w - mean). */
 enum { D = 5 };
 static const double gauss_mean[D] = {1, -2, 0, 100, 3};
 static const double gauss_factor[D][D] = {
@@ -109,7 +110,7 @@ static void release_nothing(pv_ctx *own, void *copy) {
 
 static const pv_density gaussian = {.dims = D, .eval = gauss, .clone = clone_nothing, .release = release_nothing};
 
-/* x ~ N(0, 1), y | x ~ N(x^2, 1): the arms are steep, and narrower ones take steps smaller than any adaptation finds.
+/* x ~ N(0, 1), y | x ~ N(x^2, 1): steep arms, where narrower ones would require smaller steps than adaptation finds.
  */
 static pv_status banana(pv_ctx *own, void *state, const double *w, double *value, double *gradient) {
     (void)own;
@@ -121,7 +122,7 @@ static pv_status banana(pv_ctx *own, void *state, const double *w, double *value
     return PV_OK;
 }
 
-/* The standard normal where w > 0; its gradient points nowhere near the edge. */
+/* The standard normal for w > 0; its gradient does not indicate the edge. */
 static pv_status half_normal(pv_ctx *own, void *state, const double *w, double *value, double *gradient) {
     (void)own;
     (void)state;
@@ -130,10 +131,10 @@ static pv_status half_normal(pv_ctx *own, void *state, const double *w, double *
     return PV_OK;
 }
 
-/* A standard normal that does something at its nth evaluation. */
+/* A standard normal that acts at its nth evaluation. */
 typedef struct alarm_state {
     int evaluations, at;
-    bool fails; /* else: interrupts */
+    bool fails; /* fails; otherwise interrupts */
 } alarm_state;
 
 static pv_status alarmed(pv_ctx *own, void *state, const double *w, double *value, double *gradient) {
@@ -174,16 +175,17 @@ static void test_gaussian(void **state) {
     assert_int_equal(p->mixture.components, 0);
     assert_true(isnan(p->elbo) && isnan(p->elbo_se));
     CHECK_NEAR(p->acceptance, 0.8, 0.12);
-    assert_true(p->step_size > 0.3 && p->step_size < 1.6); /* whitened: near what a standard normal of 5 wants */
+    assert_true(p->step_size > 0.3 &&
+                p->step_size < 1.6); /* whitened: near the step for a standard normal of 5 dimensions */
     check_mixed(p, 1.01);
-    /* Sums and single parameters: with the variances of sums, the correlations. */
+    /* Sums and single parameters: the variances of sums test the correlations. */
     for (size_t i = 0; i < D; i++)
         for (size_t j = 0; j <= i; j++) {
             double weight[D] = {0}, variance = gauss_covariance(i, i), mean = gauss_mean[i];
             double ratio = sqrt(gauss_covariance(i, i) / gauss_covariance(j, j));
             weight[i] = 1;
             if (j < i) {
-                weight[j] = ratio; /* on one scale, lest the larger hide the other */
+                weight[j] = ratio; /* on the same scale, so that the larger does not hide the other */
                 variance = 2 * variance + 2 * ratio * gauss_covariance(i, j);
                 mean += ratio * gauss_mean[j];
             }
@@ -208,8 +210,8 @@ static void test_banana(void **state) {
     pv_posterior_free(ctx, p);
 }
 
-/* Half of the mass at 20, half at -20, a standard deviation of 1 each, 50 nats between them. A chain that begins at 0,
- * where it is level, comes to rest in either. */
+/* Half of the mass at 20, half at -20, with standard deviation 1 each and 50 nats between them. A chain starting at 0
+ * ends up in either. */
 static pv_status two_hills(pv_ctx *own, void *state, const double *w, double *value, double *gradient) {
     (void)own;
     (void)state;
@@ -219,7 +221,7 @@ static pv_status two_hills(pv_ctx *own, void *state, const double *w, double *va
     return PV_OK;
 }
 
-/* Chains that did not mix are no sample of the posterior, and it says so. */
+/* Chains that did not mix are not a sample of the posterior, and this is reported. */
 static void test_two_hills(void **state) {
     (void)state;
     const pv_density density = {.dims = 1, .eval = two_hills};
@@ -234,7 +236,7 @@ static void test_two_hills(void **state) {
     pv_posterior_free(ctx, p);
 }
 
-/* An edge: crossings are refused and are no divergences, and the draws are right. */
+/* An edge: crossings are rejected and are not divergences, and the draws are correct. */
 static void test_edge(void **state) {
     (void)state;
     const pv_density density = {.dims = 1, .eval = half_normal};
@@ -336,7 +338,7 @@ static const table tables[] = {
 /* clang-format on */
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
-/* Started at the exact mean, which is not the maximum: the sampler has to find the scale by itself. */
+/* Started at the exact mean, which is not the maximum: the sampler must find the scale itself. */
 static void test_contingency(void **state) {
     (void)state;
     const double first[] = {1, 0}, second[] = {0, 1}, difference[] = {-1, 1};
@@ -369,7 +371,7 @@ static pv_posterior *table_posterior(int threads, uint64_t seed) {
     const double w[] = {-4.6, -3.8};
     CHECK_OK(own, pv_hmc(own, &density, w, &options, &p));
     pv_full_loss_free(own, s.loss);
-    pv_ctx_free(own); /* the C library's allocator: any context may release the posterior */
+    pv_ctx_free(own); /* allocated by the C library, so any context can free the posterior */
     return p;
 }
 
@@ -480,7 +482,7 @@ static void test_bad_options(void **state) {
     assert_int_equal(pv_laplace(ctx, &nothing, w, NULL, &p), PV_ERR_USAGE);
 }
 
-/* A single point; no slope anywhere; curvature beyond numbers; no curvature but at the start; a point all but alone. */
+/* A point mass; a density without any slope; infinite curvature; curvature only at the start; nearly a point mass. */
 static pv_status odd_eval(pv_ctx *c, void *kind, const double *w, double *value, double *gradient) {
     (void)c;
     double radius = hypot(w[0], w[1]);
@@ -516,7 +518,7 @@ static void test_odd_densities(void **state) {
     }
 }
 
-/* Warm-ups of every length, windows or none. */
+/* Warm-ups of every length, with and without windows. */
 static void test_short_warmups(void **state) {
     (void)state;
     const double w[D] = {1, -2, 0, 100, 3};
@@ -575,7 +577,7 @@ static void count_warning(void *state, pv_log_level level, const char *message) 
     warnings += level == PV_LOG_WARNING;
 }
 
-/* A point that is no maximum is said to be none, and outside the density there is no approximation. */
+/* A point that is not a maximum is reported, and outside the density there is no approximation. */
 static void test_laplace_elsewhere(void **state) {
     (void)state;
     const pv_density density = {.dims = 2, .eval = saddle}, edge = {.dims = 1, .eval = half_normal};
@@ -596,7 +598,7 @@ static void test_laplace_elsewhere(void **state) {
     pv_ctx_free(own);
 }
 
-/* ---- lack of memory ---------------------------------------------------------------------------------------------- */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 static pv_status poor_laplace(pv_ctx *poor) {
     pv_laplace_options options = {.draws = 10};

@@ -1,4 +1,4 @@
-/* Arrays and images: files that NumPy wrote (tests/arrays), and files that are wrong. */
+/* Arrays and images: files written by NumPy (tests/arrays), and invalid files. */
 #include <signal.h>
 #include <sys/resource.h>
 #include <zlib.h>
@@ -19,7 +19,7 @@ static pv_images *must_get(const char *name, const pv_image_roles *roles) {
     return images;
 }
 
-/* Every pixel is 3 i + start, i in the order of C over the whole file. */
+/* Every pixel is 3 i + start, with i counted in C order over the whole file. */
 static void is_ramp(const pv_images *images, double start) {
     size_t n = images->planes * images->height * images->width;
     float *pixels = malloc(n * sizeof *pixels);
@@ -73,7 +73,7 @@ static void test_packed_votes(void **state) {
     assert_int_equal(images->rows, 2);
     assert_int_equal(images->dropped, 1);
     assert_int_equal(images->index[1], 2);
-    is_ramp(images, -7); /* big-endian and in Fortran's order */
+    is_ramp(images, -7); /* big-endian and in Fortran order */
     assert_int_equal(images->classes, 3);
     const double wanted[] = {1.0 / 3, 0, 2.0 / 3, 0, 1, 0};
     for (int i = 0; i < 6; i++)
@@ -92,7 +92,7 @@ static void test_packed_votes(void **state) {
     assert_int_equal(images->label[0], 1); /* the mean of 1, 3 and 3 */
     assert_int_equal(images->label[1], 0);
     pv_images_free(ctx, images);
-    roles.binarise = 2; /* exactly 2 is neither */
+    roles.binarise = 2; /* exactly 2 is on neither side */
     images = must_get("packed.npz", &roles);
     assert_int_equal(images->rows, 1);
     pv_images_free(ctx, images);
@@ -142,7 +142,7 @@ static void test_recognise(void **state) {
     assert_false(pv_archive_recognise(file_of("nothing")));
 }
 
-/* ---- wrong files ------------------------------------------------------------------------------------------------- */
+/* ---- invalid files ----------------------------------------------------------------------------------------------- */
 
 static void refuses(const char *name, pv_image_roles roles, const char *part) {
     pv_images *images = NULL;
@@ -185,11 +185,11 @@ static void test_roles_refused(void **state) {
     pv_archive *archive;
     assert_int_equal(pv_archive_open(ctx, "/dev/zero", &archive), PV_ERR_PATH);
     says("is not a regular file");
-    put("\0\0\x08\x02\0\0\0\1", 8); /* an IDX file of two dimensions that ends after the first */
-    refuses(path, roles, "is cut short in its header");
+    put("\0\0\x08\x02\0\0\0\1", 8); /* an IDX file with two dimensions that ends after the first */
+    refuses(path, roles, "is truncated in its header");
 }
 
-/* So many images of 2 x 2 with these labels, and frequencies that are all 0, as a file. */
+/* Writes images of 2 x 2 with these labels, and frequencies that are all 0. */
 static void put_images(size_t rows, size_t classes) {
     pv_archive *archive;
     float *pixels, *frequency;
@@ -230,7 +230,7 @@ static size_t load(const char *name, unsigned char *bytes, size_t room) {
     return n;
 }
 
-/* A file cut anywhere is refused, and never read beyond its end (the sanitisers watch). */
+/* A file truncated anywhere is rejected and never read beyond its end (checked by sanitisers). */
 static void test_truncated(void **state) {
     (void)state;
     static const char *const names[] = {"stored.npz", "packed.npz", "zip64.npz", "fortran.npy", "images.idx.gz"};
@@ -244,7 +244,7 @@ static void test_truncated(void **state) {
             roles.unlabelled = true;
             pv_images *images = NULL;
             pv_status status = pv_images_read(ctx, path, &roles, &images);
-            if (status == PV_OK && f == 4) { /* gzip's trailer may be missing; the pixels are not */
+            if (status == PV_OK && f == 4) { /* only gzip's trailer is missing */
                 pv_images_free(ctx, images);
                 continue;
             }
@@ -254,7 +254,8 @@ static void test_truncated(void **state) {
     }
 }
 
-/* Any byte changed: refused, or read; never a crash. A changed pixel of a stored member is found by its CRC. */
+/* With any byte changed the file is rejected or read, but never crashes. The CRC detects a changed pixel of a stored
+ * member. */
 static void test_damaged(void **state) {
     (void)state;
     static const char *const names[] = {"stored.npz", "packed.npz", "zip64.npz", "fortran.npy"};
@@ -316,9 +317,9 @@ static void test_bad_values(void **state) {
     put_npy("(3, 2, 2)", pixels, 12);
     refuses(path, roles, "is infinite at");
     put_npy("(3, 2, 3)", pixels, 12);
-    refuses(path, roles, "is cut short");
+    refuses(path, roles, "is truncated");
     put_npy("(4611686018427387904, 4, 1)", pixels, 12);
-    refuses(path, roles, "is cut short");
+    refuses(path, roles, "is truncated");
     put_npy("(0, 2, 2)", pixels, 12);
     refuses(path, roles, "is empty");
     put_npy("(1, 1, 1, 1, 1, 1, 1, 1, 1)", pixels, 12);
@@ -339,7 +340,7 @@ static void test_bad_values(void **state) {
     double shares[6] = {0.5, 0.5, 0.2, 0.8, 0.4, 0.5};
     put_npy("(3, 2)", shares, 6);
     refuses(file_of("stored.npz"), roles, "add up to 0.9, not 1, at [2]");
-    roles.frequencies = NULL; /* as votes: shares of them are told by their fractions */
+    roles.frequencies = NULL; /* as votes: proportions are recognised by their fractions */
     roles.votes = labels;
     refuses(file_of("stored.npz"), roles, "add up to 0.9, not 1, at [2]");
     shares[5] = 0.6;
@@ -350,7 +351,7 @@ static void test_bad_values(void **state) {
         near(images->frequency[i], shares[i], 1e-15);
     pv_images_free(ctx, images);
     roles.binarise = 1;
-    refuses(file_of("stored.npz"), roles, "has shares of votes, not votes: leave `binarise` out");
+    refuses(file_of("stored.npz"), roles, "has proportions of votes, not votes: leave `binarise` out");
     roles.binarise = 0;
     roles.votes = NULL;
     double same[3] = {5, 5, 5};
@@ -367,9 +368,9 @@ static void test_bad_values(void **state) {
     refuses(path, roles, "is not an NPZ, NPY or IDX file");
 }
 
-/* ---- larger than the memory -------------------------------------------------------------------------------------- */
+/* ---- files larger than memory ------------------------------------------------------------------------------------ */
 
-/* Most memory that this process has ever had, in MB, mapped files included. */
+/* Peak memory of this process in MB, including mapped files. */
 static double peak(void) {
     char line[256];
     double kilobytes = 0;
@@ -382,10 +383,10 @@ static double peak(void) {
     return kilobytes / 1024;
 }
 
-/* A file of 1.2 GB, all holes: hashed and read from end to end in a sixth of that. */
+/* A sparse file of 1.2 GB: hashed and read completely in a sixth of that. */
 static void test_large(void **state) {
     (void)state;
-    if (SANITIZED) /* which has its own memory */
+    if (SANITIZED) /* sanitisers use memory of their own */
         skip();
     enum { ROWS = 9600, PIXELS = 256 * 256 };
     char header[128] = "\x93NUMPY\1\0\x76\0{'descr': '<i2', 'fortran_order': False, 'shape': (9600, 256, 256), }";
@@ -409,7 +410,7 @@ static void test_large(void **state) {
         fail_msg("%.0f MB of memory, %.0f before", peak(), before);
 }
 
-/* Appends a part to a gzip file: so many zeros, then a byte. */
+/* Appends a member to a gzip file: zeros, then one byte. */
 static void add_part(FILE *file, const unsigned char *start, size_t size, size_t zeros, unsigned char last) {
     static unsigned char packed[1 << 18], piece[1 << 16];
     z_stream z = {0};
@@ -432,7 +433,8 @@ static void add_part(FILE *file, const unsigned char *start, size_t size, size_t
     deflateEnd(&z);
 }
 
-/* 272 MB of a gzip file of many parts go to a temporary file; where there is no room for that it says so. */
+/* 272 MB from a gzip file of many members are unpacked to a temporary file; if there is not enough space, that is
+ * reported. */
 static void test_unpacked_to_disk(void **state) {
     (void)state;
     enum { ROWS = 17, ROW = 1 << 24 };

@@ -1,7 +1,7 @@
-/* Fits against what they must equal: R's glm, prior correction, full-batch optima, stated prevalences. */
+/* Fits compared with R's glm, prior correction, full-batch optima and given prevalences. */
 #include "problem.h"
 
-/* ---- esoph against R's glm (tests/oracle/make_esoph.R) ----------------------------------------------------------- */
+/* ---- esoph compared with R's glm (tests/oracle/make_esoph.R) ----------------------------------------------------- */
 
 static void test_esoph(void **state) {
     (void)state;
@@ -18,8 +18,8 @@ static void test_esoph(void **state) {
     options.weighting = "0";
     options.match = PV_MATCH_NONE;
     pv_classifier *c = fit(ctx, &p, &options);
-    /* Prior correction leaves the slopes' errors. That of the intercept is less by the chance of the label counts, 200
-     * and 775, which are the design's; a prevalence of 500 observations adds its own. */
+    /* Prior correction does not change the slopes' errors. The intercept's error is smaller by the variance of the
+     * label counts, 200 and 775, which the design fixes; a prevalence from 500 observations adds its own. */
     options.loss = PV_LOSS_IG;
     options.prevalence = "0.0005";
     pv_classifier *corrected = fit(ctx, &p, &options);
@@ -56,7 +56,7 @@ static void test_esoph(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* ---- profile with a known prevalence is prior correction, where theory says so ----------------------------------- */
+/* ---- cases in which profile with a known prevalence equals prior correction -------------------------------------- */
 
 static void predict(pv_ctx *ctx, const pv_classifier *c, const problem *p, double *log_p) {
     pv_prediction *said;
@@ -65,7 +65,8 @@ static void predict(pv_ctx *ctx, const pv_classifier *c, const problem *p, doubl
     pv_prediction_free(ctx, said);
 }
 
-/* The loss itself has no gradient at the fit: by core's function, through the rows. scale: the mass it is judged by. */
+/* The gradient of the loss itself vanishes at the fit: computed by core's function, through the rows. scale: the mass
+ * to which it is relative. */
 static void check_stationary(pv_ctx *ctx, const pv_classifier *c, const problem *p, double scale, double tolerance) {
     size_t n = p->data->rows, d = (size_t)p->data->features;
     pv_targets targets = pv_dataset_targets(p->data);
@@ -116,7 +117,7 @@ static void test_profile_is_prior_correction(void **state) {
     free(a);
     free(b);
     check_stationary(ctx, profile, &p, (double)p.data->rows, 1e-8);
-    /* Minibatches of the selection likelihood reach the same within their noise. */
+    /* Minibatches of the selection likelihood reach the same result up to noise. */
     options.loss = PV_LOSS_IG;
     options.batch = "100";
     options.epochs = 300;
@@ -131,8 +132,8 @@ static void test_profile_is_prior_correction(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* The cases of iw together weigh prevalence x rows: a fit must converge by that measure too, or slopes stay where they
- * started. */
+/* The total weight of cases under iw is prevalence x rows: a fit must converge relative to that, or slopes stay at
+ * their start. */
 static void test_rare_weights_converge(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -146,14 +147,14 @@ static void test_rare_weights_converge(void **state) {
         pv_classifier *c = fit(ctx, &p, &options);
         assert_int_equal(c->stop, PV_STOP_CONVERGED);
         check_stationary(ctx, c, &p, strtod(prevalences[i], NULL) * (double)p.data->rows, 1e-3);
-        assert_true(fabs(c->w[6]) > 0.1); /* diameter: not left at 0 */
+        assert_true(fabs(c->w[6]) > 0.1); /* diameter: has left 0 */
         pv_classifier_free(ctx, c);
     }
     problem_free(ctx, &p);
     pv_ctx_free(ctx);
 }
 
-/* Many rows: a sample of them gives the start and the metric; where it ends is the optimum of all all the same. */
+/* Many rows: a sample provides the start and the metric, but the result is the optimum for all rows. */
 static void test_many_rows(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(2);
@@ -189,7 +190,7 @@ static void check_auxiliary(pv_ctx *ctx, const problem *p, int marginal, const c
     options.epochs = 2000;
     options.rate = 0.005;
     pv_classifier *batches = fit(ctx, p, &options);
-    double off = 0; /* relative, but for coefficients near 0 */
+    double off = 0; /* relative, except for coefficients near 0 */
     for (size_t i = 0; i < pv_model_params(full->model); i++)
         off = fmax(off, fabs(batches->w[i] - full->w[i]) / fmax(fabs(full->w[i]), 0.1));
     print_message("%s, %s, implementation %d: largest relative difference %.4f\n",
@@ -212,7 +213,7 @@ static void test_auxiliary_reaches_plugin(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* ---- known: the model's own marginal is the stated prevalence ---------------------------------------------------- */
+/* ---- known: the model's own marginal equals the given prevalence ------------------------------------------------- */
 
 static void test_known(void **state) {
     (void)state;
@@ -237,7 +238,7 @@ static void test_known(void **state) {
             options.marginal = ways[i].marginal;
             options.batch = ways[i].batch;
             options.model = ways[i].model;
-            options.weighting = "0"; /* theta is profile's own */
+            options.weighting = "0"; /* theta is that of profile */
             options.epochs = 20;
             pv_classifier *c = fit(ctx, &p, &options);
             double wanted = strtod(prevalences[j], NULL), log_m[2];
@@ -246,7 +247,7 @@ static void test_known(void **state) {
             if (ways[i].marginal != PV_MARGINAL_PROFILE) { /* recomputed from the predictions, not as reported */
                 CHECK_OK(ctx, pv_plugin_log_marginal(ctx, &targets, c->prevalence, loglik, log_m));
                 CHECK_NEAR(exp(log_m[1]), wanted, 1e-6 * wanted);
-            } else { /* theta n-by-n from the formula of the twin: sum theta p = lambda at the optimum */
+            } else { /* theta n-by-n from the selection likelihood's formula: sum theta p = lambda at the optimum */
                 double sum = 0, total = 0;
                 for (size_t n = 0; n < p.data->rows; n++) {
                     double p1 = exp(loglik[2 * n + 1]), theta = 1 / (0.5 * (1 - p1) / (1 - wanted) + 0.5 * p1 / wanted);
@@ -264,7 +265,7 @@ static void test_known(void **state) {
 
 /* ---- every prior and loss reaches a stationary point ------------------------------------------------------------- */
 
-/* The covariance of the estimates has the standard errors on its diagonal, and beside it what the draws have. */
+/* The covariance of the estimates has the squared standard errors on its diagonal, and agrees with the draws. */
 static void check_covariances(pv_ctx *ctx, const pv_classifier *map, const pv_classifier *laplace) {
     size_t n = pv_model_params(map->model);
     double *own = calloc(2 * n * n, sizeof *own), *drawn = own + n * n;
@@ -287,7 +288,7 @@ static void check_covariances(pv_ctx *ctx, const pv_classifier *map, const pv_cl
     free(own);
 }
 
-/* Standard errors, from the rows' information, are those of the posterior's curvature, from differences. */
+/* Standard errors from the rows' information equal those from the posterior's curvature by differences. */
 static void check_errors(pv_ctx *ctx, const problem *p, const pv_fit_options *options) {
     pv_fit_options how = *options;
     how.weighting = "0";
@@ -398,7 +399,7 @@ static void moments_of(const pv_posterior *p, size_t j, double *mean, double *sd
     *sd = sqrt(squares / (double)p->count);
 }
 
-/* The posterior of minibatches against that of all rows at once. intercept: whether it is compared too. */
+/* The posterior from minibatches compared with that from all rows. intercept: whether to compare it too. */
 static void compare_batches(const problem *p, pv_fit_options options, int full, int batches, bool intercept,
                             double means, double sds) {
     pv_ctx *ctx = check_ctx(1);
@@ -421,8 +422,8 @@ static void compare_batches(const problem *p, pv_fit_options options, int full, 
     pv_ctx_free(ctx);
 }
 
-/* log p(y|w) bends, a linear network does not: the intercept, on which it leans most, comes out narrower by a fifth
- * (docs/method.md). One seed says little: 14 to 26 % in twelve of them. */
+/* log p(y|w) is curved but the network is linear, so the intercept's standard deviation is too small by a fifth
+ * (docs/method.md). A single seed varies: 14 to 26 % in twelve of them. */
 static void test_vi_intercept_in_batches(void **state) {
     (void)state;
     enum { SEEDS = SANITIZED ? 3 : 6 };
@@ -466,12 +467,12 @@ static void test_vi_in_batches(void **state) {
     options.loss = PV_LOSS_PLAIN;
     compare_batches(&p, options, PV_MARGINAL_PROFILE, PV_MARGINAL_PROFILE, true, 0.1, 0.05);
     options.loss = PV_LOSS_IW;
-    options.iw_total = (double)p.data->rows; /* else the full batch has another scale */
+    options.iw_total = (double)p.data->rows; /* otherwise the full batch has another scale */
     compare_batches(&p, options, PV_MARGINAL_PROFILE, PV_MARGINAL_PROFILE, true, 0.1, 0.05);
     options.iw_total = 0;
     options.loss = PV_LOSS_IG;
     compare_batches(&p, options, PV_MARGINAL_PLUGIN, PV_MARGINAL_AUXILIARY_LINEAR, false, 0.1, 0.06);
-    /* A constant network is right at one w only: slopes do not mind. */
+    /* A constant network is exact at one w only, which does not affect slopes. */
     compare_batches(&p, options, PV_MARGINAL_PLUGIN, PV_MARGINAL_AUXILIARY_CONSTANT, false, 0.25, 0.1);
     options.batch = "100"; /* the profile's posterior needs all rows */
     assert_int_equal(try_fit(ctx, &p, &options), PV_ERR_USAGE);
@@ -479,10 +480,10 @@ static void test_vi_in_batches(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* ---- a sample of the population in the place of the prevalence --------------------------------------------------- */
+/* ---- a population sample instead of a prevalence ----------------------------------------------------------------- */
 
-/* Cases and controls, and a large unlabelled sample of a population where one in twenty is a case: the prevalence is
- * recovered, and the slopes are those of the case-control data. Stated and sampled together, both are used. */
+/* Cases and controls, and a large unlabelled sample from a population in which one in twenty is a case: the prevalence
+ * is recovered, and the slopes are those of the case-control data. If both are given, both are used. */
 static void test_population_sample(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(2);
@@ -507,7 +508,7 @@ static void test_population_sample(void **state) {
         CHECK_NEAR(c->prevalence[1], exp(c->log_marginal[1]), 1e-12);
         pv_classifier_free(ctx, c);
     }
-    /* With the posterior the truth is within its spread. */
+    /* With the posterior, the truth is within its spread. */
     options.marginal = PV_MARGINAL_PROFILE;
     options.infer = PV_INFER_LAPLACE;
     pv_classifier *c;
@@ -518,7 +519,7 @@ static void test_population_sample(void **state) {
     for (size_t i = 0; i < c->posterior->count; i++)
         squares += pow(c->draw_log_marginal[2 * i + 1] - mean, 2) / (double)c->posterior->count;
     assert_true(fabs(mean - log(0.05)) < 3 * sqrt(squares));
-    assert_true(sqrt(squares) > 0.2 && sqrt(squares) < 0.8); /* the controls' own sampling error, mostly */
+    assert_true(sqrt(squares) > 0.2 && sqrt(squares) < 0.8); /* mostly the sampling error of the controls */
     pv_classifier_free(ctx, c);
     options.infer = PV_INFER_MAP;
     options.prevalence = "0.05";
@@ -540,8 +541,8 @@ static void test_population_sample(void **state) {
 
 /* ---- Jeffreys' half counts --------------------------------------------------------------------------------------- */
 
-/* A posterior's maximum has the marginal (N_pr prevalence + 1/2) / (N_pr + 1): the same fit as one that states that
- * prevalence, from one more observation. */
+/* A posterior's maximum has the marginal (N_pr prevalence + 1/2) / (N_pr + 1): the same fit as with that prevalence
+ * from one more observation. */
 static void test_jeffreys(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -554,7 +555,7 @@ static void test_jeffreys(void **state) {
     options.tolerance = 1e-12;
     pv_classifier *half = fit(ctx, &p, &options);
     CHECK_NEAR(exp(half->log_marginal[1]), 3.5 / 301, 1e-8);
-    CHECK_NEAR(half->prevalence[1], 0.01, 0); /* what was stated stays on record */
+    CHECK_NEAR(half->prevalence[1], 0.01, 0); /* the recorded prevalence does not change */
     CHECK_NEAR(half->prevalence_n, 300, 0);
     options.intercept_prior = "none";
     pv_classifier *none = fit(ctx, &p, &options);
@@ -568,7 +569,7 @@ static void test_jeffreys(void **state) {
         CHECK_NEAR(half->w[i], same->w[i], 1e-6);
     for (size_t i = 0; i < half->posterior->count * half->posterior->dims; i++)
         CHECK_NEAR(half->posterior->draws[i], same->posterior->draws[i], 1e-4);
-    options.prevalence = "0.005-0.02"; /* an interval is all there is to know */
+    options.prevalence = "0.005-0.02"; /* an interval is all that is known */
     options.prevalence_n = "auto";
     options.intercept_prior = "auto";
     pv_classifier *interval = fit(ctx, &p, &options);

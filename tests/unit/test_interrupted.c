@@ -1,5 +1,4 @@
-/* A network's training that is interrupted inside a step: it ends there, and goes on from a checkpoint to the same
- * bytes.
+/* A network's training interrupted within a step: it stops there and continues from a checkpoint bit-identically.
  */
 #include "fixture.h"
 #include "looks.h"
@@ -40,7 +39,7 @@ static pv_classifier *fit(const char *design, int64_t epochs) {
     return classifier;
 }
 
-/* Asked to stop before it begins, not even one batch is worked through. */
+/* Interrupted before it begins: not a single batch is processed. */
 static void test_no_step(void **state) {
     (void)state;
     pv_ctx_interrupt(ctx);
@@ -51,7 +50,7 @@ static void test_no_step(void **state) {
     pv_classifier_free(ctx, c);
 }
 
-/* Fits from the checkpoint, interrupted at this look. NULL: it was stopped, and its state is kept. */
+/* Fits from the checkpoint, interrupted at this poll call. NULL: interrupted, with its state stored. */
 static pv_classifier *fit_until(int64_t look, const char *checkpoint, const char *design, int64_t epochs) {
     ok(pv_checkpoint_open(ctx, checkpoint, 1e9, true));
     looks l;
@@ -74,7 +73,7 @@ static void are_same(pv_classifier *c, const pv_classifier *whole) {
     pv_classifier_free(ctx, c);
 }
 
-/* Fits interrupted once, at looks within and between steps; then one in pieces, each longer than the one before. */
+/* Fits interrupted once, at polls within and between steps; then one in pieces of increasing length. */
 static void same_bytes(const char *design, int64_t epochs) {
     char checkpoint[64];
     snprintf(checkpoint, sizeof checkpoint, "%s.checkpoint", path);

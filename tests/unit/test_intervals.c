@@ -1,11 +1,11 @@
-/* Intervals of metrics and curves: coverage, threads, many rows, expected against observed errors, extremes, memory.
- * Values against scikit-learn and NumPy are in tests/oracle. */
+/* Intervals of metrics and curves: coverage, threads, many rows, expected compared with observed errors, extremes,
+ * memory. tests/oracle compares values with scikit-learn and NumPy. */
 #include "check.h"
 #include "fixture.h"
 
 #include "assess/assess.h"
 
-/* ---- two normals: everything is known ---------------------------------------------------------------------------- */
+/* ---- two normal distributions, for which everything is known ----------------------------------------------------- */
 
 /* x ~ N(-1,1) and N(1,1) by label, so that log odds are 2x + logit(prevalence). */
 static const double PREVALENCE = 0.1;
@@ -55,8 +55,8 @@ static pv_assessment assess(pv_ctx *own, const pv_targets *targets, const double
     return found;
 }
 
-/* 90 % intervals from balanced samples, stated for the population, hold its values about as often. The predictions are
- * those for a prevalence of one half, so that no metric hangs on a handful of rows (docs/method.md says what then). */
+/* 90 % intervals from balanced samples, for the population, have about that coverage. The predictions are those for a
+ * prevalence of one half, so that no metric depends on a handful of rows (docs/method.md describes that case). */
 static void test_coverage(void **state) {
     (void)state;
     enum { ROWS = 200, SIMULATIONS = SANITIZED ? 10 : 300, METRICS = 8 };
@@ -71,14 +71,14 @@ static void test_coverage(void **state) {
         {offsetof(pv_metrics, informedness), 2 * rate - 1},
         {offsetof(pv_metrics, ppv), PREVALENCE * rate / (PREVALENCE * rate + (1 - PREVALENCE) * (1 - rate))},
         {offsetof(pv_metrics, npv), (1 - PREVALENCE) * rate / ((1 - PREVALENCE) * rate + PREVALENCE * (1 - rate))},
-        {offsetof(pv_metrics, nell), expected_loss(log_loss, shift)},
+        {offsetof(pv_metrics, log_loss), expected_loss(log_loss, shift)},
         {offsetof(pv_metrics, brier), expected_loss(squared_loss, shift)},
     };
     int held_by[METRICS] = {0};
     double log_p[2 * ROWS];
     int32_t label[ROWS];
     pv_targets targets = {.n = ROWS, .classes = 2, .label = label};
-    pv_ctx *own = check_ctx(1); /* no team for so little work */
+    pv_ctx *own = check_ctx(1); /* too little work for a team */
     pv_assess_options options = pv_assess_options_default();
     options.prevalence = stated;
     options.bootstrap = 200;
@@ -93,7 +93,7 @@ static void test_coverage(void **state) {
         }
         pv_assessment_clear(own, &found);
     }
-    for (int m = 0; m < METRICS && !SANITIZED; m++) {    /* there too few to be counted */
+    for (int m = 0; m < METRICS && !SANITIZED; m++) {    /* too few under sanitisers to be counted */
         double share = held_by[m] / (double)SIMULATIONS; /* standard error 0.017 */
         if (!(share > 0.84 && share < 0.96))
             fail_msg("metric %d: 90 %% intervals hold the truth in %g of the samples", m, share);
@@ -101,7 +101,7 @@ static void test_coverage(void **state) {
     pv_ctx_free(own);
 }
 
-/* Beyond 8,192 rows neighbours are drawn together: the spread must be that of the rows. */
+/* Beyond 8,192 rows neighbours are drawn together: the spread must equal that of the rows. */
 static void test_many_rows(void **state) {
     enum { ROWS = 60000 };
     pv_ctx *own = *state;
@@ -111,11 +111,11 @@ static void test_many_rows(void **state) {
     draw_rows(1, ROWS, PREVALENCE, log_p, label, 0);
     pv_targets targets = {.n = ROWS, .classes = 2, .label = label};
     pv_assess_options options = pv_assess_options_default();
-    options.bootstrap = 2000; /* the width of an interval has a standard error of about 3 % */
+    options.bootstrap = 2000; /* the standard error of an interval's width is about 3 % */
     pv_assessment found = assess(own, &targets, log_p, &options);
     double reach = 2 * pv_normal_quantile(0.975), mass[2], v = found.value.auc, variance = 0;
     pv_label_mass(&targets, mass);
-    CHECK_NEAR((found.hi.nell - found.lo.nell) / (reach * found.value.nell_sd), 1, 0.1);
+    CHECK_NEAR((found.hi.log_loss - found.lo.log_loss) / (reach * found.value.log_loss_sd), 1, 0.1);
     CHECK_NEAR((found.hi.tpr - found.lo.tpr) / (reach * sqrt(found.value.tpr * (1 - found.value.tpr) / mass[1])), 1,
                0.1);
     CHECK_NEAR((found.hi.tnr - found.lo.tnr) / (reach * sqrt(found.value.tnr * (1 - found.value.tnr) / mass[0])), 1,
@@ -138,7 +138,7 @@ static void test_many_rows(void **state) {
     CHECK_NEAR((found.hi.auc - found.lo.auc) / (reach * sqrt(variance)), 1, 0.1);
     CHECK_NEAR((found.hi.auc + found.lo.auc) / 2, v, 0.2 * sqrt(variance));
     assert_true(found.lo.ece < found.value.ece && found.value.ece < 0.01);
-    assert_true(found.hi.ece > 1.05 * found.value.ece); /* of a calibrated model too */
+    assert_true(found.hi.ece > 1.05 * found.value.ece); /* also for a calibrated model */
     pv_assessment_clear(own, &found);
     free(log_p);
     free(label);
@@ -188,9 +188,9 @@ static void test_threads(void **state) {
     check_threads(40000, 4, true);
 }
 
-/* ---- expected against observed errors ---------------------------------------------------------------------------- */
+/* ---- expected compared with observed errors ---------------------------------------------------------------------- */
 
-/* The largest gap between expected and observed rates, in standard errors of the observed one. */
+/* The largest difference between expected and observed rates, in standard errors of the observed one. */
 static double largest_gap(pv_ctx *own, double shift, const char *rate) {
     enum { ROWS = 100000 };
     double *log_p = malloc(2 * ROWS * sizeof *log_p), gap = 0, mass[2];
@@ -222,14 +222,14 @@ static double largest_gap(pv_ctx *own, double shift, const char *rate) {
 static void test_expected_errors(void **state) {
     double right_fpr = largest_gap(*state, 0, "fpr"), right_fnr = largest_gap(*state, 0, "fnr");
     double wrong_fpr = largest_gap(*state, 1, "fpr"), wrong_fnr = largest_gap(*state, 1, "fnr");
-    /* The largest of a few independent stretches of a curve. */
+    /* Maximum of few independent gaps: a correct model exceeds 4 standard errors very rarely. */
     if (!(right_fpr < 4 && right_fnr < 4))
         fail_msg("a right model's expected rates are off by %g and %g standard errors", right_fpr, right_fnr);
     if (!(wrong_fpr > 20 && wrong_fnr > 20))
         fail_msg("a wrong model's expected rates are off by %g and %g standard errors only", wrong_fpr, wrong_fnr);
 }
 
-/* Rows of a balanced sample, weighted towards the population, agree as well; as they are, they do not. */
+/* Rows of a balanced sample agree as well if weighted to the population, but not without weights. */
 static void test_calibration_weighted(void **state) {
     enum { ROWS = 100000 };
     pv_ctx *own = *state;
@@ -262,8 +262,8 @@ static void test_calibration_weighted(void **state) {
     free(label);
 }
 
-/* Probabilities below what sums of others hold, many equal ones, and ones of 0 and 1: every bin has rows, its mean lies
- * in it, and the smooth curve is a curve. */
+/* Probabilities that are tiny compared with the sums of others, many ties, and values of 0 and 1: every bin has rows,
+ * its mean is inside, and the smooth curve is valid. */
 static void test_calibration_extreme(void **state) {
     enum { ROWS = 3000 };
     static double log_p[2 * ROWS];
@@ -304,7 +304,7 @@ static void test_calibration_extreme(void **state) {
     }
 }
 
-/* The band of the smooth curve holds the truth about as often as it says, point by point. */
+/* The band of the smooth curve has about its nominal pointwise coverage. */
 static void test_calibration_band(void **state) {
     enum { ROWS = 1000, TIMES = SANITIZED ? 5 : 200 };
     static double log_p[2 * ROWS];
@@ -327,7 +327,7 @@ static void test_calibration_band(void **state) {
         pv_curve_clear(own, &curve);
         pv_ranking_free(own, ranking);
     }
-    double share = (double)inside / points; /* 0.9, and 800 points of 200 samples */
+    double share = (double)inside / points; /* 0.9, from 800 points of 200 samples */
     if (!SANITIZED && !(share > 0.84 && share < 0.96))
         fail_msg("the band of level 0.9 holds the truth at %g of the points", share);
 }
@@ -371,7 +371,7 @@ static void test_thinning(void **state) {
     pv_ranking_free(own, ranking);
 }
 
-/* One label only, one score only, sure and wrong: nothing but NaN where undefined, and no crash. */
+/* One label only, one score only, certain but wrong predictions: NaN exactly where undefined, and no crash. */
 static void test_extremes(void **state) {
     pv_ctx *own = *state;
     const int32_t both[] = {0, 1, 1}, one[] = {0, 0, 0};
@@ -407,7 +407,7 @@ static void test_extremes(void **state) {
     }
 }
 
-/* A share of 0 or 1 has an interval although no replicate differs. */
+/* A proportion of 0 or 1 has an interval although no replicate differs. */
 static void test_rates_of_one(void **state) {
     pv_ctx *own = *state;
     int32_t label[40];
@@ -422,16 +422,16 @@ static void test_rates_of_one(void **state) {
     pv_assessment found = assess(own, &targets, log_p, &options);
     CHECK_NEAR(found.value.tpr, 1, 0);
     CHECK_NEAR(found.hi.tpr, 1, 0);
-    /* Gamma(1/2) exceeds 2.512 with probability 0.025; 0.1 rows more or less is the replicates' error. */
+    /* Gamma(1/2) exceeds 2.512 with probability 0.025; the replicates' error is about 0.1 rows. */
     CHECK_NEAR(found.lo.tpr, 20 / (20 + 2.512), 0.02);
     assert_true(found.lo.tpr < 0.95 && found.lo.mcc < 0.95 && found.lo.informedness < 0.95);
     assert_true(found.lo.accuracy > found.lo.tpr && found.lo.accuracy < 0.99 && found.hi.mcc == 1);
     assert_true(isnan(found.lo.auc)); /* all replicates agree */
-    assert_true(found.lo.nell < found.value.nell && found.value.nell < found.hi.nell);
+    assert_true(found.lo.log_loss < found.value.log_loss && found.value.log_loss < found.hi.log_loss);
     pv_assessment_clear(own, &found);
 }
 
-/* The first label as the positive one: rates change places, the area and what is symmetric do not. */
+/* The first label as the positive one: rates are exchanged, the area and symmetric metrics do not change. */
 static void test_other_positive(void **state) {
     enum { ROWS = 300 };
     double log_p[2 * ROWS];
@@ -453,7 +453,7 @@ static void test_other_positive(void **state) {
     CHECK_OK(own, pv_curve_make(own, last.ranking, PV_CURVE_roc, &curves, &a));
     CHECK_OK(own, pv_curve_make(own, first.ranking, PV_CURVE_roc, &curves, &b));
     assert_int_equal(a.points, b.points);
-    for (size_t i = 0; i + 1 < a.points; i++) { /* turned about the diagonal; without ties one point fewer counts */
+    for (size_t i = 0; i + 1 < a.points; i++) { /* mirrored at the diagonal; without ties one point fewer counts */
         const double *x = a.value + i * a.columns, *y = b.value + (b.points - 1 - i) * b.columns;
         CHECK_NEAR(x[1], 1 - y[4], 1e-12);
         CHECK_NEAR(x[4], 1 - y[1], 1e-12);
@@ -496,7 +496,7 @@ static void check_sort(size_t n, int kind) {
     qsort(expected, n, sizeof *expected, by_score);
     for (int way = 0; way < 3; way++) {
         pv_ctx *own = check_ctx(way == 0 ? 1 : 4);
-        if (way == 2) /* in runs that are merged, where there are many */
+        if (way == 2) /* in runs that are merged, if there are many */
             CHECK_OK(own, pv_ctx_set_memory(own, 1 << 20, NULL));
         double *copy = malloc(n * sizeof *copy);
         assert_non_null(copy);
@@ -522,7 +522,7 @@ static void test_sort(void **state) {
             check_sort(sizes[s], kind);
 }
 
-/* ---- bad options, lack of memory --------------------------------------------------------------------------------- */
+/* ---- bad options, failing allocations ---------------------------------------------------------------------------- */
 
 static void test_bad_options(void **state) {
     pv_ctx *own = *state;

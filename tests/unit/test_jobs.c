@@ -1,4 +1,4 @@
-/* Jobs that a checkpoint keeps: each is done once, its outcome and its words come back, whoever was interrupted. */
+/* Jobs with a checkpoint: each runs once, and its outcome and messages are restored, wherever it was interrupted. */
 #include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ static int remove_folder(void **state) {
     return rmdir(made);
 }
 
-/* ---- work: a square each, and a few words --------------------------------------------------------------------------
+/* ---- work: each job computes a square and logs messages -------------------------------------------------------------
  */
 
 enum { JOBS = 6 };
@@ -39,9 +39,9 @@ static pv_status square(pv_ctx *own, void *state, size_t index) {
     pv__log(own, PV_LOG_WARNING, "even or odd: %zu", index % 2);
     if (index == 3) {
         pv__log(own, PV_LOG_INFO, "three");
-        pv__log(own, PV_LOG_WARNING, "%s", ""); /* nothing said is said as well */
+        pv__log(own, PV_LOG_WARNING, "%s", ""); /* an empty message counts too */
     }
-    double half = 7; /* what the job keeps on its way, and no longer when it is done */
+    double half = 7; /* intermediate state, deleted when the job is done */
     pv_status status = pv_checkpoint_keep(own, "half", &(pv_field){&half, sizeof half}, 1);
     if (status != PV_OK)
         return status;
@@ -51,7 +51,7 @@ static pv_status square(pv_ctx *own, void *state, size_t index) {
     if (index == w->stop_at) {
         pv_ctx_interrupt(w->parent);
         pv_ctx_interrupt(own);
-        if (index % 2) /* half a piece of work may look like anything */
+        if (index % 2) /* an interrupted job may have any status */
             return pv__fail(own, PV_ERR_USAGE, "no posterior, so no intervals");
     }
     return PV_OK;
@@ -119,7 +119,7 @@ static void done_once(void **state) {
         CHECK_OK(own, pv_checkpoint_open(own, kept_at, 1e9, false));
         assert_int_equal(pv_jobs_run_kept(own, "squares", JOBS, true, square, outcome, sound, &before, &finished),
                          PV_ERR_INTERRUPTED);
-        assert_int_equal(finished, stop_at); /* the job itself does not count: it may have been cut short */
+        assert_int_equal(finished, stop_at); /* the job itself does not count, because it may have been cut short */
         CHECK_OK(own, pv_checkpoint_write(own));
         pv_ctx_free(own);
 
@@ -143,14 +143,14 @@ static void done_once(void **state) {
     }
 }
 
-/* What is in the entry of a job is held against its size and its form. */
+/* A job's entry is checked for size and form. */
 static void refuses_other_entries(void **state) {
     (void)state;
     static const struct {
         char words[8];
         size_t size;
         const char *text;
-    } wrong[] = {{"", 0, "has not its size"}, {"1a", 2, "what a job said"}, {"7a", 3, "what a job said"}};
+    } wrong[] = {{"", 0, "has the wrong size"}, {"1a", 2, "the result of a job"}, {"7a", 3, "the result of a job"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         pv_ctx *own = hearing_ctx(1);
         work w = {.stop_at = JOBS};
@@ -170,7 +170,7 @@ static void refuses_other_entries(void **state) {
     }
 }
 
-/* Bytes of the right size that no job makes. */
+/* Bytes of the right size that no job produces. */
 static void refuses_unsound_outcomes(void **state) {
     (void)state;
     double wrong[] = {(double)NAN, (double)INFINITY, -1, 1};
@@ -185,12 +185,12 @@ static void refuses_unsound_outcomes(void **state) {
         pv_status status = pv_jobs_run_kept(own, "squares", JOBS, true, square, outcome, sound, &w, &finished);
         assert_int_equal(status, wrong[i] == 1 ? PV_OK : PV_ERR_FORMAT);
         if (status != PV_OK)
-            assert_non_null(strstr(pv_ctx_error(own)->message, "none that it can have"));
+            assert_non_null(strstr(pv_ctx_error(own)->message, "an impossible result"));
         pv_ctx_free(own);
     }
 }
 
-/* ---- fits in jobs: an interruption of all is one of theirs, and leaves what they had -------------------------------
+/* ---- fits in jobs: an interruption also interrupts them, keeping their state ----------------------------------------
  */
 
 typedef struct training {
@@ -231,7 +231,7 @@ static void fits_keep_what_they_have(void **state) {
         CHECK_OK(own, pv_schema_learn(own, table, &roles, &t.schema, &t.data));
         t.options.prevalence = "0.1";
         t.options.infer = i == 1 ? PV_INFER_VI : i == 2 ? PV_INFER_HMC : t.options.infer;
-        t.options.epochs = t.options.steps = t.options.warmup = 100000000; /* each reads one of them */
+        t.options.epochs = t.options.steps = t.options.warmup = 100000000; /* each fit uses one of them */
         if (i == 0)
             t.options.batch = "20";
         CHECK_OK(own, pv_checkpoint_open(own, kept_at, 1e9, true));

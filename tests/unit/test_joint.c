@@ -1,5 +1,5 @@
-/* Appendix G of the paper: populations of known label counts, and the joint update of q(w) with the rows to be
- * predicted, each against a sum over every assignment of labels at every draw of w. */
+/* Appendix G of the paper: populations with known label counts, and the joint update of q(w) with the rows to be
+ * predicted, each compared with a sum over all assignments of labels at every draw of w. */
 #include "predict/predict.h"
 
 #include "predicting.h"
@@ -43,7 +43,7 @@ static void fitted_free(fitted *f) {
 
 /* ---- by enumeration ---------------------------------------------------------------------------------------------- */
 
-/* p~(Y*) of an assignment with so many of label 1, up to a factor. */
+/* p~(Y*) of an assignment with this many of label 1, up to a factor. */
 typedef double joint_prior(int positives);
 
 static double by_shares(int positives) { /* 0.3 */
@@ -58,7 +58,8 @@ static double by_flat(int positives) { /* the integral of pi^k (1 - pi)^(n - k) 
     return exp(lgamma(positives + 1) + lgamma(ROWS - positives + 1));
 }
 
-/* p [ROWS]: the probability of label 1, draws weighted by their evidence or all alike; returns E[pi] by the flat prior.
+/* p [ROWS]: probability of label 1, with draws weighted by their evidence or equally; returns E[pi] under the flat
+ * prior.
  */
 static double enumerate(const fitted *f, joint_prior *prior, bool update, double *p, double *effective) {
     pv_classifier one_draw = *f->classifier;
@@ -126,11 +127,11 @@ static void test_update(void **state) {
     enumerate(&f, by_shares, true, after, &effective);
     for (size_t i = 0; i < ROWS; i++)
         most = fmax(most, fabs(before[i] - after[i]));
-    assert_true(most > 0.005); /* else the comparison would not tell */
+    assert_true(most > 0.005); /* otherwise the comparison would be uninformative */
     fitted_free(&f);
 }
 
-/* The prevalence is exact; rows have one draw of pi for each of w. */
+/* The prevalence is exact; rows use one draw of pi for each draw of w. */
 static void test_update_unknown(void **state) {
     (void)state;
     fitted f = fit_nodules();
@@ -149,7 +150,7 @@ static void test_update_unknown(void **state) {
 
 /* ---- many rows --------------------------------------------------------------------------------------------------- */
 
-/* Two labels of 2000 rows: each row by its own recursion over all the others, in long double. */
+/* Two labels and 2000 rows: each row by its own recursion over all others, in long double. */
 static void test_many_rows(void **state) {
     (void)state;
     enum { MANY = 2000, CHOSEN = 700 };
@@ -179,7 +180,7 @@ static void test_many_rows(void **state) {
     }
 }
 
-/* ---- what is refused --------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void refused(const fitted *f, const char *population, const pv_predict_options *wanted, const char *part) {
     pv_prediction *said;
@@ -201,12 +202,12 @@ static void test_refused(void **state) {
     refused(&f, "counts:", &none, "one whole number");
     refused(&f, "counts:1e300,8", &none, "one whole number");
     refused(&f, "counts", &none, "choose one of");
-    refused(&f, "true", &joint, "say nothing about the model");
+    refused(&f, "true", &joint, "carry no information about the model");
     f.classifier->marginal = PV_MARGINAL_PROFILE;
-    refused(&f, "known:0.2", &joint, "one p(x) for every draw");
+    refused(&f, "known:0.2", &joint, "needs one p(x) for all draws");
     f.classifier->marginal = PV_MARGINAL_PLUGIN;
     f.classifier->loss = PV_LOSS_PLAIN;
-    refused(&f, "known:0.2", &joint, "one p(x) for every draw");
+    refused(&f, "known:0.2", &joint, "needs one p(x) for all draws");
     f.classifier->loss = PV_LOSS_IG;
     double weight[ROWS] = {2, 1, 1, 1, 1, 1, 1, 1};
     f.target->weight = weight;
@@ -219,7 +220,7 @@ static void test_refused(void **state) {
     fitted_free(&f);
 }
 
-/* Rows that are sure of what the counts exclude. */
+/* Rows that are certain of labels which the counts exclude. */
 static void test_ruled_out(void **state) {
     (void)state;
     const double never = -(double)INFINITY, two_labels[6] = {0, never, 0, never, -1, -1},
@@ -242,7 +243,7 @@ static void test_ruled_out(void **state) {
     pv__label_counts_clear(ctx, &counts);
 }
 
-/* Asked to stop, neither recursion goes to its end. */
+/* Interrupted, neither recursion runs to its end. */
 static void test_interrupted(void **state) {
     (void)state;
     const double even[9] = {-1, -1, -1, -1, -1, -1, -1, -1, -1}, third[3] = {-1.1, -1.1, -1.1};

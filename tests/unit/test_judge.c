@@ -1,9 +1,9 @@
-/* The studies' measures of calibration, by hand. */
+/* The studies' measures of calibration, compared with values computed by hand. */
 #include "check.h"
 
 #include "../../lab/common/judge.c"
 
-/* The command's own ends the program; here a test would. */
+/* Replaces the command's function, which would end the program. */
 void *cli_alloc(size_t count, size_t size) {
     void *block = calloc(count ? count : 1, size);
     assert_non_null(block);
@@ -24,7 +24,7 @@ static void test_rates(void **state) {
     r = judge_rates_at(&rows, 0.9);
     CHECK_NEAR(r.expected_fpr, 0, 1e-15);
     CHECK_NEAR(r.fnr, 1, 1e-15);
-    /* Below 0.1: 0.9/2.3 against 1/2, 0.1/1.7 against 0; below 0.4: 2.1/2.3 against 1, 0.9/1.7 against 1/2. */
+    /* Below 0.1: 0.9/2.3 and 1/2, 0.1/1.7 and 0; below 0.4: 2.1/2.3 and 1, 0.9/1.7 and 1/2. */
     double fpr, fnr;
     judge_gaps(&rows, &fpr, &fnr);
     CHECK_NEAR(fpr, 0.5 - 0.9 / 2.3, 1e-15);
@@ -45,7 +45,7 @@ static void test_right_by_construction(void **state) {
     CHECK_NEAR(b, 1, 1e-9);
 }
 
-/* Probabilities with logits 2 z - 1 where the truth has z: intercept 1/2, slope 1/2. Weights count as repeated rows. */
+/* Probabilities with logits 2 z - 1 where the truth is z: intercept 1/2, slope 1/2. Weights count as repeated rows. */
 static void test_recalibrates(void **state) {
     (void)state;
     double q[21], truth[21], weight[21], a, b;

@@ -1,4 +1,4 @@
-/* Judgements against the same worked out by hand: where metrics are stated, grades as two sides, another model's
+/* Evaluations compared with values computed by hand: populations of metrics, grades as two sides, another model's
  * probabilities, ensembles, votes, validations as one sample. */
 #include <math.h>
 
@@ -25,7 +25,7 @@ static pv_judge_options without_intervals(void) {
     return options;
 }
 
-/* As they are, and nobody said what for. */
+/* Without weights, with an unknown original prevalence. */
 static void probabilities_as_they_are(void **state) {
     (void)state;
     pv_probs *probs = probs_of(&with_target);
@@ -50,7 +50,7 @@ static void probabilities_as_they_are(void **state) {
     pv_probs_free(ctx, probs);
 }
 
-/* Moved from a half to a fifth: the odds are divided by four. */
+/* Converted from one half to one fifth: the odds are divided by four. */
 static void probabilities_elsewhere(void **state) {
     (void)state;
     const double from[] = {0.5, 0.5};
@@ -71,10 +71,10 @@ static void probabilities_elsewhere(void **state) {
     }
     options.stated_for = "population";
     ok(pv_judge(ctx, probs->data, probs->labels, said, &options, &j));
-    double nell = 0; /* a: the mean of two rows, of weight 0.8; b: of three, of weight 0.2 */
-    nell -= 0.8 * (said->log_p[0] + said->log_p[8]) / 2;
-    nell -= 0.2 * (said->log_p[3] + said->log_p[5] + said->log_p[7]) / 3;
-    near(j->found.value.nell, nell, 1e-14);
+    double log_loss = 0; /* a: mean of two rows, weight 0.8; b: of three, weight 0.2 */
+    log_loss -= 0.8 * (said->log_p[0] + said->log_p[8]) / 2;
+    log_loss -= 0.2 * (said->log_p[3] + said->log_p[5] + said->log_p[7]) / 3;
+    near(j->found.value.log_loss, log_loss, 1e-14);
     near(j->stated[1], 0.2, 1e-15);
     near(j->offset, log(0.25), 1e-14);
     assert_false(j->as_rows || j->misleading);
@@ -82,8 +82,8 @@ static void probabilities_elsewhere(void **state) {
     options.stated_for = NULL;
     ok(pv_judge(ctx, probs->data, probs->labels, said, &options, &j));
     assert_true(j->as_rows && j->misleading);
-    nell = -(said->log_p[0] + said->log_p[8] + said->log_p[3] + said->log_p[5] + said->log_p[7]) / 5;
-    near(j->found.value.nell, nell, 1e-14); /* as all the others: of the rows as they are */
+    log_loss = -(said->log_p[0] + said->log_p[8] + said->log_p[3] + said->log_p[5] + said->log_p[7]) / 5;
+    near(j->found.value.log_loss, log_loss, 1e-14); /* like all other metrics, for unweighted rows */
     pv_judgement_free(ctx, j);
     pv_prediction_free(ctx, said);
     pv_population_free(ctx, population);
@@ -115,7 +115,7 @@ static void what_there_is_not_is_refused(void **state) {
     pv_probs_free(ctx, probs);
 }
 
-/* The last row has no vote for a: it counts for nothing, and is counted. */
+/* The last row has no vote for a: it has no weight, and is counted separately. */
 static void votes_are_the_target(void **state) {
     (void)state;
     pv_probs *probs = probs_of(&with_target);
@@ -161,8 +161,8 @@ static void grades_have_two_sides(void **state) {
     near(j->stated[1], 2.0 / 3, 1e-15);
     near(j->offset, log(0.5), 1e-14);
     near(j->found.value.tpr, 1, 1e-15);
-    near(j->found.value.nell, -log(0.75) / 3 - (log(0.8) + log(4.0 / 9)) / 3, 1e-14);
-    near(said->log_p[0], log(0.6), 1e-15); /* what was predicted is left alone */
+    near(j->found.value.log_loss, -log(0.75) / 3 - (log(0.8) + log(4.0 / 9)) / 3, 1e-14);
+    near(said->log_p[0], log(0.6), 1e-15); /* the predictions themselves do not change */
     pv_judgement_free(ctx, j);
     const char *const bad[] = {"1", "3", "4"};
     for (size_t i = 0; i < 3; i++) {
@@ -206,7 +206,7 @@ static void same_metrics(const pv_metrics *a, const pv_metrics *b) {
     }
 }
 
-/* In one call, and by hand; in the true population and elsewhere. */
+/* In one call and step by step; in the true population and in others. */
 static void classifiers_in_a_population(void **state) {
     (void)state;
     pv_judge_options options = pv_judge_options_default();
@@ -235,7 +235,7 @@ static void classifiers_in_a_population(void **state) {
     pv_prediction_free(ctx, said);
 }
 
-/* Each by its own encoding, averaged as probabilities, in the first one's design. */
+/* Each with its own encoding, averaged as probabilities, in the design of the first. */
 static void ensembles_average(void **state) {
     (void)state;
     pv_roles roles = {.target = "malignant"};
@@ -274,16 +274,16 @@ static void validations_are_one_sample(void **state) {
         ok(pv_validation_judge(ctx, v, study.schema->labels, 1, &j));
         near(j->stated[1], i == 2 ? 0.3 : i == 1 ? 0.5 : v->population[1], 1e-15);
         near(j->found.value.auc, v->pooled->auc, 1e-12);
-        near(j->offset, pv_logit(v->population[1]), 1e-12); /* what the probabilities have in them, not the rows */
+        near(j->offset, pv_logit(v->population[1]), 1e-12); /* what the probabilities contain, not the rows */
         assert_true(i != 1 || fabs(v->population[1] - 0.5) > 1e-3);
         width[i] = j->found.hi.auc - j->found.lo.auc;
         pv_judgement_free(ctx, j);
         pv_validation_free(ctx, v);
     }
-    assert_true(width[2] > 0 && width[2] < 0.6 * width[0]); /* intervals are of the validation's level */
+    assert_true(width[2] > 0 && width[2] < 0.6 * width[0]); /* intervals have the validation's level */
 }
 
-/* ---- lack of memory ---------------------------------------------------------------------------------------------- */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 static pv_status judge_poorly(pv_ctx *poor) {
     const double from[] = {0.5, 0.5};

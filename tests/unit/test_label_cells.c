@@ -1,4 +1,4 @@
-/* An unknown prevalence of three labels by cells of their ratios: reference rows, counts, intervals. */
+/* An unknown prevalence of three labels from cells of density ratios: reference rows, counts, intervals. */
 #include "infer/infer.h"
 #include "predict/label_cells.h"
 #include "fixture.h"
@@ -6,7 +6,7 @@
 
 enum { LABELS = 3, EACH = 90, ROWS = LABELS * EACH };
 
-/* Rows of three labels in two columns, in the order from, from + by, ...; share NULL: as many of each label. */
+/* Rows of three labels in two columns, in the order from, from + by, ...; share NULL: equally many of each label. */
 static problem study_of(size_t n, uint64_t seed, size_t by, const double *share) {
     double column[3][ROWS];
     pv_table *table;
@@ -53,7 +53,7 @@ static pv_prediction *predicted(const pv_classifier *c, const problem *p, const 
     return said;
 }
 
-/* The rows' order is nothing to them, a file keeps them, and every probability lies within its interval. */
+/* Results do not depend on the rows' order, a file preserves them, and every probability is within its interval. */
 static void test_of_fit(void **state) {
     (void)state;
     const double share[LABELS] = {0.2, 0.7, 0.1};
@@ -87,7 +87,7 @@ static void test_of_fit(void **state) {
     assert_true(stated->inferred->value[0] > 0.5 && stated->inferred->swayed);
     for (size_t i = 0; i < ROWS * LABELS; i++)
         assert_true(here->lo[i] <= here->p[i] && here->p[i] <= here->hi[i]);
-    c->reference->cells->cut[0] = 1.5; /* no share is */
+    c->reference->cells->cut[0] = 1.5; /* not a valid proportion */
     CHECK_OK(ctx, pv_classifier_save(ctx, c, path));
     pv_classifier *damaged;
     assert_int_equal(pv_classifier_load(ctx, path, &damaged), PV_ERR_FORMAT);
@@ -119,7 +119,7 @@ static pv_label_cells *cells_of(size_t n, const double *sure) {
     return made;
 }
 
-/* Equal confidences share a cell; a label whose rows are all alike, or few, has one; too few people none. */
+/* Equal confidences share a cell; a label with equal rows, or few, has one cell; with too few people there are none. */
 static void test_cuts(void **state) {
     (void)state;
     double sure[EACH];
@@ -144,7 +144,7 @@ static void test_cuts(void **state) {
     assert_null(cells_of(LABELS * 19, sure));
 }
 
-/* Labels in another order are the same labels. */
+/* The order of labels does not matter. */
 static void test_relabelled(void **state) {
     (void)state;
     static const size_t to[LABELS] = {2, 0, 1};
@@ -167,7 +167,7 @@ static void test_relabelled(void **state) {
     CHECK_OK(ctx, pv__label_cells_interval(ctx, &d, 0.9, 1, lo[1], hi[1], &scale));
     for (size_t y = 0; y < LABELS; y++) {
         CHECK_NEAR(fit[0].pi[y], fit[1].pi[to[y]], 1e-7);
-        CHECK_NEAR(lo[0][y], lo[1][to[y]], 0.02); /* a bootstrap of other random numbers */
+        CHECK_NEAR(lo[0][y], lo[1][to[y]], 0.02); /* a bootstrap with other random numbers */
         CHECK_NEAR(hi[0][y], hi[1][to[y]], 0.02);
         assert_true(lo[0][y] < fit[0].pi[y] && fit[0].pi[y] < hi[0][y]);
     }

@@ -1,5 +1,5 @@
-/* Laplace's approximation over the last layer of a network: draws against the network itself with its last layer
- * replaced, their covariance against the curvature of the likelihood by differences, model files. */
+/* Laplace's approximation over a network's last layer: draws compared with the network with its last layer replaced,
+ * their covariance with the likelihood's curvature by differences, model files. */
 #include "infer/infer.h"
 #include "infer/last_layer.h"
 
@@ -48,8 +48,8 @@ static void fitted_free(fitted *f) {
 
 /* ---- predictions ------------------------------------------------------------------------------------------------- */
 
-/* The mean over draws of the whole network's probabilities, its last layer replaced by each. target: the label shares
- * that they are moved to; NULL: as they are. */
+/* The mean over draws of the network's probabilities with its last layer replaced by each. target: label proportions to
+ * convert to; NULL: no conversion. */
 static void replace(const fitted *f, const double *target, double *mean) {
     const pv_classifier *c = f->classifier;
     const pv_posterior *p = c->posterior;
@@ -97,8 +97,8 @@ static void test_predictions(void **state) {
     }
 }
 
-/* A prevalence of 60 observations, and the half counts of Jeffreys' prior, is as uncertain in the draws as it is; a
- * known one is held. */
+/* A prevalence of 60 observations, with the half counts of Jeffreys' prior, varies over the draws as it should; a known
+ * one does not vary. */
 static void test_prevalence(void **state) {
     (void)state;
     fitted f = fit_network("mlp:6", "60", 60, 4000);
@@ -117,11 +117,12 @@ static void test_prevalence(void **state) {
     fitted_free(&f);
 }
 
-/* ---- the covariance ---------------------------------------------------------------------------------------------- */
+/* ---- covariance -------------------------------------------------------------------------------------------------- */
 
 enum { WIDTH = 3, PARAMS = WIDTH + 1 };
 
-/* - sum log p_s(y|h) with the log odds u_0 + u h in the population, moved to the sample's label shares, half and half.
+/* - sum log p_s(y|h) with log odds u_0 + u h in the population, converted to the sample's label proportions of one
+ * half.
  */
 static double loss(const fitted *f, const double *hidden, const double *u) {
     double sum = 0;
@@ -141,8 +142,8 @@ static void differences(const double *tail, double *u) {
         u[1 + j] = tail[2 * j + 1] - tail[2 * j];
 }
 
-/* With so many rows the prior hardly counts: the draws' covariance times the likelihood's curvature, and what profile
- * takes from the intercept put back, is the identity. */
+/* With many rows the prior is negligible: the draws' covariance, plus what profile subtracts for the intercept, times
+ * the likelihood's curvature is the identity. */
 static void test_covariance(void **state) {
     (void)state;
     enum { DRAWS = 10000, ROWS = 1500 };
@@ -173,7 +174,7 @@ static void test_covariance(void **state) {
             curvature[i][j] = value;
         }
     for (size_t i = 0; i < PARAMS; i++) {
-        double variance = 0; /* along row i of the curvature: its own entry, since covariance is its inverse */
+        double variance = 0; /* along row i of the curvature: equals its own entry, since covariance is its inverse */
         for (size_t j = 0; j < PARAMS; j++)
             for (size_t l = 0; l < PARAMS; l++)
                 variance += curvature[i][j] * covariance[j][l] * curvature[l][i];
@@ -183,7 +184,7 @@ static void test_covariance(void **state) {
     fitted_free(&f);
 }
 
-/* ---- model files, and what is refused ---------------------------------------------------------------------------- */
+/* ---- model files and errors -------------------------------------------------------------------------------------- */
 
 static void test_file(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-/* From a file to a classifier in one call: the same as step by step, and refused before any work. */
+/* From a file to a classifier in one call: equals the individual steps, with errors reported before any work. */
 #include "fixture.h"
 
 static const char study[] = "age,dose,town,ill\n50,1,a,case\n61,2,b,case\n47,2,a,control\n58,1,c,control\n66,3,b,case\n"
@@ -12,7 +12,7 @@ static pv_settings *settings_of(const char *const (*pairs)[2], size_t n) {
     return settings;
 }
 
-/* `prevalence` control=0.9 makes control the label of interest, though case says that it is. */
+/* `prevalence` control=0.9 makes control the positive label, although "case" suggests itself. */
 static void is_the_same_as_by_steps(void **state) {
     (void)state;
     static const char *const pairs[][2] = {
@@ -38,7 +38,7 @@ static void is_the_same_as_by_steps(void **state) {
     pv_bytes_free(ctx, left);
     pv_bytes_free(ctx, right);
 
-    /* The same file again, by the classifier alone, is the data set that was learned from. */
+    /* The same file read by the classifier alone is the training data set. */
     pv_dataset *again;
     pv_roles as_learned = pv_schema_roles(learned->schema);
     ok(pv_dataset_read(ctx, pv_classifier_schema(learned), path, &as_learned, NULL, &again));
@@ -54,7 +54,7 @@ static void is_the_same_as_by_steps(void **state) {
     pv_settings_free(ctx, settings);
 }
 
-/* A table in memory: the prevalence names the label of interest there too, and the places of errors are told. */
+/* A table in memory: the prevalence names the positive label there too, and errors have positions. */
 static void learns_from_memory(void **state) {
     (void)state;
     static const char *const pairs[][2] = {{"outcome", "y"}, {"prevalence", "b=0.1"}};
@@ -88,7 +88,7 @@ static void learns_from_memory(void **state) {
     pv_settings_free(ctx, settings);
 }
 
-/* How the file is written is a setting as well, and later files are read alike. */
+/* The file's format is a setting as well, and later files are read the same way. */
 static void reads_as_told(void **state) {
     (void)state;
     static const char *const pairs[][2] = {
@@ -108,7 +108,7 @@ static void reads_as_told(void **state) {
     pv_settings_free(ctx, settings);
 }
 
-/* The target of images is what their file has. */
+/* The outcome of images is what their file contains. */
 static void finds_what_images_are_called(void **state) {
     (void)state;
     static const char *const pairs[][2] = {

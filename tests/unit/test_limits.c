@@ -1,5 +1,5 @@
-/* Limits on what a file may make the library do (docs/security.md): memory that its size does not justify, work without
- * end, other files. Each was once possible, or is what a reader of the code would try. */
+/* Limits on the effects of untrusted files (docs/security.md): memory that their size does not justify, endless work,
+ * access to other files. Each was possible once, or is an obvious attack. */
 #include <sys/stat.h>
 #include <xxhash.h>
 
@@ -7,7 +7,7 @@
 
 #include "fixture.h"
 
-/* ---- memory held at most ----------------------------------------------------------------------------------------- */
+/* ---- peak memory ------------------------------------------------------------------------------------------------- */
 
 static size_t now, most;
 
@@ -54,7 +54,7 @@ static void refused(pv_status status, pv_status wanted, const char *part) {
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* A column once had room for 1,024 rows whatever the number of columns. */
+/* Regression test: a column had space for 1,024 rows whatever the number of columns. */
 static void test_wide_table(void **state) {
     (void)state;
     enum { COLUMNS = 60000 };
@@ -86,7 +86,7 @@ static void test_costs(void **state) {
     for (int i = 0; i < 1001; i++)
         fprintf(file, "a%d,0,1\n", i);
     assert_int_equal(fclose(file), 0);
-    refused(pv_costs_read(ctx, path, labels, 2, &costs), PV_ERR_INPUT, "more than 1000");
+    refused(pv_costs_read(ctx, path, labels, 2, &costs), PV_ERR_INPUT, "at most 1000 are supported");
     put("action,0,1\na,,1\nb,,2\n", 20);
     refused(pv_costs_read(ctx, path, labels, 2, &costs), PV_ERR_INPUT, "is missing");
     put("action,0,1\na,1,1\nb,1,2\na,3,4\n", 29);
@@ -107,7 +107,7 @@ static void test_many_probabilities(void **state) {
     refused(pv_probs_read(ctx, path, &options, &probs), PV_ERR_INPUT, "more than 1000 columns");
 }
 
-/* What 1 - P is, is a probability too: a model with such a prevalence could not be loaded again. */
+/* 1 - P must be a probability too, or a model with that prevalence could not be loaded. */
 static void test_prevalence(void **state) {
     (void)state;
     char *labels[] = {"0", "1"};
@@ -134,10 +134,10 @@ static void test_rows_claimed(void **state) {
     (void)state;
     pv_table *table;
     put_npy_header("(1000000000000, 1, 1)");
-    refused(pv_table_read(ctx, path, NULL, &table), PV_ERR_FORMAT, "cut short");
+    refused(pv_table_read(ctx, path, NULL, &table), PV_ERR_FORMAT, "truncated");
     put_npy_header("(4294967296, 4294967296, 4294967296)");
-    refused(pv_table_read(ctx, path, NULL, &table), PV_ERR_FORMAT, "cut short");
-    put_npy_header("(1000000000000, 0, 1)"); /* so many rows of nothing */
+    refused(pv_table_read(ctx, path, NULL, &table), PV_ERR_FORMAT, "truncated");
+    put_npy_header("(1000000000000, 0, 1)"); /* many rows without elements */
     ok(pv_table_read(ctx, path, NULL, &table));
     assert_int_equal(table->rows, 0);
     pv_table_free(ctx, table);
@@ -162,7 +162,7 @@ static void test_bombs(void **state) {
     refuses_archive("size-claimed.npz", "more than is possible");
 }
 
-/* Opening a pipe waits for a writer: a name out of a file must not lead to that. */
+/* Opening a pipe waits for a writer, so a name in a file must not lead to that. */
 static void test_pipe(void **state) {
     (void)state;
     char name[64];
@@ -191,7 +191,7 @@ static void test_networks(void **state) {
     pv_model_free(ctx, model);
 }
 
-/* A file of fuzz/regressions/model, with the frame that the fuzz target gives it. */
+/* A file of fuzz/regressions/model, framed as in the fuzz target. */
 static void put_model(const char *name) {
     char file[512];
     snprintf(file, sizeof file, "%s/../fuzz/regressions/model/%s", PV_TEST_DIR, name);
@@ -228,7 +228,7 @@ static void test_model_files(void **state) {
     }
 }
 
-/* Lists within lists: the parser of JSON counts them. */
+/* Nested lists: the JSON parser limits the depth. */
 static void test_nesting(void **state) {
     (void)state;
     enum { DEEP = 100000 };
@@ -245,7 +245,7 @@ static void test_nesting(void **state) {
     refused(pv_classifier_load(ctx, path, &classifier), PV_ERR_FORMAT, "its header is not JSON");
 }
 
-/* The name of an array that a model brings is not taken for that of a file. */
+/* The name of an array in a model is not opened as a file. */
 static void test_named_file(void **state) {
     (void)state;
     char archive[512], other[512];

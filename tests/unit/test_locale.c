@@ -1,6 +1,6 @@
-/* A program may have set a locale with another decimal point or other letters. What the library writes there has the
- * same bytes as in the C locale, and each reads what the other wrote. The locales are made for the test, as a machine
- * may have none; where they cannot be, the test is skipped. */
+/* A program may set a locale with another decimal point or other letters. What the library writes is identical to the C
+ * locale, and each reads what the other wrote. The locales are created for the test, because they may not be installed;
+ * if that fails, the test is skipped. */
 #include <locale.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,19 +8,19 @@
 #include "base/base.h"
 #include "unit/problem.h"
 
-/* A comma; a point of two bytes; an i that is no small I. */
+/* A comma; a point of two bytes; an i whose capital is not I. */
 static const char *const wanted[] = {"de_DE", "ps_AF", "tr_TR"};
 enum { WANTED = sizeof wanted / sizeof *wanted };
 static bool made[WANTED];
 
 static char folder[] = "/tmp/prevail-locale-XXXXXX";
-static const char *side;   /* "c" or "other": beginning of the files' names */
-static char told[1 << 14]; /* log and errors of this side */
+static const char *side;   /* "c" or "other": prefix of file names */
+static char told[1 << 14]; /* log and errors in this locale */
 static pv_ctx *ctx;
 
 static const char *const names[] = {"table.csv", "model", "figure.svg", "figure.csv", "report.html", "told"};
 
-/* Valid for four calls. */
+/* The result is valid for four calls. */
 static char *file_of(const char *which, const char *name) {
     static char paths[4][128];
     static size_t next;
@@ -40,9 +40,9 @@ static void hear(void *state, pv_log_level level, const char *message) {
     tell(message);
 }
 
-/* ---- what is written --------------------------------------------------------------------------------------------- */
+/* ---- written files ----------------------------------------------------------------------------------------------- */
 
-/* Numbers of every way to text: fixed, scientific, beyond 128 bits, subnormal; words that are numbers. */
+/* Numbers in every format: fixed, scientific, beyond 128 bits, subnormal; special words. */
 static void write_table(void) {
     static const char text[] = "x,z,g,y\n0.5,1.25e-300,a,0\n2.25,-1.5e300,b,1\n3.1,4.9e-324,a,0\n4.75,INF,b,1\n"
                                "2.5,0.1,b,0\n2.2,Infinity,a,1\n5.125,1e22,a,1\n0.0625,123456789.125,b,0\n";
@@ -60,7 +60,7 @@ static void write_table(void) {
     unlink(path);
 }
 
-/* Begun in one locale and interrupted, resumed in the other; saved, loaded and saved again. */
+/* Interrupted in one locale and resumed in the other; saved, loaded and saved again. */
 static void write_model(const problem *p, const char *first, const char *second) {
     pv_fit_options options = pv_fit_options_default();
     options.command = "fit --rate 0.05";
@@ -72,7 +72,7 @@ static void write_model(const problem *p, const char *first, const char *second)
     options.rate = 0.05;
     options.prior = "normal:2.5";
     char path[128];
-    snprintf(path, sizeof path, "%s/checkpoint", folder); /* which is told of */
+    snprintf(path, sizeof path, "%s/checkpoint", folder); /* appears in messages */
     for (int piece = 0; piece < 2; piece++) {
         assert_non_null(setlocale(LC_ALL, piece == 0 ? first : second));
         CHECK_OK(ctx, pv_checkpoint_open(ctx, path, 1e9, piece == 1));
@@ -135,7 +135,7 @@ static void write_report(void) {
     pv_ranking_free(ctx, ranking);
 }
 
-/* Options to text and back, words, and numbers in messages. */
+/* Options to text and back, names, and numbers in messages. */
 static void write_told(const problem *p) {
     pv_fit_options options = pv_fit_options_default();
     char text[64];
@@ -181,11 +181,11 @@ static void check_locale(int which) {
         skip();
     snprintf(locale, sizeof locale, "%s.UTF-8", wanted[which]);
     assert_non_null(setlocale(LC_ALL, locale));
-    snprintf(text, sizeof text, "%.1f", 0.5); /* that it is there */
+    snprintf(text, sizeof text, "%.1f", 0.5); /* verifies that the locale is active */
     assert_string_not_equal(text, "0.5");
     write_side("c", locale, "C");
     write_side("other", "C", locale);
-    snprintf(text, sizeof text, "%.1f", 0.5); /* and was left as it was */
+    snprintf(text, sizeof text, "%.1f", 0.5); /* and was not changed */
     assert_string_not_equal(text, "0.5");
     setlocale(LC_ALL, "C");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -213,7 +213,7 @@ static bool make_locale(const char *name) {
     char command[256], locale[32];
     snprintf(command, sizeof command, "localedef -c -f UTF-8 -i %s %s/%s.UTF-8 >/dev/null 2>&1", name, folder, name);
     snprintf(locale, sizeof locale, "%s.UTF-8", name);
-    bool there = system(command) == 0 && setlocale(LC_ALL, locale); /* NOLINT(cert-env33-c): our own text */
+    bool there = system(command) == 0 && setlocale(LC_ALL, locale); /* NOLINT(cert-env33-c): a constant text */
     setlocale(LC_ALL, "C");
     return there;
 }

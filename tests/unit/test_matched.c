@@ -1,4 +1,4 @@
-/* The conditional likelihood of matched sets, against sums over all subsets and central differences. */
+/* The conditional likelihood of matched sets, compared with sums over all subsets and central differences. */
 #include "unit/check.h"
 
 enum { ROWS = 120 };
@@ -9,7 +9,7 @@ typedef struct sample {
     double loglik[2 * ROWS], dloglik[2 * ROWS];
 } sample;
 
-/* Sets with these rows and cases, their rows mixed up; log odds of this spread. */
+/* Sets with these numbers of rows and cases, with their rows shuffled; spread: that of the log odds. */
 static sample make(size_t sets, const size_t *rows, const size_t *cases, double spread) {
     sample s = {0};
     pv_rng rng = pv_rng_stream(3, 1, 0);
@@ -47,7 +47,7 @@ static double loss_of(pv_ctx *ctx, sample *s, const double *loglik, bool gradien
     return value;
 }
 
-/* The same by listing every subset, in long double. */
+/* The same by enumerating subsets, in long double. */
 static double brute(const sample *s, const double *loglik, size_t sets) {
     long double value = 0;
     for (size_t k = 0; k < sets; k++) {
@@ -103,12 +103,12 @@ static void has_its_gradient(void **state) {
         CHECK_NEAR(gradient[i], slope, 1e-8);
         per_set[s.set[i / 2]] += i % 2 ? gradient[i] : 0;
     }
-    for (size_t k = 0; k < 8; k++) /* a set's intercept is conditioned away */
+    for (size_t k = 0; k < 8; k++) /* conditioning removes a set's intercept */
         assert_true(fabs(per_set[k]) < 1e-12);
     pv_ctx_free(ctx);
 }
 
-/* A hundred rows of which fifty are cases have 1e29 subsets; log odds of a thousand overflow any product. */
+/* A hundred rows with fifty cases have 1e29 subsets; log odds of a thousand would overflow any product. */
 static void stands_large_sets_and_odds(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);

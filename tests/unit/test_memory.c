@@ -1,16 +1,17 @@
-/* Every public constructor with its n-th allocation failing, for all n: those that no other test sweeps. Commands are
- * swept as a whole by tests/memory; tests/memory/public.sh looks that no constructor is forgotten. */
-#include <jansson.h>
+/* Every public constructor with its n-th allocation failing, for all n, unless another test covers it. tests/memory
+ * sweeps whole commands; tests/memory/public.sh checks that no constructor is missing. */
 
-#include "infer/infer.h" /* before there is a ctx */
+#include "infer/infer.h" /* before fixture.h defines ctx */
 
+#include "base/value.h"
 #include "fixture.h"
+#include "prevail/rate.h"
 
 #define TRY(call)                                                                                                      \
     if (status == PV_OK)                                                                                               \
     status = (call)
 
-/* ---- a small problem, made with memory to spare ------------------------------------------------------------------ */
+/* ---- a small problem, built without failures --------------------------------------------------------------------- */
 
 static pv_table *table;
 static pv_schema *schema;
@@ -22,11 +23,11 @@ static pv_fit_options options_of(void) {
     options.prevalence = "0.2";
     options.max_iter = 3;
     options.infer = PV_INFER_LAPLACE;
-    options.draws = 100; /* the least that a record may have */
+    options.draws = 100; /* the smallest number that a record allows */
     return options;
 }
 
-/* Simulated designs, with memory to spare and without. */
+/* Simulated designs, without and with failures. */
 static const pv_design_simulation small = {
     .rows = 16, .strata = 2, .prevalence = 0.3, .cohort = 40, .sets = 4, .per_case = 1};
 
@@ -45,7 +46,7 @@ static void sites_prepare(void) {
                                                                          .weights_are = PV_WEIGHTS_SAMPLING};
     pv_fit_options options = pv_fit_options_default();
     ok(pv_simulate_design(ctx, "sites", &small, &sites.made, &sites.known, NULL));
-    pv_design_simulation more = small; /* two clusters in each stratum */
+    pv_design_simulation more = small; /* two clusters per stratum */
     more.rows = 40;
     ok(pv_simulate_design(ctx, "survey", &more, &sites.survey, NULL, NULL));
     ok(pv_schema_learn(ctx, sites.made, &roles, &sites.own, &sites.rows));
@@ -184,13 +185,13 @@ static pv_status core_poorly(pv_ctx *poor) {
     return status;
 }
 
-/* ---- fits and what is done with them ----------------------------------------------------------------------------- */
+/* ---- fits and their use ------------------------------------------------------------------------------------------ */
 
-static void *json_alloc(size_t size) {
-    return limited_alloc(NULL, size);
+static void *value_resize(void *block, size_t size) {
+    return limited_resize(NULL, block, size);
 }
 
-static void json_release(void *block) {
+static void value_release(void *block) {
     limited_release(NULL, block);
 }
 
@@ -202,9 +203,9 @@ static pv_status plan_poorly(pv_ctx *poor) {
     return status;
 }
 
-/* Jansson's memory fails as well. */
+/* Allocations of values fail as well. */
 static pv_status fit_poorly(pv_ctx *poor) {
-    json_set_alloc_funcs(json_alloc, json_release);
+    pv__value_memory(value_resize, value_release);
     pv_fit_options options = options_of();
     pv_classifier *made = NULL, *loaded = NULL;
     pv_status status = pv_fit(poor, schema, data, &options, &made);
@@ -212,12 +213,12 @@ static pv_status fit_poorly(pv_ctx *poor) {
     TRY(pv_classifier_load(poor, path, &loaded));
     pv_classifier_free(poor, loaded);
     pv_classifier_free(poor, made);
-    json_set_alloc_funcs(malloc, free);
+    pv__value_memory(NULL, NULL);
     return status;
 }
 
 static pv_status learn_poorly(pv_ctx *poor) {
-    json_set_alloc_funcs(json_alloc, json_release);
+    pv__value_memory(value_resize, value_release);
     pv_settings *settings = NULL;
     pv_classifier *made = NULL;
     static const char text[] = "x,g,p,y\n1,1,a,0\n2,2,b,1\n3,1,c,1\n4,2,d,0\n";
@@ -237,7 +238,7 @@ static pv_status learn_poorly(pv_ctx *poor) {
     TRY(pv_learn_sampled(poor, table, table, settings, &made));
     pv_classifier_free(poor, made);
     pv_settings_free(poor, settings);
-    json_set_alloc_funcs(malloc, free);
+    pv__value_memory(NULL, NULL);
     return status;
 }
 
@@ -273,7 +274,7 @@ static pv_status predict_poorly(pv_ctx *poor) {
     return status;
 }
 
-/* The table's g as strata: all that a fit, its file and a prediction have of them. */
+/* The table's g as strata, in a fit, its file and a prediction. */
 static pv_status strata_poorly(pv_ctx *poor) {
     static const char by[] = "g,prevalence,share\na,0.2,0.5\nb,0.1-0.3,0.5\n";
     const pv_roles roles = {.target = "y", .strata = "g", .exclude = "g"};
@@ -306,7 +307,7 @@ static pv_status strata_poorly(pv_ctx *poor) {
     return status;
 }
 
-/* Another model's probabilities with strata: in arrays, and in a file beside one of what they were made for. */
+/* Another model's probabilities with strata: in arrays, and in a file with another one of the original prevalences. */
 static pv_status probs_strata_poorly(pv_ctx *poor) {
     static const char text[] = "g,p__0,p__1,prevalence\na,0.8,0.2,0.4\nb,0.4,0.6,0.3\n";
     static const double p[] = {0.1, 0.7, 0.9, 0.3}, from[] = {0.5, 0.5, 0.8, 0.2};
@@ -318,7 +319,7 @@ static pv_status probs_strata_poorly(pv_ctx *poor) {
     put(text, sizeof text - 1);
     pv_status status = pv_probs_new(poor, 4, labels, 2, 1, p, NULL, NULL, &arrays);
     TRY(pv_probs_strata_set(poor, arrays, 2, names, stratum, from));
-    if (arrays && status != PV_OK) /* nothing is half made */
+    if (arrays && status != PV_OK) /* no partial results */
         assert_true(!arrays->strata && !arrays->data->stratum && !arrays->from);
     TRY(pv_population_known_strata(poor, arrays, from, &known));
     TRY(pv_population_of_probs(poor, arrays, NULL, "unknown", NULL, &open));
@@ -354,8 +355,17 @@ static pv_status designs_poorly(pv_ctx *poor) {
 static pv_status judge_strata_poorly(pv_ctx *poor) {
     const pv_judge_options judging = {.stated_for = "population", .bootstrap = 2, .level = 0.9};
     pv_judgement *judged = NULL;
+    pv_result *tree[4] = {NULL};
+    pv__value_memory(value_resize, value_release);
     pv_status status = pv_judge_in(poor, sites.fit, sites.rows, "true", &judging, &judged);
+    TRY(pv_judgement_result(poor, judged, &tree[0]));
+    TRY(pv_assessment_result(poor, &judged->found, &tree[1]));
+    TRY(pv_judgement_curve(poor, judged, "roc", 20, 5, 0.9, 0.5, NULL, 0, &tree[2]));
+    TRY(pv_judgement_rates(poor, judged, 0.3, 0.9, &tree[3]));
+    for (size_t i = 0; i < 4; i++)
+        pv_result_free(tree[i]);
     pv_judgement_free(poor, judged);
+    pv__value_memory(NULL, NULL);
     return status;
 }
 
@@ -388,7 +398,7 @@ static pv_status hold_out_poorly(pv_ctx *poor) {
     return status;
 }
 
-/* Rows of a table, what its columns are worth, and a target of counts. */
+/* Subsets of a table, column importance, and an outcome of counts. */
 static pv_status importance_poorly(pv_ctx *poor) {
     const pv_roles roles = {.target = "y"}, counted = {.target = "x/n"};
     const pv_importance_options how = {.permutations = 1, .seed = 1};
@@ -410,7 +420,7 @@ static pv_status importance_poorly(pv_ctx *poor) {
     return status;
 }
 
-/* Folds that learn terms anew. */
+/* Folds that learn terms again. */
 static pv_status folds_poorly(pv_ctx *poor) {
     const pv_roles roles = {.target = "y", .terms = "log(x)"};
     pv_fit_options options = options_of();
@@ -431,16 +441,22 @@ static pv_status folds_poorly(pv_ctx *poor) {
 }
 
 static pv_status diagnose_poorly(pv_ctx *poor) {
-    json_set_alloc_funcs(json_alloc, json_release);
+    pv__value_memory(value_resize, value_release);
     pv_diagnose_options how = {.data = data};
     pv_summary *summary = NULL;
     pv_fit_options *options = NULL;
     pv_diagnosis *found = NULL;
+    pv_result *tree[3] = {NULL};
     pv_prediction *said = NULL;
     pv_column_risks *risks = NULL;
     pv_status status = pv_classifier_summary(poor, fitted, 0.9, &summary);
     TRY(pv_classifier_options(poor, fitted, &options));
     TRY(pv_diagnose(poor, fitted, &how, &found));
+    TRY(pv_diagnosis_result(poor, found, &tree[0]));
+    TRY(pv_classifier_result(poor, fitted, 0.9, &tree[1]));
+    TRY(pv_methods(poor, fitted, NULL, &tree[2]));
+    for (size_t i = 0; i < 3; i++)
+        pv_result_free(tree[i]);
     TRY(pv_predict(poor, fitted, data, NULL, NULL, &said));
     TRY(pv_column_risks_new(poor, schema, data, said, 0.9, &risks));
     pv_column_risks_free(poor, risks);
@@ -448,7 +464,25 @@ static pv_status diagnose_poorly(pv_ctx *poor) {
     pv_summary_free(poor, summary);
     pv_fit_options_free(poor, options);
     pv_diagnosis_free(poor, found);
-    json_set_alloc_funcs(malloc, free);
+    pv__value_memory(NULL, NULL);
+    return status;
+}
+
+static pv_status rate_poorly(pv_ctx *poor) {
+    pv_table *rows = read_text("v,y,n\n0,,630\n1,,170\n0,0,98\n0,1,2\n1,0,60\n1,1,40\n");
+    static const char *const pairs[][2] = {
+        {"verdict", "v"}, {"outcome", "y"}, {"gold-by", "verdict"}, {"weights", "n"}};
+    pv_settings *settings = NULL;
+    pv_result *found = NULL;
+    pv__value_memory(value_resize, value_release);
+    pv_status status = pv_rate_settings_new(poor, &settings);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        TRY(pv_settings_set(poor, settings, pairs[i][0], pairs[i][1]));
+    TRY(pv_rate_estimate(poor, rows, NULL, settings, &found));
+    pv_result_free(found);
+    pv_settings_free(poor, settings);
+    pv__value_memory(NULL, NULL);
+    pv_table_free(ctx, rows);
     return status;
 }
 
@@ -465,7 +499,7 @@ static pv_status checkpoint_poorly(pv_ctx *poor) {
     return status;
 }
 
-/* ---- the sweeps -------------------------------------------------------------------------------------------------- */
+/* ---- sweeps ------------------------------------------------------------------------------------------------------ */
 
 #define SWEEP(what)                                                                                                    \
     static void sweeps_##what(void **state) {                                                                          \
@@ -491,11 +525,12 @@ SWEEP(unknown_strata)
 SWEEP(survey)
 SWEEP(hold_out)
 SWEEP(diagnose)
+SWEEP(rate)
 SWEEP(importance)
 SWEEP(folds)
 SWEEP(checkpoint)
 
-/* Matched sets that cannot be counted are an error, not silence. */
+/* Running out of memory while counting matched sets is an error. */
 static pv_status count_sets_poorly(pv_ctx *poor) {
     int32_t label[] = {0, 1, 0, 1}, group[] = {0, 0, 1, 1};
     const pv_dataset sets = {.rows = 4, .label = label, .group = group, .classes = 2};
@@ -520,17 +555,30 @@ static void sweeps_context(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sweeps_context),      cmocka_unit_test(sweeps_read),
-                                       cmocka_unit_test(sweeps_schema),       cmocka_unit_test(sweeps_learn),
-                                       cmocka_unit_test(sweeps_take),         cmocka_unit_test(sweeps_arrays),
-                                       cmocka_unit_test(sweeps_core),         cmocka_unit_test(sweeps_fit),
-                                       cmocka_unit_test(sweeps_predict),      cmocka_unit_test(sweeps_fit_batches),
-                                       cmocka_unit_test(sweeps_hold_out),     cmocka_unit_test(sweeps_diagnose),
-                                       cmocka_unit_test(sweeps_importance),   cmocka_unit_test(sweeps_folds),
-                                       cmocka_unit_test(sweeps_strata),       cmocka_unit_test(sweeps_designs),
-                                       cmocka_unit_test(sweeps_judge_strata), cmocka_unit_test(sweeps_unknown_strata),
-                                       cmocka_unit_test(sweeps_survey),       cmocka_unit_test(sweeps_checkpoint),
-                                       cmocka_unit_test(sweeps_count_sets),   cmocka_unit_test(sweeps_probs_strata),
-                                       cmocka_unit_test(sweeps_sample),       cmocka_unit_test(sweeps_plan)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sweeps_context),
+                                       cmocka_unit_test(sweeps_read),
+                                       cmocka_unit_test(sweeps_schema),
+                                       cmocka_unit_test(sweeps_learn),
+                                       cmocka_unit_test(sweeps_take),
+                                       cmocka_unit_test(sweeps_arrays),
+                                       cmocka_unit_test(sweeps_core),
+                                       cmocka_unit_test(sweeps_fit),
+                                       cmocka_unit_test(sweeps_predict),
+                                       cmocka_unit_test(sweeps_fit_batches),
+                                       cmocka_unit_test(sweeps_hold_out),
+                                       cmocka_unit_test(sweeps_diagnose),
+                                       cmocka_unit_test(sweeps_rate),
+                                       cmocka_unit_test(sweeps_importance),
+                                       cmocka_unit_test(sweeps_folds),
+                                       cmocka_unit_test(sweeps_strata),
+                                       cmocka_unit_test(sweeps_designs),
+                                       cmocka_unit_test(sweeps_judge_strata),
+                                       cmocka_unit_test(sweeps_unknown_strata),
+                                       cmocka_unit_test(sweeps_survey),
+                                       cmocka_unit_test(sweeps_checkpoint),
+                                       cmocka_unit_test(sweeps_count_sets),
+                                       cmocka_unit_test(sweeps_probs_strata),
+                                       cmocka_unit_test(sweeps_sample),
+                                       cmocka_unit_test(sweeps_plan)};
     return cmocka_run_group_tests(tests, prepare, tidy);
 }

@@ -1,4 +1,4 @@
-/* Messages are data: option, value, problem and remedy of an error, and references to options in texts. */
+/* Structured messages: option, value, problem and remedy of an error, and references to options in texts. */
 #include "unit/check.h"
 
 #include "base/base.h"
@@ -35,7 +35,7 @@ static void test_parts(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* An error that quotes another keeps its remedy apart. */
+/* An error that quotes another keeps the latter's remedy separate. */
 static void test_quoted(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -48,7 +48,7 @@ static void test_quoted(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* A value of any length is cut, and what follows it is not. */
+/* A long value is cut, the text after it is not. */
 static void test_long_value(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -71,7 +71,7 @@ static void test_references(void **state) {
     assert_true(pv_text_option(text, &found));
     assert_string_equal(found.name, "prior");
     pv_text_option_value(&found, value, sizeof value);
-    assert_string_equal(value, "normal:"); /* as much as there is room for */
+    assert_string_equal(value, "normal:"); /* as much as fits */
     assert_true(pv_text_option(found.end, &found));
     assert_string_equal(found.name, "seed");
     assert_null(found.value);

@@ -1,5 +1,5 @@
-/* The interface used as nobody should: entered again from a callback, stopped by one, by several threads, each with a
- * context of its own, and things freed in any order.
+/* Unusual use of the interface: calls from callbacks, interruption by callbacks, several threads with their own
+ * contexts, and freeing in any order.
  */
 #include <pthread.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static pv_status fit(pv_ctx *ctx, fitted *f) {
     return status == PV_OK ? pv_fit(ctx, f->schema, f->data, &options, &f->model) : status;
 }
 
-/* What was made first goes first: nothing that is left may look at it. */
+/* Frees objects in the order of creation: the remaining ones must not access freed ones. */
 static void drop(pv_ctx *ctx, fitted *f) {
     pv_table_free(ctx, f->table);
     pv_schema_free(ctx, f->schema);
@@ -73,7 +73,7 @@ static void four_contexts_in_four_threads(void **state) {
 
 typedef struct caller {
     pv_ctx *ctx;
-    bool stop; /* asks to stop, instead of fitting once more */
+    bool stop; /* requests a stop instead of fitting again */
     int calls;
     double loss;
 } caller;
@@ -120,7 +120,7 @@ static void stopped_by_its_callback(void **state) {
     CHECK_OK(c.ctx, fit(c.ctx, &f));
     assert_int_equal(f.model->stop, PV_STOP_INTERRUPTED);
     drop(c.ctx, &f);
-    CHECK_OK(c.ctx, fit(c.ctx, &f)); /* the next one too, until it is cleared */
+    CHECK_OK(c.ctx, fit(c.ctx, &f)); /* the next one is interrupted too, until it is cleared */
     assert_int_equal(f.model->stop, PV_STOP_INTERRUPTED);
     drop(c.ctx, &f);
     pv_ctx_clear_interrupt(c.ctx);
@@ -130,7 +130,7 @@ static void stopped_by_its_callback(void **state) {
     pv_ctx_free(c.ctx);
 }
 
-/* What one context made is used in another, and no argument that may be NULL is needed. */
+/* Objects of one context are used in another, with NULL for every optional argument. */
 static void another_context(void **state) {
     (void)state;
     pv_ctx *one, *other;

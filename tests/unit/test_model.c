@@ -1,4 +1,4 @@
-/* Models and their kernels: every backend against the reference, every gradient by central differences. */
+/* Models and their kernels: every backend compared with the reference, every gradient with central differences. */
 #include "unit/check.h"
 
 #include "compute/compute.h"
@@ -8,7 +8,7 @@
 extern const pv__compute pv__compute_baseline, pv__compute_avx2, pv__compute_avx512;
 extern const pv__core_kernels pv__core_kernels_baseline, pv__core_kernels_avx2, pv__core_kernels_avx512;
 
-/* What this processor can run: the baseline and all up to the best. */
+/* The backends that this processor supports, from the baseline to the best. */
 static size_t backends(const pv__compute **list) {
     const pv__compute *all[] = {&pv__compute_baseline, &pv__compute_avx2, &pv__compute_avx512};
     size_t n = 0;
@@ -31,7 +31,7 @@ static void compare(size_t n, const double *got, const double *wanted, double to
 
 enum { MOST = 70 * 70 };
 
-/* Lower triangles of weighted squares, and forms of such triangles. */
+/* Lower triangles of weighted squares, and quadratic forms of such triangles. */
 static void compare_squares(const pv__compute *r, const pv__compute *other, size_t n, size_t d, const double *x,
                             const double *w) {
     static double a[MOST], b[MOST], spare[MOST];
@@ -94,7 +94,7 @@ static void test_backends(void **state) {
             }
 }
 
-/* A prediction must not depend on which other rows stand in the table: bit for bit. */
+/* A prediction must not depend on the other rows of the table, bit for bit. */
 static void test_rows_alone(void **state) {
     (void)state;
     enum { N = 23, D = 13 };
@@ -194,7 +194,7 @@ static void test_core_kernels(void **state) {
     fail();
 }
 
-/* A loss whose gradient with respect to loglik is a constant: sum of dloglik * loglik. */
+/* A loss with a constant gradient with respect to loglik: sum of dloglik * loglik. */
 static double linear_loss(pv_ctx *ctx, const pv_model *model, const double *w, size_t n, const double *x,
                           const double *dloglik) {
     double loglik[64], loss = 0;
@@ -269,7 +269,7 @@ static void test_start_and_shift(void **state) {
     pv_model_forward(model, work, w, 1, x, loglik);
     compare(3, loglik, log_p, 1e-14);
     const double shift[3] = {0.3, 0.3, 0.3};
-    pv_model_shift(model, shift, w); /* the same for all logits: nothing changes */
+    pv_model_shift(model, shift, w); /* the same for all logits: no effect */
     pv_model_forward(model, work, w, 1, x, loglik);
     compare(3, loglik, log_p, 1e-14);
     pv_model_work_free(ctx, work);

@@ -1,10 +1,10 @@
-/* Models in memory: the bytes of the file, and its refusals. */
-#include <jansson.h>
+/* Models in memory: the same bytes and errors as for files. */
 
+#include "base/value.h"
 #include "fixture.h"
 
 enum { FITS = 4 };
-static pv_classifier *fitted[FITS]; /* linear; with draws; hidden layers and no prevalence; a mixture */
+static pv_classifier *fitted[FITS]; /* linear; with draws; hidden layers without prevalence; a mixture */
 
 static int prepare(void **state) {
     if (setup(state))
@@ -63,7 +63,7 @@ static void the_bytes_of_the_file(void **state) {
         assert_int_equal(size, file_size);
         assert_memory_equal(bytes, file, size);
         ok(pv_classifier_from_bytes(ctx, NULL, bytes, size, &back));
-        memset(bytes, 0, size); /* not needed afterwards */
+        memset(bytes, 0, size); /* must not be needed afterwards */
         ok(pv_classifier_to_bytes(ctx, back, &again, &again_size));
         assert_int_equal(again_size, file_size);
         assert_memory_equal(again, file, file_size);
@@ -74,7 +74,7 @@ static void the_bytes_of_the_file(void **state) {
     }
 }
 
-/* From memory and from a file: the same status, and the same words. */
+/* From memory and from a file: the same status and message. */
 static void refused_alike(const unsigned char *bytes, size_t size) {
     pv_classifier *c;
     char message[512];
@@ -82,7 +82,7 @@ static void refused_alike(const unsigned char *bytes, size_t size) {
     pv_status from_file = pv_classifier_load(ctx, path, &c);
     assert_int_equal(from_file, PV_ERR_FORMAT);
     snprintf(message, sizeof message, "%s", pv_ctx_error(ctx)->message);
-    unsigned char *exact = malloc(size ? size : 1); /* a byte beyond is a sanitiser's to find */
+    unsigned char *exact = malloc(size ? size : 1); /* so that sanitisers detect accesses past the end */
     assert_non_null(exact);
     memcpy(exact, bytes, size);
     assert_int_equal(pv_classifier_from_bytes(ctx, "in memory", exact, size, &c), PV_ERR_FORMAT);
@@ -97,9 +97,9 @@ static void hostile_bytes(void **state) {
     unsigned char *bytes;
     size_t size;
     ok(pv_classifier_to_bytes(ctx, fitted[0], &bytes, &size));
-    for (size_t n = 0; n < size; n++) /* cut anywhere */
+    for (size_t n = 0; n < size; n++) /* truncated anywhere */
         refused_alike(bytes, n);
-    for (size_t n = 0; n < size; n += 1 + n / 64) { /* a bit turned */
+    for (size_t n = 0; n < size; n += 1 + n / 64) { /* a flipped bit */
         bytes[n] ^= 4;
         refused_alike(bytes, size);
         bytes[n] ^= 4;
@@ -136,10 +136,8 @@ static void parts_by_function(void **state) {
         assert_null(pv_classifier_column(c, 2, NULL));
         assert_ptr_equal(pv_classifier_schema(c), c->schema);
         assert_ptr_equal(pv_classifier_model(c), c->model);
-        assert_ptr_equal(pv_classifier_parameters(c), c->w);
         assert_ptr_equal(pv_classifier_prevalence(c), c->prevalence);
         assert_ptr_equal(pv_classifier_design(c), c->design);
-        assert_ptr_equal(pv_classifier_log_marginal(c), c->log_marginal);
         assert_int_equal(pv_classifier_draws(c, &draws) != NULL, i == 1);
         assert_int_equal(draws, i == 1 ? 100 : 0);
         static const char *const model[] = {"linear", "linear", "mlp:3"}, *const loss[] = {"ig", "ig", "plain"};
@@ -147,7 +145,7 @@ static void parts_by_function(void **state) {
         assert_string_equal(pv_classifier_text(c, PV_CLASSIFIER_LOSS), loss[i]);
         assert_string_equal(pv_classifier_text(c, PV_CLASSIFIER_OUTCOME), "y");
         near(pv_classifier_number(c, PV_CLASSIFIER_ROWS), 8, 0);
-        for (int f = PV_CLASSIFIER_OUTCOME; f <= PV_CLASSIFIER_SECONDS; f++) { /* a text or a number, not both */
+        for (int f = PV_CLASSIFIER_OUTCOME; f <= PV_CLASSIFIER_SECONDS; f++) { /* either a text or a number */
             bool text = pv_classifier_text(c, (pv_classifier_fact)f) != NULL;
             bool number = !isnan(pv_classifier_number(c, (pv_classifier_fact)f));
             assert_true(text != number || (f == PV_CLASSIFIER_POSTERIOR && !text && !number));
@@ -155,11 +153,11 @@ static void parts_by_function(void **state) {
     }
 }
 
-static void *json_alloc(size_t size) {
-    return limited_alloc(NULL, size);
+static void *value_resize(void *block, size_t size) {
+    return limited_resize(NULL, block, size);
 }
 
-static void json_release(void *block) {
+static void value_release(void *block) {
     limited_release(NULL, block);
 }
 
@@ -167,13 +165,13 @@ static pv_status bytes_poorly(pv_ctx *poor) {
     unsigned char *bytes = NULL;
     size_t size;
     pv_classifier *back = NULL;
-    json_set_alloc_funcs(json_alloc, json_release);
+    pv__value_memory(value_resize, value_release);
     pv_status status = pv_classifier_to_bytes(poor, fitted[1], &bytes, &size);
     if (status == PV_OK)
         status = pv_classifier_from_bytes(poor, "poor", bytes, size, &back);
     pv_classifier_free(poor, back);
     pv_bytes_free(poor, bytes);
-    json_set_alloc_funcs(malloc, free);
+    pv__value_memory(NULL, NULL);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* Model files whose frame and checksum are right and whose content is not: each field is checked before it is used. */
+/* Model files with a valid frame and checksum but invalid contents: each field is checked before it is used. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -6,7 +6,7 @@
 
 #include "fixture.h"
 
-static char *header, *payload; /* of a good file */
+static char *header, *payload; /* of a valid file */
 static size_t header_size, payload_size;
 
 static void save_with(int infer, const char *terms) {
@@ -51,7 +51,8 @@ static void read_good(void) {
 
 static const char *const plain[4] = {"", " ", " ", ""};
 
-/* A file with this header and the good payload, its checksum right; its second line with these around the numbers. */
+/* Writes a file with this header and the valid payload and checksum; `around`: texts around the numbers in its second
+ * line. */
 static void write_with(const char *changed, const char *const around[4]) {
     XXH3_state_t *state = XXH3_createState();
     XXH3_64bits_reset(state);
@@ -66,7 +67,7 @@ static void write_with(const char *changed, const char *const around[4]) {
     XXH3_freeState(state);
 }
 
-/* A context that counts refuses the file, and holds nothing of it. */
+/* A context that counts allocations rejects the file and holds nothing of it. */
 static void leaves_nothing(void) {
     pv_ctx_options options = pv_ctx_options_default();
     options.allocator = (pv_allocator){limited_alloc, limited_resize, limited_release, NULL};
@@ -81,7 +82,7 @@ static void leaves_nothing(void) {
     pv_ctx_free(counting);
 }
 
-/* The header with the first `from` replaced is refused, and the message has this part. */
+/* The header with the first occurrence of `from` replaced is rejected with this part in the message. */
 static void refused(const char *from, const char *to, const char *part) {
     const char *at = strstr(header, from);
     if (!at)
@@ -111,7 +112,7 @@ static void refuses_headers(void **state) {
     ok(pv_classifier_load(ctx, path, &classifier));
     pv_classifier_free(ctx, classifier);
     refused("{", "[", "not JSON");
-    refused("\"version\"", "\"labels\"", "not JSON"); /* a key twice */
+    refused("\"version\"", "\"labels\"", "not JSON"); /* a duplicate key */
     refused("\"labels\":[\"0\",\"1\"]", "\"labels\":[\"0\"]", "fewer than two labels");
     refused("\"labels\":[\"0\",\"1\"]", "\"labels\":[\"0\",1]", "other than text");
     refused("\"labels\":[\"0\",\"1\"]", "\"labels\":\"01\"", "list is missing");
@@ -124,7 +125,7 @@ static void refuses_headers(void **state) {
     refused("\"name\":\"x\"", "\"name\":3", "text is missing");
     refused("\"sd\":", "\"sd\":-1e300,\"old\":", "scale is damaged");
     refused("\"levels\":[\"a\",\"b\"]", "\"levels\":[]", "no levels");
-    refused("\"loss\":\"ig\"", "\"offset\":true,\"loss\":\"ig\"", "offset is damaged"); /* of another scale than 1 */
+    refused("\"loss\":\"ig\"", "\"offset\":true,\"loss\":\"ig\"", "offset is damaged"); /* with a scale other than 1 */
     refused("\"loss\":\"ig\"", "\"loss\":\"log\"", "loss, marginal or stop");
     refused("\"stop\":\"converged\"", "\"stop\":\"tired\"", "stop reason");
     refused("\"target\":\"y\"", "\"target\":null", "text is missing");
@@ -248,7 +249,7 @@ static void refuses_references(void **state) {
     forget();
 }
 
-/* A mixture whose members, or what is said of them, are damaged. */
+/* A mixture with damaged members or damaged records of them. */
 static void refuses_mixtures(void **state) {
     (void)state;
     pv_simulation study = {.cases = 20, .controls = 20, .prevalence = 0.1, .seed = 2};
@@ -283,7 +284,7 @@ static void refuses_mixtures(void **state) {
     forget();
 }
 
-/* The second line is taken as it is written, and in no other form that a reader of numbers would make the same of. */
+/* The second line is accepted only in its exact form, not in others that parse to the same numbers. */
 static void refuses_frames(void **state) {
     (void)state;
     static const char *const around[][4] = {{" ", " ", " ", ""},
@@ -312,7 +313,7 @@ static void refuses_frames(void **state) {
     forget();
 }
 
-/* A pipe that begins like a model: there is no telling how much it holds. */
+/* A pipe that begins like a model, whose size is unknown. */
 static void refuses_pipes(void **state) {
     (void)state;
     unlink(path);
@@ -325,7 +326,7 @@ static void refuses_pipes(void **state) {
     }
     pv_classifier *classifier;
     assert_int_equal(pv_classifier_load(ctx, path, &classifier), PV_ERR_FORMAT);
-    says("its size cannot be told");
+    says("its size is unknown");
     assert_int_equal(waitpid(writer, NULL, 0), writer);
 }
 

@@ -1,4 +1,4 @@
-/* Image networks: gradients by central differences, engines against each other, threads, dropout, specs. */
+/* Image networks: gradients by central differences, engines compared, threads, dropout, specifications. */
 #include "fixture.h"
 
 #include "model/network.h"
@@ -29,7 +29,7 @@ static problem open_problem(const char *spec, size_t n, int classes, size_t d, i
     p.loglik = p.x + n * d;
     p.slope = p.loglik + n * p.k;
     pv_model_start(p.model, 3, NULL, p.w);
-    for (size_t i = 0; i < p.params; i++) /* biases that let ReLUs live and die */
+    for (size_t i = 0; i < p.params; i++) /* biases such that some ReLUs are active and others are not */
         p.w[i] += 0.05 * sin((double)i);
     fill(n * d, p.x, 1, 1);
     fill(n * p.k, p.slope, 2, 1);
@@ -57,7 +57,7 @@ static void gradient(problem *p) {
     pv_model_backward(p->model, p->work, p->w, p->n, p->x, p->loglik, p->slope, p->dw);
 }
 
-/* Every parameter of the reference engine, with dropout on and off. */
+/* Every parameter on the reference engine, with and without dropout. */
 static void check_gradient(const char *spec, size_t d, int classes, bool training) {
     problem p = open_problem(spec, 3, classes, d, 1, &pv__engine_reference);
     if (training)
@@ -119,7 +119,7 @@ static void test_engines_agree(void **state) {
         }
 }
 
-/* One, two and three threads: the same bytes; and a row's value does not depend on the rows around it. */
+/* One, two and three threads: bit-identical; and a row's value does not depend on the rows around it. */
 static void test_threads(void **state) {
     (void)state;
     const char *spec = "convnet:views=9,size=16,low=32,channels=32-48,features=32";
@@ -165,7 +165,7 @@ static void test_freeze_low(void **state) {
     }
 }
 
-/* The share that is dropped, and its independence of image, node and step. */
+/* The fraction that is dropped, and its independence of image, node and step. */
 static void test_dropout(void **state) {
     (void)state;
     enum { SIZE = 4099, IMAGES = 40 };
@@ -179,7 +179,7 @@ static void test_dropout(void **state) {
             kept += keep[0][i];
             both += keep[0][i] && keep[1][i];
         }
-        dropout.first = 1000 + image; /* the same image counted from elsewhere */
+        dropout.first = 1000 + image; /* the same image with another starting number */
         pv__dropout_mask(&dropout, 0, 4, 0.1, SIZE, keep[0]);
         assert_memory_equal(keep[0], keep[1], SIZE);
     }
@@ -203,7 +203,7 @@ static void test_specs(void **state) {
     pv_ctx *own = check_ctx(1);
     pv_model *model;
     CHECK_OK(own, pv_model_new(own, "convnet", 9 * 32 * 32, 2, &model));
-    /* as bench/peers/torch_convnet.py counts them */
+    /* as counted by bench/peers/torch_convnet.py */
     assert_int_equal(pv_model_params(model), 1492866);
     size_t biases = 0;
     for (size_t i = 0; i < pv_model_params(model); i++)
@@ -214,7 +214,7 @@ static void test_specs(void **state) {
     pv_model_free(own, model);
     pv_ctx_free(own);
     refuses("convnet", 10, "takes images: 9 views of 32 x 32 pixels");
-    refuses("convnets", 10, "choose linear, ordinal, mlp");
+    refuses("convnets", 10, "choose linear, additive, ordinal, mlp");
     refuses("convnet:views=0", 10, "views= is a whole number from 1 to 255");
     refuses("convnet:size=9x", 10, "size= is a whole number");
     refuses("convnet:channels=64--32", 10, "channels are one to eight numbers");
@@ -227,7 +227,7 @@ static void test_specs(void **state) {
 
 enum { MESSAGE = sizeof((pv_error *)NULL)->message };
 
-/* What a context of this engine makes of some rows; the status of making the work. */
+/* Log-likelihoods from a context with this engine; returns the status of creating the work. */
 static pv_status run_engine(const char *engine, const pv__engine_kind *added, double *loglik, char *message) {
     pv_ctx_options options = {.threads = 1, .engine = engine};
     pv_ctx *own;
@@ -252,7 +252,7 @@ static pv_status run_engine(const char *engine, const pv__engine_kind *added, do
     return status;
 }
 
-/* The context says which engine runs networks; plug-ins add theirs. */
+/* The context selects the engine for networks; plug-ins add theirs. */
 static void test_engine_choice(void **state) {
     (void)state;
     double usual[6] = {0}, onednn[6] = {0}, reference[6] = {0}, plugged[6] = {0};
@@ -263,7 +263,7 @@ static void test_engine_choice(void **state) {
     assert_memory_equal(usual, onednn, sizeof usual);
     for (size_t i = 0; i < 6; i++)
         CHECK_NEAR(reference[i], onednn[i], 1e-5);
-    assert_memory_not_equal(reference, onednn, sizeof reference); /* single precision is not double */
+    assert_memory_not_equal(reference, onednn, sizeof reference); /* single precision differs from double */
     assert_int_equal(run_engine("cuda", NULL, plugged, message), PV_ERR_USAGE);
     assert_string_equal(message, "there is no engine 'cuda' for networks: choose one of onednn, reference");
     pv__engine_kind added = pv__engine_reference;

@@ -1,6 +1,5 @@
-/* Offsets. A fit without a prior that has column z as a feature, of coefficient b, is one with the offset b z in its
- * place: for every loss and marginal, in every design. And an offset that is the same everywhere moves the intercept
- * alone. */
+/* Offsets. A fit without a prior in which column z has coefficient b equals one with the offset b z instead, for every
+ * loss and marginal, in every design. An offset that is the same everywhere changes the intercept alone. */
 #include "unit/fixture.h"
 
 enum { ROWS = 240, SITES = 2 };
@@ -60,7 +59,7 @@ static void predict(const fitted *f, const char *population, double *p) {
     pv_prediction_free(ctx, said);
 }
 
-/* Both fits have the same line, and say the same of every row. */
+/* Both fits have the same linear predictor, and the same predictions for every row. */
 static void check_restricted(pv_roles roles, const pv_fit_options *options, bool risks) {
     pv_table *table = make_table(0);
     fitted whole = fit_to(table, roles, NULL, "x1,x2,z", options);
@@ -111,7 +110,7 @@ static void is_a_column_of_known_slope(void **state) {
     options = exactly(PV_LOSS_IG, "0.05");
     check_restricted(roles, &options, true);
     options.weighting = "1";
-    options.errors = PV_ERRORS_HC0; /* a bias correction counts the slopes */
+    options.errors = PV_ERRORS_HC0; /* the bias correction depends on the number of slopes */
     check_restricted(roles, &options, true);
     options = exactly(PV_LOSS_IG, "0.05");
     options.prevalence_n = "300";
@@ -133,7 +132,7 @@ static void goes_with_strata(void **state) {
     check_restricted((pv_roles){.target = "y", .strata = "site", .exclude = "site"}, &options, true);
 }
 
-/* The same everywhere: the intercept is less by it, and nothing else is other, in estimates, errors and draws. */
+/* A constant offset: the intercept is lower by it, and nothing else changes in estimates, errors and draws. */
 static void check_constant(const pv_fit_options *options, double tolerance) {
     pv_table *table = make_table(0);
     const pv_roles roles = {.target = "y"};
@@ -189,7 +188,7 @@ static void a_constant_moves_the_intercept(void **state) {
     check_constant(&options, 1e-6);
 }
 
-/* Into a file and back: the column is still wanted, and does the same. */
+/* Saved and loaded: the column is still required, with the same effect. */
 static void is_kept_in_files(void **state) {
     (void)state;
     pv_table *table = make_table(0.9);
@@ -250,13 +249,13 @@ static void is_for_one_log_odds(void **state) {
     options.model = "mlp:4";
     options.infer = PV_INFER_MAP;
     assert_int_equal(pv_fit(ctx, schema, data, &options, &c), PV_ERR_USAGE);
-    says("is for `model=linear` and ordinal");
+    says("is for `model=linear`, additive and ordinal");
     pv_dataset_free(ctx, data);
     pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);
 }
 
-/* What is missing of it is not made up. */
+/* Missing cells of an offset are not filled in. */
 static void is_never_filled_in(void **state) {
     (void)state;
     pv_table *table = read_text("x,o,y\n1,2,0\n2,,1\n3,1,0\n2,4,1\n5,1,1\n");
@@ -268,7 +267,7 @@ static void is_never_filled_in(void **state) {
     pv_table_free(ctx, table);
 }
 
-/* A copy of a feature is collinear with nothing, and no column that gives the labels away. */
+/* A copy of a feature is not collinear, and is not reported as a leak. */
 static void is_no_feature(void **state) {
     (void)state;
     pv_table *table = read_text("x,o,y\n1,1,0\n2,2,1\n3,3,0\n2,2,1\n5,5,1\n4,4,0\n");
@@ -277,7 +276,7 @@ static void is_no_feature(void **state) {
     pv_table_free(ctx, table);
 }
 
-/* In every fold it is what it is, whatever the fold's means. */
+/* In every fold it is used unchanged, whatever the fold's means. */
 static void is_in_folds(void **state) {
     (void)state;
     pv_table *table = make_table(0.9);

@@ -1,6 +1,6 @@
-/* One stratum is the whole population: what a file or a subcohort states of it gives, bit for bit, what `prevalence`
- * gives without strata, whatever the loss, model, inference and batches; and as many folds, held-out rows and priors
- * are chosen alike. */
+/* A single stratum is the whole population: what a file or a subcohort states about it gives, bit for bit, what
+ * `prevalence` gives without strata, for every loss, model, inference and kind of batches; folds, held-out rows and
+ * priors are the same too. */
 #include "fixture.h"
 
 enum { ROWS = 240 };
@@ -37,7 +37,7 @@ static void clear(rows *from) {
     pv_schema_free(ctx, from->schema);
 }
 
-/* The bytes of a model but for its record, which has the options. */
+/* The bytes of a model without its record, which contains the options. */
 static size_t bytes_of(const rows *from, const pv_fit_options *options, unsigned char **bytes) {
     static const char record[] = "{\"version\": \"0\", \"options\": {}}";
     pv_classifier *made;
@@ -143,7 +143,7 @@ static void one_cohort(void **state) {
     pv_table_free(ctx, table);
 }
 
-/* Cross-validated predictions of a fit with one stratum are those of a fit without. */
+/* Cross-validated predictions of a fit with one stratum equal those of a fit without strata. */
 static void one_validation(void **state) {
     (void)state;
     write_rows();

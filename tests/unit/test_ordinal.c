@@ -1,5 +1,5 @@
-/* Labels in order: the output layer against its definition, gradients by central differences, and what the biases of a
- * model whose labels move together can and cannot do. */
+/* Ordered labels: the output layer compared with its definition, gradients with central differences, and what the
+ * biases of a model with coupled labels can and cannot represent. */
 #include "unit/check.h"
 
 #include "infer/infer.h"
@@ -13,7 +13,7 @@ static void fill(size_t n, double *x, uint64_t index, double scale) {
         x[i] = scale * pv_rng_normal(&rng);
 }
 
-/* Differences of cumulative probabilities, where doubles can tell them. */
+/* Differences of cumulative probabilities, where doubles resolve them. */
 static void test_definition(void **state) {
     (void)state;
     for (size_t k = 2; k <= MOST; k++) {
@@ -45,7 +45,7 @@ static void test_definition(void **state) {
     }
 }
 
-/* A label of 1e-200 and a row far out lose no digits, and no gradient is lost. */
+/* A label with probability 1e-200 and an extreme row lose neither digits nor gradients. */
 static void test_extremes(void **state) {
     (void)state;
     const double b[3] = {-460, 1, -700};
@@ -139,7 +139,7 @@ static void test_two_labels(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* A start at log p predicts p where eta is 0, for every kind of output. */
+/* Starting at log p predicts p at eta = 0, for every kind of output. */
 static void test_start(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -158,7 +158,7 @@ static void test_start(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* Grades drawn by label, in equal numbers, from a population of proportional odds. */
+/* Grades drawn by label, in equal numbers, from a population with proportional odds. */
 static void grades(pv_ctx *ctx, pv_schema **schema, pv_dataset **data) {
     enum { ROWS = 900 };
     static double x[2][ROWS], y[ROWS];
@@ -185,7 +185,8 @@ static void grades(pv_ctx *ctx, pv_schema **schema, pv_dataset **data) {
     pv_table_free(ctx, table);
 }
 
-/* Minibatches hold a known prevalence by grade: the auxiliary marginals exactly; and all ways find the line. */
+/* Minibatches preserve a known prevalence by grade, exactly with auxiliary marginals; all methods find the linear
+ * predictor. */
 static void test_known_prevalence(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -224,7 +225,7 @@ static void test_known_prevalence(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* Rows that lie between the thresholds of their own labels have no maximum likelihood. */
+/* Rows that lie between the thresholds of their own labels have no maximum likelihood estimate. */
 static void test_separated(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);

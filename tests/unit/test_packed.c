@@ -1,5 +1,4 @@
-/* Packed tables, and memory that lies in files: the same as the table in memory, byte for byte; files that are not what
- * they say are refused. */
+/* Packed tables, and memory in files: bit-identical to a table in memory; inconsistent files are rejected. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -52,7 +51,7 @@ static void the_same_table(void **state) {
     assert_int_equal(table->hash, packed->hash);
     pv_table_free(ctx, packed);
     pv_table_free(ctx, table);
-    /* lines that are not one a row, and another way of writing */
+    /* several lines per row, and another format */
     const char *odd = "a;y\n1,5;0\n\n\n2,5;1\n";
     put(odd, strlen(odd));
     pv_csv_options csv = {.separator = ";", .decimal = ","};
@@ -80,7 +79,7 @@ static void single_precision(void **state) {
     pv_table_free(ctx, table);
 }
 
-/* Texts that are not the shortest form of their number are those of the source, for whoever asks for texts. */
+/* Texts other than the shortest form of their number are kept from the source, for readers that request text. */
 static void spelling_is_kept(void **state) {
     (void)state;
     static const char text[] = "zip,id,label,x,day\n00012,9007199254740993,0.0,1.50,2020-01-05\n"
@@ -113,7 +112,7 @@ static void spelling_is_kept(void **state) {
     pv_table_free(ctx, table);
 }
 
-/* Fractions in more than 65536 forms are measurements: their texts are not kept, and that is noted. */
+/* Fractions with more than 65536 distinct texts are measurements: their texts are not kept, which is logged. */
 static void many_spellings_are_lost(void **state) {
     (void)state;
     enum { ROWS = 70000 };
@@ -131,7 +130,7 @@ static void many_spellings_are_lost(void **state) {
     free(text);
 }
 
-/* ---- files that are not what they say ---------------------------------------------------------------------------- */
+/* ---- inconsistent files ------------------------------------------------------------------------------------------ */
 
 static size_t slurp(unsigned char *bytes, size_t room) {
     FILE *file = fopen(packed_path, "rb");
@@ -157,7 +156,7 @@ static void damaged_files(void **state) {
     size_t n = slurp(bytes, sizeof bytes);
     assert_true(n < sizeof bytes);
     assert_int_equal(read_bytes(bytes, n), PV_OK);
-    for (size_t cut = 23; cut < n; cut += cut < 700 ? 1 : 997) /* at the least the first line */
+    for (size_t cut = 23; cut < n; cut += cut < 700 ? 1 : 997) /* at least the first line is left */
         assert_int_equal(read_bytes(bytes, cut), PV_ERR_FORMAT);
     assert_int_equal(read_bytes(bytes, n + 1), PV_ERR_FORMAT);
     for (size_t i = 23; i < 300; i++) { /* sizes, checksum, header */
@@ -169,7 +168,7 @@ static void damaged_files(void **state) {
     assert_int_equal(bytes[code], 0);
     bytes[code] = 3;
     assert_int_equal(read_bytes(bytes, n), PV_ERR_FORMAT);
-    says("a level that its column has not");
+    says("a level that its column does not have");
     bytes[code] = 0;
 }
 
@@ -187,7 +186,7 @@ static pv_status write_and_read(pv_ctx *own) {
     return status;
 }
 
-/* Cells, names and the source as before, from a file that is nowhere to be seen; a folder that is none is named. */
+/* Cells, names and source are preserved in a file without a name; a missing folder is reported. */
 static void put_away(void **state) {
     (void)state;
     pv_table *table = read_text(TEXT), *whole = read_text(TEXT);
@@ -201,7 +200,7 @@ static void put_away(void **state) {
             else
                 assert_memory_equal(&table->column[c].number[i], &whole->column[c].number[i], sizeof(double));
     assert_int_equal(pv_table_put_away(ctx, "/nowhere", &whole), PV_ERR_PATH);
-    says("the table does not fit `memory`, and cannot lie there: No such file or directory");
+    says("the table does not fit `memory`, and cannot be stored there: No such file or directory");
     pv_table_free(ctx, table);
     pv_table_free(ctx, whole);
 }
@@ -212,7 +211,7 @@ static void a_lack_of_memory(void **state) {
     sweep_memory(write_and_read);
 }
 
-/* ---- memory that lies in files ----------------------------------------------------------------------------------- */
+/* ---- memory in files --------------------------------------------------------------------------------------------- */
 
 static pv_ctx *limited(size_t bytes) {
     pv_ctx *own = check_ctx(2);
@@ -239,7 +238,7 @@ static void blocks_keep_their_bytes(void **state) {
                 assert_int_equal(block[b][i], b + 1);
             memset(block[b], (int)b + 1, size);
         }
-    unsigned char *small = NULL; /* that becomes large */
+    unsigned char *small = NULL; /* a small block that becomes large */
     for (size_t size = 100; size < 5000000; size *= 3) {
         CHECK_OK(own, pv__resize(own, size, 1, &small));
         for (size_t i = 0; size > 100 && i < size / 3; i += 11)
@@ -252,7 +251,7 @@ static void blocks_keep_their_bytes(void **state) {
     pv_ctx_free(own);
 }
 
-/* A folder without room is an error, with the remedy. */
+/* A folder without enough space is an error with a remedy. */
 static void no_room_for_them(void **state) {
     (void)state;
     unsigned char *block;
@@ -273,7 +272,7 @@ static void no_room_for_them(void **state) {
     pv_ctx_free(own);
 }
 
-/* A fit in a megabyte, of the packed table: the bytes of one in memory. */
+/* A fit of the packed table in a megabyte gives the same bytes as in memory. */
 static unsigned char *fit_bytes(pv_ctx *own, const char *from, size_t *size) {
     pv_table *table;
     pv_schema *schema;

@@ -1,5 +1,5 @@
-/* Rows that are made of a packed table's columns, where their matrix does not fit: the numbers of the matrix, and
- * models and predictions with the bytes of those in memory; a file that changes meanwhile is refused. */
+/* Rows assembled from a packed table's columns because their matrix does not fit: the same numbers as the matrix, and
+ * models and predictions bit-identical to those in memory; a file that changes meanwhile is an error. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,14 +7,11 @@
 #include "data/data.h"
 #include "fixture.h"
 
-enum {
-    ROWS = 15000,
-    ALLOWED = 1 << 20
-}; /* 5 features of them take 600 kB, and three eighths of what is allowed are for blocks */
+enum { ROWS = 15000, ALLOWED = 1 << 20 }; /* 5 features take 600 kB, and three eighths of the limit are for blocks */
 
 static char packed_path[64];
 
-/* Three columns of numbers, one with cells that are missing, one of texts, weights, and labels of two and of three. */
+/* Three number columns, one with missing cells, one text column, weights, and labels of two and of three. */
 static void write_rows(void) {
     FILE *file = fopen(path, "w");
     assert_non_null(file);
@@ -29,7 +26,7 @@ static void write_rows(void) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* The packed file: in one context its numbers are read, in the other they stay where they are. */
+/* The packed file: one context reads its numbers, the other leaves them in the file. */
 static void pack_rows(bool single) {
     snprintf(packed_path, sizeof packed_path, "%s.pvt", path);
     write_rows();
@@ -78,7 +75,7 @@ static void compare_rows(bool single, const char *weights, int missing) {
     assert_non_null(mapped.data->columns);
     assert_int_equal(single, mapped.table->column[0].single != NULL);
     assert_int_equal(in_memory.data->rows, mapped.data->rows);
-    pv_table_free(own, mapped.table); /* the data have the file as well */
+    pv_table_free(own, mapped.table); /* the data share the file */
     mapped.table = NULL;
     size_t d = (size_t)in_memory.data->features, n = mapped.data->rows;
     static const size_t begin[] = {0, 1, 255, 256, 4095, 10000}, count[] = {1, 255, 256, 257, 1000, 3000};
@@ -110,7 +107,7 @@ static void the_rows_of_the_matrix(void **state) {
     (void)state;
     for (int single = 0; single < 2; single++) {
         compare_rows(single, NULL, PV_MISSING_INDICATOR);
-        compare_rows(single, NULL, PV_MISSING_DROP); /* not all rows */
+        compare_rows(single, NULL, PV_MISSING_DROP); /* a subset of the rows */
         compare_rows(single, "v", PV_MISSING_IMPUTE);
     }
 }
@@ -169,12 +166,12 @@ static void the_same_models(void **state) {
     options.infer = PV_INFER_ML;
     same_outcome(own, &in_memory, &mapped, options, "true");
     options = pv_fit_options_default();
-    options.marginal = PV_MARGINAL_PLUGIN; /* forward, then back */
+    options.marginal = PV_MARGINAL_PLUGIN; /* forward, then backward */
     same_outcome(own, &in_memory, &mapped, options, "true");
     options = pv_fit_options_default();
     options.infer = PV_INFER_ROBUST;
     same_outcome(own, &in_memory, &mapped, options, "true");
-    options = pv_fit_options_default(); /* what takes the matrix after all */
+    options = pv_fit_options_default(); /* work that needs the matrix */
     options.infer = PV_INFER_LAPLACE;
     options.draws = 4;
     same_outcome(own, &in_memory, &mapped, options, "known:0.1");
@@ -195,7 +192,7 @@ static void the_same_models(void **state) {
     pv_ctx_free(own);
 }
 
-/* ---- what goes wrong --------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void touch(void) {
     int file = open(packed_path, O_WRONLY);
@@ -227,7 +224,7 @@ static void a_file_that_changes(void **state) {
     pv_ctx_free(own);
 }
 
-/* One that becomes shorter: a signal, where pages were mapped; what is read says so. */
+/* A file that is truncated: mapped pages would raise a signal, but reads report it. */
 static void a_file_that_shrinks(void **state) {
     (void)state;
     for (int single = 0; single < 2; single++) {
@@ -245,7 +242,7 @@ static void a_file_that_shrinks(void **state) {
             options.infer = infer; /* block by block, and with a matrix */
             assert_int_equal(pv_fit(own, mapped.schema, mapped.data, &options, &model), PV_ERR_INPUT);
             assert_null(model);
-            assert_non_null(strstr(pv_ctx_error(own)->message, "was changed while it was in use"));
+            assert_non_null(strstr(pv_ctx_error(own)->message, "changed while it was in use"));
         }
         forget(own, &mapped);
         pv_ctx_free(own);
@@ -255,10 +252,10 @@ static void a_file_that_shrinks(void **state) {
 
 static void was_changed(const pv_ctx *own, pv_status status) {
     assert_int_equal(status, PV_ERR_INPUT);
-    assert_non_null(strstr(pv_ctx_error(own)->message, "was changed while it was in use"));
+    assert_non_null(strstr(pv_ctx_error(own)->message, "changed while it was in use"));
 }
 
-/* Nor is anything learned from what could not be read, or said of it, nor rows taken from it, nor draws' predictions.
+/* Nothing is learned, subset or predicted from data that could not be read, and no warnings refer to them.
  */
 static void a_table_that_shrinks(void **state) {
     (void)state;
@@ -276,7 +273,7 @@ static void a_table_that_shrinks(void **state) {
     assert_int_equal(stat(packed_path, &before), 0);
     pv_table *table;
     CHECK_OK(own, pv_table_read(own, packed_path, NULL, &table));
-    assert_int_equal(truncate(packed_path, before.st_size - 8), 0); /* its pages stay */
+    assert_int_equal(truncate(packed_path, before.st_size - 8), 0); /* its pages stay mapped */
     const pv_predict_options interval = {.level = 0.9};
     pv_prediction *said;
     was_changed(own, pv_predict_in(own, model, mapped.data, "known:0.1", &interval, &said));
@@ -294,7 +291,7 @@ static void a_table_that_shrinks(void **state) {
     pv_ctx_free(own);
 }
 
-/* A cell that is too far from the mean of those that were learned from is told of at its place. */
+/* A cell too far from the training mean is reported with its position. */
 static void a_cell_that_is_too_far(void **state) {
     (void)state;
     pack_rows(false);

@@ -1,4 +1,4 @@
-/* Tables and probabilities in pieces: the cells, lines and refusals of the whole. */
+/* Tables and probabilities in pieces: the same cells, line numbers and errors as the whole. */
 #include <stdlib.h>
 
 #include "data/query.h"
@@ -42,7 +42,7 @@ static void test_parts_of_a_file(void **state) {
     assert_int_equal(row, whole->rows);
     assert_int_equal(count, 3);
     pv_pieces_free(ctx, pieces);
-    pieces = open_pieces(NULL); /* all of it is no piece */
+    pieces = open_pieces(NULL); /* the whole table is not a piece */
     part = next_of(pieces, SIZE_MAX);
     assert_true(part && !part->piece && part->rows == whole->rows);
     pv_table_free(ctx, part);
@@ -56,7 +56,7 @@ static void count_notes(void *state, pv_log_level level, const char *message) {
     *(int *)state += strstr(message, "training did not have") != NULL;
 }
 
-/* A schema of the people, and pieces of others. */
+/* A schema learned from people, and pieces of other people. */
 static void test_rows_by_a_schema(void **state) {
     (void)state;
     static const char others[] = "x,town\n1,north\n,south\n2,east\n3,south\n4,west\n,north\n,north\n5,far\n";
@@ -82,7 +82,7 @@ static void test_rows_by_a_schema(void **state) {
     pv_pieces_free(ctx, pieces);
     assert_int_equal(rows, 5);
     assert_int_equal(dropped, 3);
-    assert_int_equal(notes, 1); /* of three pieces with such levels */
+    assert_int_equal(notes, 1); /* for three pieces with such levels */
     pv_ctx_set_log(ctx, NULL, NULL, PV_LOG_WARNING);
     pieces = open_pieces(NULL);
     pv_table_free(ctx, next_of(pieces, 4));
@@ -188,7 +188,7 @@ static void test_a_stream(void **state) {
     pv__arrow_close(arrow);
 }
 
-/* ---- without memory ---------------------------------------------------------------------------------------------- */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 static pv_status read_poorly(pv_ctx *poor) {
     const pv_probs_options options = {.columns = "yes=p__yes,no=p__no"};

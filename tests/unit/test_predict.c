@@ -1,9 +1,9 @@
-/* Predictions in a population: how often the model goes forward, and that all that is asked for belongs together. */
+/* Predictions in a population: the number of forward passes, and consistency of all results. */
 #include "fixture.h"
 #include "predicting.h"
 #include "problem.h"
 
-/* The library's calls come here (-Wl,--wrap): rows that went forward. */
+/* Replaces the library's function (-Wl,--wrap) to count rows. */
 static size_t forwarded;
 void __real_pv_model_forward(const pv_model *model, pv_model_work *work, const double *w, size_t n, const double *x,
                              double *loglik);
@@ -19,7 +19,7 @@ void __wrap_pv_model_forward(const pv_model *model, pv_model_work *work, const d
 static const char *const everywhere[] = {"true", "known:0.3", "design", "unknown"};
 enum { POPULATIONS = sizeof everywhere / sizeof *everywhere };
 
-/* All that can be asked for, in each population: each row goes forward so many times (unknown: so many more). */
+/* All results, in each population: the number of forward passes per row (unknown: additional ones). */
 static void check_passes(const pv_classifier *c, const pv_dataset *data, size_t passes, size_t unknown) {
     const pv_predict_options wanted = {.level = c->posterior ? 0.9 : 0, .likelihood = true};
     pv_prediction *home, *said;
@@ -62,13 +62,13 @@ static void a_network_goes_forward_once(void **state) {
     problem_free(ctx, &p);
 }
 
-/* Each draw once; an unknown prevalence needs the ratios of all rows before the first is predicted. */
+/* Once per draw; an unknown prevalence needs the ratios of all rows before the first is predicted. */
 static void draws_go_forward_once(void **state) {
     (void)state;
     problem p = nodules(ctx, 30, 1);
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.05";
-    options.match = PV_MATCH_NONE; /* else likelihoods differ from population to population */
+    options.match = PV_MATCH_NONE; /* otherwise likelihoods differ between populations */
     pv_classifier *c = fit(ctx, &p, &options);
     check_passes(c, p.data, 1, 1);
     pv_classifier_free(ctx, c);
@@ -81,7 +81,7 @@ static void draws_go_forward_once(void **state) {
     problem_free(ctx, &p);
 }
 
-/* plain is corrected to the stated prevalence; without one there is no true population. */
+/* plain is corrected to the given prevalence; without one there is no true population. */
 static void plain_is_corrected(void **state) {
     (void)state;
     problem p = nodules(ctx, 30, 2);
@@ -103,7 +103,7 @@ static void plain_is_corrected(void **state) {
     c = fit(ctx, &p, &options);
     assert_int_equal(pv_predict(ctx, c, p.data, NULL, NULL, &home), PV_ERR_USAGE);
     assert_null(home);
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "the true population is unknown to it"));
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "the target population is unknown"));
     pv_classifier_free(ctx, c);
     problem_free(ctx, &p);
 }

@@ -1,4 +1,4 @@
-/* Prevalences as users write them. */
+/* Parsing of prevalences. */
 #include "fixture.h"
 
 static char label_no[] = "no", label_yes[] = "yes", label_a[] = "a", label_aa[] = "a=b,c", label_1[] = "1";

@@ -1,4 +1,4 @@
-/* Another model's probabilities and votes from a file: what is read, what is refused and where, lack of memory. */
+/* Another model's probabilities and votes from a file: contents, errors with positions, failing allocations. */
 #include "fixture.h"
 
 #include "base/base.h"
@@ -27,7 +27,7 @@ static void test_by_prefix(void **state) {
     (void)state;
     pv_probs *probs =
         must_read_probs("id,p__a b,y,p__2,p__\n7,0.25,2,0.75,x\nx,1,2.0,0,1\n8,0.5,a b,0.5001,\n", &by_target);
-    assert_int_equal(probs->classes, 2); /* "p__" alone names no label */
+    assert_int_equal(probs->classes, 2); /* "p__" alone does not name a label */
     assert_string_equal(probs->labels[0], "a b");
     assert_string_equal(probs->labels[1], "2");
     assert_int_equal(probs->data->rows, 3);
@@ -35,7 +35,7 @@ static void test_by_prefix(void **state) {
     assert_memory_equal(probs->data->label, label, sizeof label); /* 2.0 is 2 */
     near(probs->p[0], 0.25, 0);
     near(probs->p[3], 0, 0);
-    near(probs->p[4] + probs->p[5], 1, 1e-15); /* what the tolerance leaves is divided out */
+    near(probs->p[4] + probs->p[5], 1, 1e-15); /* deviations within the tolerance are normalised away */
     near(probs->p[4], 0.5 / 1.0001, 1e-15);
     pv_probs_free(ctx, probs);
 }
@@ -56,7 +56,7 @@ static void test_one_column(void **state) {
     near(probs->p[1], 0.8, 0);
     assert_int_equal(probs->data->label[0], 1);
     pv_probs_free(ctx, probs);
-    options = (pv_probs_options){.columns = "case=risk"}; /* no target: no name */
+    options = (pv_probs_options){.columns = "case=risk"}; /* without an outcome there is no name */
     probs = must_read_probs("risk,y\n0.2,healthy\n", &options);
     assert_string_equal(probs->labels[0], "control");
     near(probs->p[1], 0.2, 0);
@@ -64,7 +64,7 @@ static void test_one_column(void **state) {
     refused("p__case\n0.2\n", &(pv_probs_options){0}, PV_ERR_INPUT, "`columns=case=p__case`", 0, 0);
 }
 
-/* Every other column stays as it stands. */
+/* All other columns are kept unchanged. */
 static void test_all_columns(void **state) {
     (void)state;
     pv_probs_options options = {.all = true};
@@ -175,7 +175,7 @@ static void test_lack_of_memory(void **state) {
     sweep_memory(read_all);
 }
 
-/* What could not be read leaves nothing behind: another attempt is free. */
+/* A failed read leaves nothing behind, so it can be repeated. */
 static void test_second_attempt(void **state) {
     (void)state;
     pv_probs *probs =

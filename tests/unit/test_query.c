@@ -1,4 +1,4 @@
-/* Names of sources, and rows of databases as streams of batches. */
+/* Parsing names of sources, and rows of databases as streams of batches. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -58,27 +58,27 @@ static void refused(const char *source, const char *part) {
 
 static void test_bad_names(void **state) {
     (void)state;
-    refused("sqlite:a.db", "names no table");
-    refused("sqlite:?t", "names no table");
-    refused("duckdb:a.db?", "names no table");
-    refused("postgres://h/d", "names no table");
-    refused("postgres://u:p@h/d#t", "no password");
-    refused("postgresql:///d?password=p#t", "no password");
-    refused("postgresql://u:se#cret@h/d#t", "no password");
-    refused("postgresql:///d?p%61ssw%6Frd=p#t", "no password");
-    refused("postgresql:///d?%70%61%73%73%77%6f%72%64=p#t", "no password");
-    refused("postgresql://u:se/cret@h/d#t", "no password");
+    refused("sqlite:a.db", "does not name a table");
+    refused("sqlite:?t", "does not name a table");
+    refused("duckdb:a.db?", "does not name a table");
+    refused("postgres://h/d", "does not name a table");
+    refused("postgres://u:p@h/d#t", "not contain a password");
+    refused("postgresql:///d?password=p#t", "not contain a password");
+    refused("postgresql://u:se#cret@h/d#t", "not contain a password");
+    refused("postgresql:///d?p%61ssw%6Frd=p#t", "not contain a password");
+    refused("postgresql:///d?%70%61%73%73%77%6f%72%64=p#t", "not contain a password");
+    refused("postgresql://u:se/cret@h/d#t", "not contain a password");
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* What a database would say: x counts, town is north or south, odd is missing, then a number, or from a row on a text.
+/* A simulated database: x counts rows, town is north or south, odd is missing, then a number, or text from a row on.
  */
 typedef struct database {
     size_t rows, at;
-    size_t odd_from; /* the first row of odd that is a text */
+    size_t odd_from; /* the first row in which odd is a text */
     size_t fails;    /* the row at which it fails */
-    bool other;      /* town is something else */
+    bool other;      /* town has other values */
     int closed;
 } database;
 
@@ -97,7 +97,7 @@ static int next(void *state) {
     database *d = state;
     if (d->at == d->fails)
         return -1;
-    if (d->at > d->rows) /* as some do */
+    if (d->at > d->rows) /* some databases do this */
         d->at = 0;
     return d->at++ < d->rows;
 }
@@ -156,7 +156,7 @@ static void test_rows(void **state) {
             near(number(table, rows - 1, 2), 7.5, 0);
         pv_table_free(ctx, table);
     }
-    /* a text in the first batch: all are */
+    /* a text in the first batch makes the column text */
     pv_table *table = must_take((database){.rows = 1500, .odd_from = 5, .fails = SIZE_MAX});
     assert_string_equal(text_at(table, 3, 2), "7.5");
     assert_null(text_at(table, 2, 2));

@@ -1,5 +1,5 @@
-/* Fits whose rows several processes share: threads stand for them, each with a context of its own. Every one of them
- * must end with the bytes of a process that is alone. */
+/* Fits whose rows several processes share, simulated by threads with their own contexts. Each must give the same bytes
+ * as a single process. */
 #include <stdlib.h>
 
 #include "base/reduce.h"
@@ -54,12 +54,12 @@ static void clear(sample *s) {
 
 typedef struct job {
     const sample *from;
-    const pv_dataset *data; /* NULL: the sample's */
+    const pv_dataset *data; /* NULL: those of the sample */
     pv_fit_options options;
     int threads;
-    bool ends_at_once; /* instead of a fit, with a failure */
-    bool stopped;      /* while it reads its data */
-    const char *file;  /* it reads and learns from itself; NULL: it takes the sample's */
+    bool ends_at_once; /* ends with a failure instead of fitting */
+    bool stopped;      /* interrupted while reading its data */
+    const char *file;  /* reads this file and learns from it; NULL: uses the sample */
     pv_roles roles;
     member who;
     pv_status status, ended;
@@ -102,7 +102,7 @@ static void *run_job(void *state) {
         assert_int_equal(pv_classifier_to_bytes(own, made, &j->bytes, &j->size), PV_OK);
     j->ended = pv_ranks_end(own, j->status);
     snprintf(j->message, sizeof j->message, "%s", pv_ctx_error(own)->message);
-    unsigned char *copy = j->bytes ? malloc(j->size) : NULL; /* beyond the context */
+    unsigned char *copy = j->bytes ? malloc(j->size) : NULL; /* outlives the context */
     if (copy)
         memcpy(copy, j->bytes, j->size);
     pv_bytes_free(own, j->bytes);
@@ -118,7 +118,7 @@ static void run_all(cluster *all, job *jobs) {
     cluster_run(all, run_job, jobs, sizeof *jobs);
 }
 
-/* A job alone, and with 2 to 4 ranks of 1 to 3 threads: the same bytes. */
+/* A job alone, and with 2 to 4 ranks of 1 to 3 threads: bit-identical. */
 static void same_of_job(job alone) {
     job like = alone;
     alone.threads = 1;
@@ -134,7 +134,7 @@ static void same_of_job(job alone) {
             jobs[r].threads = 1 + r % 3;
         }
         run_all(&all, jobs);
-        assert_true(all.exchanges > 4); /* two for each evaluation at least, beside who they are */
+        assert_true(all.exchanges > 4); /* at least two per evaluation, in addition to identification */
         for (int r = 0; r < size; r++) {
             if (jobs[r].status != PV_OK)
                 print_error("rank %d of %d: %s\n", r, size, jobs[r].message);
@@ -190,7 +190,7 @@ static void the_same_bytes(void **state) {
     }
 }
 
-/* Chains, and the points of a step, of which ranks have every so-manieth: none, some have. */
+/* Chains, and the points of a step, which are distributed over ranks: some may have none. */
 static void the_same_posterior(void **state) {
     (void)state;
     sample s;
@@ -210,8 +210,8 @@ static void the_same_posterior(void **state) {
     clear(&s);
 }
 
-/* A start from a sample of the rows, many chunks, checks and a reference from all of them, biases that are matched; and
- * a network whose rows go forward again on their way back. */
+/* A start from a sample of the rows, many chunks, checks and a reference from all of them, matched biases; and a
+ * network whose rows are recomputed in the backward pass. */
 static void the_same_bytes_of_many_rows(void **state) {
     (void)state;
     sample s;
@@ -231,10 +231,10 @@ static void the_same_bytes_of_many_rows(void **state) {
     clear(&s);
 }
 
-/* Rows of a packed table, which are made of its columns as each rank comes to its own: no matrix has all of them. */
+/* Rows of a packed table, assembled from its columns by each rank: no matrix has all of them. */
 static void the_same_bytes_of_a_packed_table(void **state) {
     (void)state;
-    const size_t limit = 1 << 20; /* that the matrix does not fit */
+    const size_t limit = 1 << 20; /* too small for the matrix */
     sample s, packed = {0};
     make(&s, SANITIZED ? 60000 : 140000, 2, false);
     char file[sizeof path + 4];
@@ -249,7 +249,7 @@ static void the_same_bytes_of_a_packed_table(void **state) {
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.2";
     same_for_any_number(&packed, &options);
-    options.batch = "4096"; /* whose rows lie anywhere */
+    options.batch = "4096"; /* rows are scattered */
     options.epochs = 1;
     same_for_any_number(&packed, &options);
     pv_dataset_free(small, packed.data);
@@ -260,7 +260,8 @@ static void the_same_bytes_of_a_packed_table(void **state) {
     clear(&s);
 }
 
-/* Columns of all kinds, of which each rank learns some: numbers, some with missing cells, levels, terms, a constant. */
+/* Columns of all kinds, divided among ranks for learning: numbers, some with missing cells, levels, terms, a
+ * constant. */
 static void write_columns(size_t rows) {
     uint64_t seed = 11;
     FILE *file = fopen(path, "w");
@@ -296,7 +297,7 @@ static void the_same_of_what_ranks_learn(void **state) {
     same_of_job(like);
 }
 
-/* A packed table that each rank reads: columns stay in the file, and each makes its own rows, once. */
+/* A packed table that each rank reads: columns stay in the file, and each rank assembles its own rows once. */
 static void the_same_of_a_packed_table_that_ranks_read(void **state) {
     (void)state;
     sample s;
@@ -308,7 +309,7 @@ static void the_same_of_a_packed_table_that_ranks_read(void **state) {
         job like = {.file = file, .options = pv_fit_options_default(), .roles = {.target = "y", .exclude = "w"}};
         like.options.prevalence = "0.2";
         same_of_job(like);
-        like.options.infer = PV_INFER_LAPLACE; /* which makes the whole matrix after all */
+        like.options.infer = PV_INFER_LAPLACE; /* needs the whole matrix */
         like.options.draws = 10;
         if (!SANITIZED)
             same_of_job(like);
@@ -317,7 +318,7 @@ static void the_same_of_a_packed_table_that_ranks_read(void **state) {
     clear(&s);
 }
 
-/* Strata take all rows on every rank, beside the selection likelihood that takes those of its own. */
+/* Strata process all rows on every rank, together with a selection likelihood that uses only the rank's own. */
 static void the_same_bytes_of_strata(void **state) {
     (void)state;
     sample s;
@@ -354,7 +355,7 @@ static void ranks_without_rows(void **state) {
     clear(&s);
 }
 
-/* ---- what goes wrong --------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void set_up(job *jobs, int size, const sample *s) {
     for (int r = 0; r < size; r++) {
@@ -381,17 +382,17 @@ static void other_work_is_refused(void **state) {
     set_up(jobs, 3, &s);
     jobs[2].data = other.data;
     run_all(&all, jobs);
-    told_to_all(jobs, 3, PV_ERR_USAGE, "rank 2 has other work than rank 0", "299 rows");
+    told_to_all(jobs, 3, PV_ERR_USAGE, "the work of rank 2 differs from that of rank 0", "299 rows");
     all = (cluster){.size = 3, .left = -1};
     set_up(jobs, 3, &s);
     jobs[1].options.seed = 5;
     run_all(&all, jobs);
-    told_to_all(jobs, 3, PV_ERR_USAGE, "rank 1 has other work than rank 0", "`seed`");
+    told_to_all(jobs, 3, PV_ERR_USAGE, "the work of rank 1 differs from that of rank 0", "`seed`");
     clear(&s);
     clear(&other);
 }
 
-/* A gather by which the last rank says that it has another version: the text, and before it a hash. */
+/* A gather in which the last rank claims another version: the text, preceded by a hash. */
 static bool gather_as_another(void *state, const void *mine, size_t bytes, void *all) {
     static const char ours[] = "version=" PV_VERSION;
     enum { HASHED = 16 };
@@ -426,10 +427,11 @@ static void another_version_is_refused(void **state) {
     for (int r = 0; r < all.size; r++)
         jobs[r].who = (member){&all, r};
     cluster_run(&all, join_ranks, jobs, sizeof *jobs);
-    told_to_all(jobs, 3, PV_ERR_USAGE, "rank 2 has other work than rank 0: version=9", "there version=" PV_VERSION);
+    told_to_all(jobs, 3, PV_ERR_USAGE, "the work of rank 2 differs from that of rank 0: version=9",
+                "there version=" PV_VERSION);
 }
 
-/* Before anything is learned of the columns, which ranks share. */
+/* Checked before anything is learned from the columns, which ranks share. */
 static void other_columns_are_refused(void **state) {
     (void)state;
     write_columns(300);
@@ -441,10 +443,10 @@ static void other_columns_are_refused(void **state) {
         jobs[r].roles = (pv_roles){.target = "y", .missing = PV_MISSING_DROP, .exclude = r == 2 ? "a" : NULL};
     }
     run_all(&all, jobs);
-    told_to_all(jobs, 3, PV_ERR_USAGE, "rank 2 has other work than rank 0", "`exclude`=a");
+    told_to_all(jobs, 3, PV_ERR_USAGE, "the work of rank 2 differs from that of rank 0", "`exclude`=a");
 }
 
-/* One that fails is named to the others, wherever they are. */
+/* A failing rank is reported to the others, wherever they are. */
 static void a_failure_is_told(void **state) {
     (void)state;
     sample s;
@@ -458,7 +460,7 @@ static void a_failure_is_told(void **state) {
     clear(&s);
 }
 
-/* Before the fit each is alone with its data, and one that is stopped ends there. */
+/* Before the fit each rank is alone with its data, and one that is interrupted ends there. */
 static void a_stop_is_told(void **state) {
     (void)state;
     sample s;
@@ -472,11 +474,11 @@ static void a_stop_is_told(void **state) {
     clear(&s);
 }
 
-/* ---- memory that runs out in the midst of an exchange ------------------------------------------------------------ */
+/* ---- running out of memory during an exchange -------------------------------------------------------------------- */
 
 typedef struct adder {
     member who;
-    bool least, poor; /* what is found; whose memory runs out */
+    bool least, poor; /* least: which extreme is computed; poor: this rank runs out of memory */
     bool failing;
     pv_status status, ended;
     char message[512];
@@ -518,7 +520,7 @@ static void *run_adder(void *state) {
     return NULL;
 }
 
-/* The others wait for what it would have sent: they must learn that it ends. */
+/* The other ranks wait for its data and must be told that it ends. */
 static void a_lack_of_memory_is_told(void **state) {
     (void)state;
     for (int least = 0; least < 2; least++) {
@@ -536,7 +538,7 @@ static void a_lack_of_memory_is_told(void **state) {
     }
 }
 
-/* At whichever exchange the connection is lost, all end with an error. */
+/* If the connection is lost at any exchange, all ranks end with an error. */
 static void a_lost_connection_is_told(void **state) {
     (void)state;
     sample s;
@@ -548,7 +550,8 @@ static void a_lost_connection_is_told(void **state) {
     free(jobs[0].bytes);
     free(jobs[1].bytes);
     assert_true(whole.exchanges > 10);
-    for (int left = 0; left < whole.exchanges - 1; left += SANITIZED ? 17 : 5) { /* the last is the end's */
+    for (int left = 0; left < whole.exchanges - 1;
+         left += SANITIZED ? 17 : 5) { /* the last exchange is that of the end */
         cluster all = {.size = 2, .left = left};
         set_up(jobs, 2, &s);
         run_all(&all, jobs);

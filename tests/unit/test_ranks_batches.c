@@ -1,5 +1,5 @@
-/* Minibatches whose rows several processes share: threads stand for them, each with a context of its own. Every one of
- * them must end with the bytes of a process that is alone, also where it was stopped and went on with others. */
+/* Minibatches whose rows several processes share, simulated by threads with their own contexts. Each must give the same
+ * bytes as a single process, also if stopped and resumed with another number of processes. */
 #include <stdlib.h>
 
 #include "base/base.h"
@@ -15,7 +15,7 @@ static double leaf(size_t group, size_t i) {
     return 1 / (3.0 + (double)group) * (i ? -1e8 : 1);
 }
 
-/* What rank's limbs add up to, as a process has it; then all of them together. */
+/* The sums of a rank's limbs, as one process has them; then all together. */
 static void share_tree(size_t groups, int size, double *total) {
     double all[SIZES_MOST][GROUPS_MOST][WIDTH];
     pv__tree tree = {0};
@@ -41,7 +41,7 @@ static void share_tree(size_t groups, int size, double *total) {
     }
     assert_int_equal(covered, groups);
     if (size == 2 && (groups & (groups - 1)) == 0 && groups > 1)
-        assert_int_equal(tree.most, 1); /* however many groups each has */
+        assert_int_equal(tree.most, 1); /* for any number of groups per rank */
     pv__tree_join(own, &tree, WIDTH, (size_t)GROUPS_MOST * WIDTH, all[0][0], total);
     own->ranks.calls = (pv_ranks){0};
     pv_ctx_free(own);
@@ -69,7 +69,7 @@ typedef struct job {
     const problem *from;
     const pv_fit_options *options;
     int threads;
-    int64_t stops; /* steps until this one is interrupted; 0: never. A checkpoint is opened where all is not zero */
+    int64_t stops; /* steps until this one is interrupted; 0: never. A checkpoint is opened if anything else is set */
     bool kept;
     member who;
     pv_status status;
@@ -95,7 +95,7 @@ static pv_status fit_job(pv_ctx *own, job *j) {
         status = pv_checkpoint_write(own);
     else if (status == PV_OK)
         status = pv_classifier_to_bytes(own, made, &j->bytes, &j->size);
-    unsigned char *copy = j->bytes ? malloc(j->size) : NULL; /* beyond the context */
+    unsigned char *copy = j->bytes ? malloc(j->size) : NULL; /* outlives the context */
     if (copy)
         memcpy(copy, j->bytes, j->size);
     pv_bytes_free(own, j->bytes);
@@ -156,7 +156,7 @@ static void same_for_any_number(const problem *p, const pv_fit_options *options)
     free(alone.bytes);
 }
 
-/* Some have fewer groups than ranks, or one that is not full. */
+/* Some have fewer groups than ranks, or an incomplete one. */
 static const struct {
     const char *model, *batch, *design;
     pv_loss loss;
@@ -222,7 +222,7 @@ static problem images(pv_ctx *own) {
     return discs(own, &image);
 }
 
-/* Four rows are a part: of 18, the fifth has two. Rows are dropped alike whoever has them. */
+/* A part has four rows: of 18, the fifth has two. Dropout does not depend on the rank. */
 static pv_fit_options network_options(void) {
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.1";
@@ -250,7 +250,7 @@ static void the_same_network(void **state) {
     pv_ctx_free(own);
 }
 
-/* Stopped after a few steps, each time by another rank, and gone on with on another number of ranks. */
+/* Stopped after a few steps, each time by another rank, and resumed with another number of ranks. */
 static void same_in_pieces(const problem *p, const pv_fit_options *options, int64_t stops) {
     job alone = fit_alone(p, options), jobs[RANKS_MAX];
     assert_int_equal(remove(path), 0);
@@ -271,7 +271,7 @@ static void same_in_pieces(const problem *p, const pv_fit_options *options, int6
                 is_the_same(&jobs[r], &alone);
         }
     }
-    assert_true(piece > 4); /* on each number of ranks at least once */
+    assert_true(piece > 4); /* at least once with each number of ranks */
     free(alone.bytes);
 }
 
@@ -293,7 +293,7 @@ static void stopped_and_continued(void **state) {
     pv_ctx_free(own);
 }
 
-/* At whichever exchange the connection is lost, all end with an error. */
+/* If the connection is lost at any exchange, all ranks end with an error. */
 static void a_lost_connection_is_told(void **state) {
     (void)state;
     pv_ctx *own = check_ctx(1);

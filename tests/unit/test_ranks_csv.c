@@ -1,12 +1,12 @@
-/* CSV files that several ranks read together: threads stand for them. Each must have the table of a process that is
- * alone, or its message. */
+/* CSV files read by several ranks together, simulated by threads. Each must get the table, or the error, of a single
+ * process. */
 #include <stdlib.h>
 
 #include "fixture.h"
 #include "ranks.h"
 
-enum { ROWS = 30000, BYTES_LEAST = 4 * 65536 }; /* a file of as many bytes is shared by four */
-enum { AT_MOST = 11 };                          /* exchanges where each rank reads the whole after all */
+enum { ROWS = 30000, BYTES_LEAST = 4 * 65536 }; /* a file of this size is divided among four */
+enum { AT_MOST = 11 };                          /* number of exchanges if each rank reads the whole file */
 
 typedef struct job {
     member who;
@@ -57,10 +57,10 @@ static void same_table(const pv_table *own, const pv_table *other) {
         same_column(&own->column[c], &other->column[c], own->rows);
 }
 
-typedef enum how { EACH_THE_WHOLE, SHARED, EITHER } how; /* the last: as the shares fall */
+typedef enum how { EACH_THE_WHOLE, SHARED, EITHER } how; /* EITHER: depends on where shares begin */
 
-/* The table of the file at path, or its refusal, alone and by 2 to 4 ranks. how: whether each
- * parses some of it. */
+/* The table of the file at path, or its error, for a single process and for 2 to 4 ranks. how: whether each parses only
+ * a part. */
 static void same_for_any_number(const pv_csv_options *options, pv_status status, how shared) {
     job alone = {.options = *options};
     run_job(&alone);
@@ -86,12 +86,12 @@ static void same_for_any_number(const pv_csv_options *options, pv_status status,
 }
 
 typedef struct form {
-    size_t missing_from, missing_to; /* rows without a number and a level */
-    size_t blank;                    /* rows between two blank lines; 0: there are none */
+    size_t missing_from, missing_to; /* rows with a missing number and level */
+    size_t blank;                    /* rows between two blank lines; 0: no blank lines */
     const char *text;                /* another column, the same in every row */
-    const char *odd;                 /* in the place of the number, in the row of that number */
+    const char *odd;                 /* replaces the number in the row of that number */
     size_t odd_row;
-    const char *end; /* of a line */
+    const char *end; /* line ending */
     bool cut;        /* the last line has none */
 } form;
 
@@ -125,7 +125,7 @@ static void plain_rows(void **state) {
     same_for_any_number(&(pv_csv_options){.keep = keep, .n_keep = 1}, PV_OK, SHARED);
 }
 
-/* A share may hold nothing but missing cells of a column: what it is, others say. */
+/* A share may contain only missing cells of a column, whose type then comes from other shares. */
 static void missing_cells(void **state) {
     (void)state;
     write_file(&(form){.missing_to = ROWS * 2 / 3, .text = "?", .end = "\n"});
@@ -145,7 +145,7 @@ static void lines_that_have_no_row(void **state) {
     same_for_any_number(&usual, PV_OK, SHARED);
 }
 
-/* Line breaks within quotes, at which a share may begin; whole rows, even, that are none. */
+/* Line breaks within quotes, at which a share may begin; even complete rows inside quotes. */
 static void quotes(void **state) {
     (void)state;
     write_file(&(form){.text = "\"one\ntwo \"\"three\"\"\"", .end = "\n"});
@@ -154,14 +154,15 @@ static void quotes(void **state) {
     same_for_any_number(&usual, PV_OK, EITHER);
 }
 
-/* Told as to one process, with the line. */
+/* Errors are reported as in a single process, with the line. */
 static void what_is_wrong(void **state) {
     (void)state;
     write_file(&(form){.text = "some words", .odd = "none", .odd_row = ROWS - 5, .end = "\n"});
     same_for_any_number(&usual, PV_ERR_INPUT, EACH_THE_WHOLE);
     write_file(&(form){.text = "some words", .odd = "1,2", .odd_row = ROWS / 2, .end = "\n"});
     same_for_any_number(&usual, PV_ERR_INPUT, EACH_THE_WHOLE);
-    write_file(&(form){.text = "some words", .end = "\n"}); /* a NUL ahead of where a rank begins to read */
+    write_file(
+        &(form){.text = "some words", .end = "\n"}); /* a NUL before the position at which a rank begins to read */
     FILE *file = fopen(path, "r+");
     assert_non_null(file);
     assert_int_equal(fseek(file, 0, SEEK_END), 0);
@@ -169,7 +170,7 @@ static void what_is_wrong(void **state) {
     assert_int_equal(fputc(0, file), 0);
     assert_int_equal(fclose(file), 0);
     same_for_any_number(&usual, PV_ERR_INPUT, EACH_THE_WHOLE);
-    /* shares that each agree with themselves alone */
+    /* within each rank's share all cells are of one type, but the shares differ */
     write_file(&(form){
         .missing_from = 1, .missing_to = ROWS - 1, .text = "words", .odd = "none", .odd_row = ROWS - 1, .end = "\n"});
     const char *const text[] = {"level"};

@@ -1,5 +1,5 @@
-/* Jobs that several ranks share, which are threads here: each runs once, all have every outcome, what went wrong is the
- * same for all, and what one number of ranks kept another goes on from. */
+/* Jobs shared by several ranks, simulated by threads: each runs once, all ranks have every outcome, errors are the same
+ * for all, and another number of ranks can continue from a checkpoint. */
 #include <unistd.h>
 
 #include "base/base.h"
@@ -140,7 +140,7 @@ static void each_runs_once(void **state) {
     }
 }
 
-/* Of those that ran, the first that failed is told to all, with its place. */
+/* The first failed job is reported to all ranks, with its position. */
 static void a_failure_is_everybodys(void **state) {
     (void)state;
     work like = plain, works[RANKS_MAX];
@@ -153,7 +153,7 @@ static void a_failure_is_everybodys(void **state) {
     }
 }
 
-/* One of them is interrupted; all stop, and another number of ranks goes on. */
+/* One rank is interrupted; all stop, and another number of ranks continues. */
 static void continued_by_others(void **state) {
     (void)state;
     for (size_t stops = 0; stops < JOBS; stops += 3)
@@ -173,7 +173,7 @@ static void continued_by_others(void **state) {
             size_t again = 0;
             for (size_t i = 0; i < JOBS; i++)
                 again += times(size, before, i) > 0 && times(others, after, i) > 0;
-            assert_int_equal(again, 1); /* the job that was interrupted */
+            assert_int_equal(again, 1); /* the interrupted job */
             assert_int_not_equal(access(kept_at, F_OK), 0);
         }
 }

@@ -1,4 +1,4 @@
-/* Grades in words, by the votes of nodules made up here. */
+/* Classification of votes on invented nodules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Reference ratios, the prevalence calibrated by them, the test of label shift and the performance to be expected. */
+/* Reference ratios, the prevalence calibrated by them, the test of label shift and expected performance. */
 #include "base/base.h"
 #include "infer/infer.h"
 #include "predict/predict.h"
@@ -12,7 +12,8 @@ typedef struct rows {
     int32_t label[2 * EACH];
 } rows;
 
-/* Log ratios of two normal classes, which are right as they are: s = 2 x with x ~ N(+-1, 1). times and plus distort. */
+/* Log ratios of two normal classes, exact without distortion: s = 2 x with x ~ N(+-1, 1). times and plus distort
+ * them. */
 static void draw(uint64_t seed, double prevalence, double times, double plus, rows *r) {
     for (size_t i = 0; i < 2 * EACH; i++) {
         pv_rng rng = pv_rng_stream(seed, 1, i);
@@ -42,7 +43,7 @@ static pv_unknown_prevalence *infer(const rows *r, bool calibrated, const char *
     return made;
 }
 
-/* Only the order and the spacing of the ratios count: any line through them gives the same prevalence. */
+/* Only the order and the spacing of the ratios count: any linear transformation gives the same prevalence. */
 static void test_any_scale(void **state) {
     (void)state;
     rows r;
@@ -56,10 +57,10 @@ static void test_any_scale(void **state) {
     CHECK_NEAR(bent->lo[1], right->lo[1], 1e-4);
     CHECK_NEAR(bent->hi[1], right->hi[1], 1e-4);
     assert_true(fabs(wrong->value[1] - 0.2) > 2 * fabs(bent->value[1] - 0.2));
-    /* 600 labelled rows leave the ratios a little open. */
+    /* 600 labelled rows leave some uncertainty about the ratios. */
     assert_true(right->hi[1] - right->lo[1] > plain->hi[1] - plain->lo[1]);
     assert_true(right->lo[1] < 0.2 && 0.2 < right->hi[1]);
-    /* The picture of the test: distribution functions, none farther from the mixture's than the distance says. */
+    /* The chart of the test: distribution functions that differ from the mixture's by at most the reported distance. */
     const pv_shift_curve *curve = &right->curve;
     assert_true(curve->n == 10 && plain->curve.n == 0);
     for (size_t i = 0; i < curve->n; i++) {
@@ -76,8 +77,8 @@ static void test_any_scale(void **state) {
     pv_unknown_prevalence_free(ctx, wrong);
 }
 
-/* Many more rows to be judged than labelled ones, and ratios twice too steep: the reference decides, and how few it has
- * is in the interval. */
+/* Many more target rows than labelled ones, and ratios twice too steep: the reference corrects them, and the interval
+ * reflects how few rows it has. */
 static void test_many_rows(void **state) {
     (void)state;
     enum { FEW = 300, MANY = 4000 };
@@ -112,8 +113,8 @@ static void test_many_rows(void **state) {
     pv_reference_free(ctx, reference);
 }
 
-/* At the most probable prevalence nothing moves it: the density's slope, with a and b found anew, is 0 there. The
- * points' own curve says so: its largest point has neighbours on both sides that are lower, and a prior moves it. */
+/* The most probable prevalence is a maximum: the density's slope, with a and b refitted, is 0 there. The points'
+ * largest value has lower neighbours on both sides, and a prior moves it. */
 static void test_prior(void **state) {
     (void)state;
     rows r;
@@ -126,7 +127,7 @@ static void test_prior(void **state) {
     pv_unknown_prevalence_free(ctx, strong);
 }
 
-/* Intervals hold the truth, and the test of label shift warns of few mixtures and of all rows that are none. */
+/* Intervals have their coverage, and the test of label shift rejects few mixtures and all non-mixtures. */
 static void test_often(void **state) {
     (void)state;
     enum { TIMES = SANITIZED ? 3 : 80 };
@@ -137,7 +138,7 @@ static void test_often(void **state) {
         pv_unknown_prevalence *made = infer(&r, true, "flat");
         inside += made->lo[1] <= 0.25 && 0.25 <= made->hi[1];
         warned += made->check.p < 0.05;
-        for (size_t i = 0; i < TARGET; i++) { /* all in the middle: between the classes, and from neither */
+        for (size_t i = 0; i < TARGET; i++) { /* all in the middle between the classes, as in neither */
             double s = 0.3 * (r.loglik[2 * i + 1] - r.loglik[2 * i]);
             r.loglik[2 * i] = pv_log_sigmoid(-s);
             r.loglik[2 * i + 1] = pv_log_sigmoid(s);
@@ -156,7 +157,7 @@ static void test_often(void **state) {
         fail_msg("%zu of %d mixtures were said to be none", warned, TIMES);
 }
 
-/* Sensitivity and specificity by few labelled rows: Beta distributions with half a row of each kind. */
+/* Sensitivity and specificity from few labelled rows: Beta distributions with half a row of each kind added. */
 static void test_performance_of_few(void **state) {
     (void)state;
     enum { FEW = 16 };
@@ -170,13 +171,13 @@ static void test_performance_of_few(void **state) {
     const int right[] = {PV_EXPECTED_SENSITIVITY, PV_EXPECTED_SPECIFICITY};
     double out = 0.5 - 0.5 * made->level;
     for (int i = 0; i < 2; i++) {
-        double yes = e.value[right[i]] * FEW / 2, no = FEW / 2 - yes; /* as many of each label */
+        double yes = e.value[right[i]] * FEW / 2, no = FEW / 2 - yes; /* equally many of each label */
         CHECK_NEAR(yes, round(yes), 1e-9);
         CHECK_NEAR(e.lo[right[i]], pv_beta_quantile(yes + 0.5, no + 0.5, out), 0.02);
         CHECK_NEAR(e.hi[right[i]], pv_beta_quantile(yes + 0.5, no + 0.5, 1 - out), 0.02);
     }
     for (int y = 0; y < 2; y++)
-        reference->units[y] = FEW / 8; /* rows of clusters of four, alike */
+        reference->units[y] = FEW / 8; /* identical rows in clusters of four */
     CHECK_OK(ctx, pv_unknown_performance(ctx, reference, made, 0.5, 1, &e));
     for (int i = 0; i < 2; i++) {
         double yes = e.value[right[i]] * FEW / 8, no = FEW / 8 - yes;
@@ -201,7 +202,7 @@ static void test_performance(void **state) {
                pi * v[PV_EXPECTED_SENSITIVITY] /
                    (pi * v[PV_EXPECTED_SENSITIVITY] + (1 - pi) * (1 - v[PV_EXPECTED_SPECIFICITY])),
                1e-12);
-    /* s >= logit 0.8 where the ratios are right: Phi(1 - 0.69), Phi(1 + 0.69). */
+    /* s >= logit 0.8 with exact ratios: Phi(1 - 0.69), Phi(1 + 0.69). */
     assert_true(fabs(v[PV_EXPECTED_SENSITIVITY] - 0.62) < 0.1 && fabs(v[PV_EXPECTED_SPECIFICITY] - 0.955) < 0.04);
     for (int m = 0; m < PV_EXPECTED_COUNT; m++)
         assert_true(e.lo[m] < v[m] && v[m] < e.hi[m]);
@@ -211,8 +212,8 @@ static void test_performance(void **state) {
     pv_unknown_prevalence_free(ctx, made);
 }
 
-/* Where rows hardly tell, the most likely prevalence may be below all that its posterior has within the interval; where
- * everybody is called, nobody is a true negative. */
+/* With uninformative rows the most likely prevalence may be below the posterior's interval; if everyone is called
+ * positive, there are no true negatives. */
 static void test_performance_of_nothing(void **state) {
     (void)state;
     double score[] = {-0.1, 0.1, 0, 0.2}, weight[] = {20, 20, 20, 20};
@@ -236,7 +237,7 @@ static void test_performance_of_nothing(void **state) {
             assert_true(e.lo[m] <= e.value[m] && e.value[m] <= e.hi[m]);
 }
 
-/* A column's mean counts as many rows, of either table, as were sampled independently. */
+/* A column's mean counts as many rows, in either table, as were sampled independently. */
 static void test_columns(void **state) {
     (void)state;
     double column[] = {0, 0, 10, 10}, value[] = {0.5, 0.5}, sd[] = {0, 0}, x[] = {3, 3, 3, 3}, weight[] = {1, 1, 1, 5};
@@ -252,7 +253,7 @@ static void test_columns(void **state) {
     CHECK_NEAR(check.column_z, 3 / sqrt(10 / (64.0 / 28) + 0.25 * 10 / 40 + 0.25 * 10 / 10), 1e-12);
 }
 
-/* ---- of a fit ---------------------------------------------------------------------------------------------------- */
+/* ---- reference of a fit ------------------------------------------------------------------------------------------ */
 
 static double apart(const pv_reference *r) {
     double mean[2] = {0, 0}, mass[2] = {0, 0};
@@ -264,7 +265,8 @@ static double apart(const pv_reference *r) {
     return mean[1] / mass[1] - mean[0] / mass[0];
 }
 
-/* The training rows by models without them lie closer together than by their own, and as close as new rows do. */
+/* Training rows scored by models fitted without them are closer together than if scored by the model itself, and as
+ * close as new rows. */
 static void test_of_fit(void **state) {
     (void)state;
     problem p = nodules(ctx, 100, 4), fresh = nodules(ctx, 4000, 5);
@@ -288,7 +290,7 @@ static void test_of_fit(void **state) {
     pv_reference_free(ctx, own);
     pv_reference_free(ctx, others);
     pv_dataset_free(ctx, rest);
-    /* Each row as two of weight 1/2: the same model, and as many rows in all. */
+    /* Each row as two of weight 1/2: the same model, and as many rows in total. */
     double *weight = p.data->weight;
     double *half = malloc(p.data->rows * sizeof *half);
     for (size_t i = 0; i < p.data->rows; i++)
@@ -308,7 +310,7 @@ static void test_of_fit(void **state) {
     problem_free(ctx, &fresh);
 }
 
-/* Few training rows and a rare outcome: the ratios are calibrated all the same, however far off the first guess was. */
+/* Few training rows and a rare outcome: the ratios are calibrated even if the starting point was far off. */
 static void test_rare(void **state) {
     (void)state;
     enum { TIMES = SANITIZED ? 2 : 12 };
@@ -335,7 +337,7 @@ static void test_rare(void **state) {
     }
 }
 
-/* Where there is none: networks, the plug-in, few rows. */
+/* Cases without a reference: networks, the plug-in, few rows. */
 static void test_none(void **state) {
     (void)state;
     problem p = nodules(ctx, 60, 4), few = nodules(ctx, 15, 4);
@@ -360,8 +362,8 @@ static void test_none(void **state) {
     problem_free(ctx, &few);
 }
 
-/* As many people, sampled one by one, as say as much: repeated rows count, sampling weights by their spread, clusters
- * by what their rows have in common. */
+/* The effective number of people: repeated rows count, sampling weights by their variation, clusters by the similarity
+ * of their rows. */
 static void test_effective_units(void **state) {
     (void)state;
     enum { ROWS = 120 };
@@ -375,11 +377,11 @@ static void test_effective_units(void **state) {
     pv__sampled s = {.rows = ROWS, .cells = 2, .share = share};
     CHECK_OK(ctx, pv__effective_units(ctx, &s, &units));
     CHECK_NEAR(units, ROWS, 1e-9);
-    s.cluster = cluster; /* pairs that are alike are half as many */
+    s.cluster = cluster; /* identical pairs count half */
     CHECK_OK(ctx, pv__effective_units(ctx, &s, &units));
     CHECK_NEAR(units, 0.5 * ROWS * 59 / 60, 1e-9);
     for (size_t i = 0; i < ROWS; i++)
-        cluster[i] = (int32_t)(i / 4 * 2 + i % 2); /* pairs of either cell: no more than as many */
+        cluster[i] = (int32_t)(i / 4 * 2 + i % 2); /* pairs with one of each cell: not counted more than their number */
     CHECK_OK(ctx, pv__effective_units(ctx, &s, &units));
     CHECK_NEAR(units, ROWS, 1e-9);
     s.cluster = NULL;
@@ -405,7 +407,7 @@ static void test_bad_rows(void **state) {
     assert_null(r);
 }
 
-/* ---- lack of memory ---------------------------------------------------------------------------------------------- */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 static const rows *drawn;
 static const problem *learned;

@@ -1,5 +1,5 @@
-/* Reports: hostile text, numbers, ticks, charts, the explorer's arithmetic, files, extremes, lack of memory. What a
- * browser makes of them is in tests/browser. */
+/* Reports: hostile text, numbers, ticks, charts, the explorer's arithmetic, files, extremes, failing allocations.
+ * tests/browser tests them in a browser. */
 #include "check.h"
 #include "fixture.h"
 
@@ -29,7 +29,7 @@ static void test_html(void **state) {
     becomes(pv__put_html, "a<b>&\"'", "a&lt;b&gt;&amp;&quot;&#39;");
     becomes(pv__put_html, "\xF0\x9F\xA4\xAF \xC3\xA9", "\xF0\x9F\xA4\xAF \xC3\xA9");
     becomes(pv__put_html, "\x01\x7F", "\xEF\xBF\xBD\xEF\xBF\xBD");
-    becomes(pv__put_html, "x\xC3(", "x\xEF\xBF\xBD(");                             /* half a character */
+    becomes(pv__put_html, "x\xC3(", "x\xEF\xBF\xBD(");                             /* an incomplete character */
     becomes(pv__put_html, "\xC0\xAF", "\xEF\xBF\xBD\xEF\xBF\xBD");                 /* overlong */
     becomes(pv__put_html, "\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"); /* a surrogate */
     becomes(pv__put_html,
@@ -68,7 +68,7 @@ static void test_shorten(void **state) {
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
     pv__shorten(longer, 5000, small, sizeof small);
-    assert_string_equal(small, "xxxxxxxx\xE2\x80\xA6"); /* what fits */
+    assert_string_equal(small, "xxxxxxxx\xE2\x80\xA6"); /* as much as fits */
 }
 
 static void shows(double value, const char *wanted) {
@@ -123,7 +123,7 @@ static void test_ticks(void **state) {
     assert_true(isnan(pv__scale_at(&s, 0)) && isnan(pv__scale_at(&s, -1)) && isnan(pv__scale_at(&s, NAN)));
 }
 
-/* Axes without a range take that of the series, whatever it holds. */
+/* Axes without a range use that of the series, whatever it contains. */
 static void test_range(void **state) {
     (void)state;
     const double x[] = {NAN, 2, 2, INFINITY}, y[] = {-1, NAN, 0, 5};
@@ -159,7 +159,7 @@ static size_t count_of(const char *text, const char *part) {
     return count;
 }
 
-/* The path with an id, up to its end. */
+/* The path with a given id, up to its end. */
 static char *path_of(const char *svg, const char *id) {
     char wanted[64];
     snprintf(wanted, sizeof wanted, "id=\"%s\" d=\"", id);
@@ -169,7 +169,7 @@ static char *path_of(const char *svg, const char *id) {
     return strndup(from, strcspn(from, "\""));
 }
 
-/* A straight line of many points is two; a corner stays; a hole breaks the line. */
+/* A straight line through many points becomes two; a corner is kept; a missing value interrupts the line. */
 static void test_lines_are_thinned(void **state) {
     (void)state;
     enum { N = 10001 };
@@ -200,7 +200,7 @@ static void test_lines_are_thinned(void **state) {
     free(y);
 }
 
-/* A point beyond the axes is not drawn, and neither is its bar, across them or along. */
+/* A point beyond the axes is not drawn, nor is its bar, in either direction. */
 static void test_marks_stay_inside(void **state) {
     (void)state;
     const double x[] = {-0.5, 0.5, 1.5}, lo[] = {0.2, -7, 0.2}, hi[] = {0.4, 7, 0.4};
@@ -218,7 +218,7 @@ static void test_marks_stay_inside(void **state) {
     }
 }
 
-/* Every mark, with numbers that cannot be drawn among them: no "nan" or "inf" ever reaches the file. */
+/* Every kind of mark, including numbers that cannot be drawn: "nan" or "inf" never reach the file. */
 static void test_marks_survive_any_number(void **state) {
     (void)state;
     const double odd[] = {NAN, INFINITY, -INFINITY, 0, -1, 1e300, 1e-300, 0.5};
@@ -240,7 +240,7 @@ static void test_marks_survive_any_number(void **state) {
     }
 }
 
-/* Text as outlines where the font has it, as text where it has not. */
+/* Text as outlines if the font has the characters, else as text. */
 static void test_outlines(void **state) {
     (void)state;
     pv_panel panel = {.title = "\xCE\xB7 = 1"};
@@ -276,7 +276,7 @@ static pv_ranking *ranking_of(const double *log_p, const int32_t *label, size_t 
     return ranking;
 }
 
-/* Against counting rows one by one. */
+/* Compared with counting rows one by one. */
 static void test_explorer_counts(void **state) {
     (void)state;
     double log_p[2 * ROWS];
@@ -391,7 +391,7 @@ static pv_status write_page(pv_ctx *own, const pv_ranking *ranking) {
     return status;
 }
 
-/* So many letters a, about the ends of a block; from sha256sum. */
+/* Texts of letters a, with lengths around the end of a block; expected values from sha256sum. */
 static void test_sha256(void **state) {
     (void)state;
     static const struct {
@@ -410,7 +410,7 @@ static void test_sha256(void **state) {
     }
 }
 
-/* The policy names what stands between the tags, and nothing inline is allowed otherwise. */
+/* The policy contains the hash of the text between the tags, and allows nothing else inline. */
 static void check_policy(const char *page, const char *tag) {
     char open[16], close[16], hash[45], wanted[80];
     snprintf(open, sizeof open, "<%s>", tag);
@@ -436,8 +436,8 @@ static void test_page(void **state) {
     assert_int_equal(count_of(page, "<script"), 2); /* data and explorer */
     assert_int_equal(count_of(page, "</script>"), 2);
     assert_int_equal(count_of(page, "<title>"), 1);
-    assert_int_equal(count_of(page, "<title id="), 3);                                     /* a panel's each */
-    assert_int_equal(count_of(page, "<span title=\"&lt;/table&gt; in a name of more"), 1); /* whole there */
+    assert_int_equal(count_of(page, "<title id="), 3);                                     /* one per panel */
+    assert_int_equal(count_of(page, "<span title=\"&lt;/table&gt; in a name of more"), 1); /* complete there */
     assert_int_equal(count_of(page, "cell of the first column"), 1);
     check_policy(page, "script");
     check_policy(page, "style");
@@ -449,7 +449,7 @@ static void test_page(void **state) {
     pv_ranking_free(ctx, ranking);
 }
 
-/* A page that is not finished leaves what was there. */
+/* An unfinished report does not replace the existing file. */
 static void test_unfinished(void **state) {
     (void)state;
     put("before", 6);
@@ -463,7 +463,7 @@ static void test_unfinished(void **state) {
     free(page);
 }
 
-/* One class, one row: no explorer, and the page says so. */
+/* One class or one row: no explorer, and the page explains that. */
 static void test_one_label(void **state) {
     (void)state;
     const double log_p[] = {log(0.3), log(0.7)};
@@ -471,13 +471,13 @@ static void test_one_label(void **state) {
     pv_ranking *ranking = ranking_of(log_p, label, 1);
     CHECK_OK(ctx, write_page(ctx, ranking));
     char *page = read_back();
-    assert_non_null(strstr(page, "The explorer needs rows without the positive label"));
+    assert_non_null(strstr(page, "The explorer needs rows with a negative label"));
     assert_int_equal(count_of(page, "<script"), 0);
     free(page);
     pv_ranking_free(ctx, ranking);
 }
 
-/* Many rows: the ladder is thinned, and holds the threshold that the page starts with. */
+/* Many rows: the ladder is thinned, and contains the initial threshold. */
 static void test_ladder_is_thinned(void **state) {
     (void)state;
     enum { N = 30000 };
@@ -499,7 +499,7 @@ static void test_ladder_is_thinned(void **state) {
     for (const char *at_text = array; at_text < end; at_text++)
         commas += *at_text == ',';
     assert_in_range(commas + 1, 8000, 8194);
-    double least = -HUGE_VAL; /* the lowest score that is called at threshold 0.1, prevalence 0.1, offset 0 */
+    double least = -HUGE_VAL; /* the lowest score called positive at threshold 0.1, prevalence 0.1, offset 0 */
     for (size_t i = 0; i < ranking->points; i++)
         if (ranking->log_odds[i] >= pv_logit(0.1) - pv_logit(0.1) - 1e-12)
             least = ranking->log_odds[i];

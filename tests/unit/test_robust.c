@@ -1,12 +1,15 @@
-/* Models that may be wrong: the efficient and the weighted estimate, what combines them, and matched biases. */
+/* Misspecified models: the efficient and the weighted estimate, their combination, and matched biases. */
 
 #include "infer/infer.h"
 #include "looks.h"
 #include "problem.h"
 
+static const pv__design one_stratum = {.strata = 1};
+
 enum { EACH = 1500 };
 
-/* As many cases as controls of a population of log odds a + x1 - x2/2 + square x1^2, prevalence 0.02. */
+/* Equal numbers of cases and controls from a population with log odds a + x1 - x2/2 + square x1^2 and prevalence
+ * 0.02. */
 typedef struct sample {
     double x[4 * EACH];
     int32_t label[2 * EACH];
@@ -73,7 +76,7 @@ static double weighted_mean(pv_ctx *own, const sample *s, const pv_classifier *c
     return sum;
 }
 
-/* Slopes that the test cannot tell apart are nearly the efficient ones. */
+/* Slopes that the test does not distinguish are close to the efficient ones. */
 static void a_right_model_keeps_the_efficient_estimate(void **state) {
     (void)state;
     pv_ctx *own = check_ctx(2);
@@ -107,7 +110,7 @@ static void a_wrong_model_is_weighted(void **state) {
     assert_true(c->combination->p_value < 1e-6 && c->combination->share[0] > 0.5);
     assert_true(fabs(weighted_mean(own, s, c) / 0.02 - 1) < 1e-9);
     assert_true(fabs(exp(c->log_marginal[1]) / 0.02 - 1) < 1e-9);
-    /* Neither threads nor the seed matter. */
+    /* Neither threads nor the seed affect the result. */
     usual.seed = 77;
     pv_classifier *e = fit_sample(single, s, &usual);
     assert_memory_equal(c->w, e->w, 3 * sizeof *c->w);
@@ -129,7 +132,7 @@ static void compare_fits(const pv_classifier *c, const pv_classifier *d) {
     CHECK_NEAR(c->combination->statistic, d->combination->statistic, 1e-7);
 }
 
-/* The order of rows; counts for repeated rows; clusters of one row each, by any numbers. */
+/* Invariance to the order of rows; counts for repeated rows; clusters of one row each, with any numbers. */
 static void the_same_people_give_the_same_fit(void **state) {
     (void)state;
     pv_ctx *own = check_ctx(2);
@@ -139,13 +142,13 @@ static void the_same_people_give_the_same_fit(void **state) {
     int32_t *label = malloc(n * sizeof *label), *group = malloc(n * sizeof *group);
     assert_true(x && weight && label && group);
     pv_fit_options usual = options_of("auto", PV_MATCH_NONE, PV_INFER_MAP);
-    for (size_t i = 0; i < n; i++) { /* every third person is the one before, as another row */
+    for (size_t i = 0; i < n; i++) { /* every third person repeats the one before as another row */
         size_t from = i % 3 == 2 ? i - 1 : i;
         memcpy(s->x + 2 * i, s->x + 2 * from, 2 * sizeof *x);
         s->label[i] = s->label[from];
     }
     pv_classifier *c = fit_sample(own, s, &usual), *d;
-    for (size_t i = 0; i < n; i++) { /* 7 has no factor in common with n */
+    for (size_t i = 0; i < n; i++) { /* 7 and n have no common factor */
         size_t to = i * 7 % n;
         memcpy(x + 2 * to, s->x + 2 * i, 2 * sizeof *x);
         label[to] = s->label[i];
@@ -181,7 +184,7 @@ static void the_same_people_give_the_same_fit(void **state) {
     pv_ctx_free(own);
 }
 
-/* Risks at the rows have intervals about the weighted estimate that hold the prediction, in any population. */
+/* Risks at the rows have intervals around the weighted estimate that include the prediction, in any population. */
 static void risks_have_intervals(void **state) {
     (void)state;
     static const char *const populations[] = {"true", "known:0.3", "design"};
@@ -213,7 +216,7 @@ static void risks_have_intervals(void **state) {
     pv_ctx_free(own);
 }
 
-/* Without a prior, and as R has it, the weighted estimate is iw, with the same errors. */
+/* Without a prior and with R's definitions, the weighted estimate equals iw, with the same errors. */
 static void the_weighted_estimate_is_iw(void **state) {
     (void)state;
     pv_ctx *own = check_ctx(2);
@@ -258,14 +261,14 @@ static void draws_move_with_the_maximum(void **state) {
     pv_ctx_free(own);
 }
 
-/* Where p(y|w) is the mean itself, it moves too, at the maximum and at each draw. */
+/* If p(y|w) is the mean itself, it moves too, at the maximum and at each draw. */
 static void marginals_move_where_they_are_the_mean(void **state) {
     (void)state;
     pv_ctx *own = check_ctx(2);
     sample *s = bent(own);
     pv_fit_options options = options_of("auto", PV_MATCH_FULL, PV_INFER_LAPLACE);
     options.loss = PV_LOSS_IW;
-    options.intercept_prior = "normal:0.1"; /* which pulls it away */
+    options.intercept_prior = "normal:0.1"; /* pulls it away */
     options.draws = 100;
     pv_classifier *c = fit_sample(own, s, &options);
     assert_true(fabs(exp(c->log_marginal[1]) / 0.02 - 1) < 1e-9);
@@ -298,7 +301,7 @@ static void a_saturated_model_has_nothing_to_test(void **state) {
     pv_ctx_free(own);
 }
 
-/* The label's copy has a modest coefficient under the default prior; it is seen all the same. */
+/* A copy of the label has a moderate coefficient under the default prior but is still detected. */
 static void separation_is_seen_under_a_prior(void **state) {
     (void)state;
     pv_ctx *own = check_ctx(1);
@@ -324,9 +327,9 @@ static void separation_is_seen_under_a_prior(void **state) {
     pv_ctx_free(own);
 }
 
-/* ---- interruptions ----------------------------------------------------------------------------------------------- */
+/* ---- interruption ------------------------------------------------------------------------------------------------ */
 
-/* Matching ends with the interruption: rows may be many, and it goes through them many times. */
+/* Matching can be interrupted: rows may be many, and it makes many passes. */
 static void matching_stops_when_asked(void **state) {
     (void)state;
     enum { N = 1000, K = 6 };
@@ -340,9 +343,9 @@ static void matching_stops_when_asked(void **state) {
     }
     for (size_t y = 0; y < K; y++)
         b[y] = N * pow(0.01, (double)y) / 1.010101;
-    const pv__problem rows = {.n = N, .targets = {.n = N, .classes = K}};
+    const pv__problem rows = {.rows = {.n = N}, .design = &one_stratum, .targets = {.n = N, .classes = K}};
     looks l;
-    looks_begin(&l, own, 2); /* the first is before it begins, which leaves a fit that was stopped what it has */
+    looks_begin(&l, own, 2); /* the first call is before it begins, where a stopped fit is left as it is */
     pv_status status = pv__match_shift(own, &rows, logits, a, b, shift);
     looks_end(&l);
     assert_int_equal(status, PV_ERR_INTERRUPTED);
@@ -350,7 +353,7 @@ static void matching_stops_when_asked(void **state) {
     pv_ctx_free(own);
 }
 
-/* Interrupted ever later, until it is not: a fit is whole, says that it was stopped, or has nothing to show. */
+/* Interrupted at ever later points, until it completes: a fit is complete, marked as interrupted, or absent. */
 static void stop_anywhere(pv_inference infer) {
     pv_ctx *own = check_ctx(1);
     sample *s = bent(own);

@@ -1,9 +1,9 @@
-/* Numbers and texts there and back: every double and every text must survive. */
+/* Round trips of numbers and texts: every double and every text is preserved. */
 #include "fixture.h"
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* Against the C library, which rounds correctly. */
+/* Compared with the C library, which rounds correctly. */
 static void reads_numbers_exactly(void **state) {
     (void)state;
     static const char *const hard[] = {"0",
@@ -146,7 +146,7 @@ static double random_double(size_t i) {
     double value;
     uint64_t bits = random_bits();
     switch (i % 8) {
-    case 0: /* any bits: all exponents, subnormals among them */
+    case 0: /* arbitrary bits: all exponents, including subnormal numbers */
         memcpy(&value, &bits, sizeof value);
         return isfinite(value) ? value : 1;
     case 1: /* subnormal */
@@ -169,7 +169,7 @@ static double random_double(size_t i) {
     }
 }
 
-/* Property: what pv_table_write writes reads back bit by bit. */
+/* Property: what pv_table_write writes reads back bit for bit. */
 static void numbers_survive(void **state) {
     (void)state;
     enum { ROWS = 80000 };
@@ -202,7 +202,7 @@ static void numbers_survive(void **state) {
     free(value);
 }
 
-/* Property: texts of hostile characters survive, with missing cells between them. */
+/* Property: texts of hostile characters are preserved, with missing cells between them. */
 static void texts_survive(void **state) {
     (void)state;
     enum { ROWS = 5000, COLUMNS = 3 };
@@ -216,7 +216,7 @@ static void texts_survive(void **state) {
         assert_non_null(column[c].level);
         assert_non_null(column[c].code);
         for (int32_t i = 0; i < ROWS; i++) {
-            char text[24] = "_"; /* never a number or a missing word */
+            char text[24] = "_"; /* never a number or a word for missing */
             size_t n = 1 + random_bits() % 12, at = random_bits() % 2;
             for (size_t k = at; k < n + at; k++)
                 text[k] = alphabet[random_bits() % (sizeof alphabet - 1)];

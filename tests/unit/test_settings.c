@@ -1,4 +1,4 @@
-/* Options by name and text: every table, what is owned, what a failure leaves, and the words of every enum. */
+/* Options by name and text: every table, ownership, the state after a failure, and the names of every enum. */
 #include "fixture.h"
 
 typedef pv_status (*maker)(pv_ctx *ctx, pv_settings **settings);
@@ -6,7 +6,7 @@ typedef pv_status (*maker)(pv_ctx *ctx, pv_settings **settings);
 static const struct {
     const char *name;
     maker make;
-    size_t least; /* options it has at least */
+    size_t least; /* minimum number of options */
 } kinds[] = {{"fit", pv_fit_settings_new, 50},
              {"target", pv_unknown_settings_new, 5},
              {"assess", pv_assess_settings_new, 3},
@@ -26,7 +26,7 @@ static bool same_text(const char *a, const char *b) {
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
 
-/* What an object says of itself is enough to set all of it; the values read back set the same. */
+/* The texts of an object are enough to set all its options; reading them back gives the same. */
 static void every_option_of_every_kind(void **state) {
     (void)state;
     for (size_t k = 0; k < KINDS; k++) {
@@ -70,7 +70,7 @@ static void the_structs_are_those_of_the_defaults(void **state) {
     assert_null(pv_assess_options_of(s));
     pv_settings_free(ctx, s);
     ok(pv_assess_settings_new(ctx, &s));
-    assert_int_equal(pv_assess_options_of(s)->positive, -1); /* not in the table: comes with the struct */
+    assert_int_equal(pv_assess_options_of(s)->positive, -1); /* not in the table: set by the struct's default */
     assert_int_equal(pv_assess_options_of(s)->bootstrap, -1);
     pv_settings_free(ctx, s);
     ok(pv_unknown_settings_new(ctx, &s));
@@ -150,31 +150,13 @@ static void a_failure_changes_nothing(void **state) {
     pv_settings_free(ctx, s);
 }
 
-static void copies_stand_alone(void **state) {
-    (void)state;
-    pv_settings *s, *copy;
-    ok(pv_fit_settings_new(ctx, &s));
-    ok(pv_settings_set(ctx, s, "outcome", "ill"));
-    ok(pv_settings_set(ctx, s, "seed", "9"));
-    ok(pv_settings_copy(ctx, s, &copy));
-    ok(pv_settings_set(ctx, s, "outcome", "well"));
-    pv_settings_free(ctx, s);
-    assert_string_equal(pv_roles_of(copy)->target, "ill");
-    assert_int_equal(pv_fit_options_of(copy)->seed, 9);
-    assert_true(pv_settings_given(copy, "outcome"));
-    assert_false(pv_settings_given(copy, "loss"));
-    pv_settings_free(ctx, copy);
-}
-
 static pv_status settings_poorly(pv_ctx *poor) {
     pv_status status = PV_OK;
     for (size_t k = 0; k < KINDS && status == PV_OK; k++) {
-        pv_settings *s = NULL, *copy = NULL;
+        pv_settings *s = NULL;
         status = kinds[k].make(poor, &s);
-        if (status == PV_OK)
-            status = pv_settings_copy(poor, s, &copy);
         for (size_t i = 0; status == PV_OK && i < 3; i++)
-            status = pv_settings_set(poor, copy, pv_settings_option(copy, i)->name, NULL);
+            status = pv_settings_set(poor, s, pv_settings_option(s, i)->name, NULL);
         if (status == PV_OK && k == 0)
             status = pv_settings_set(poor, s, "prior", "normal:1");
         const char *text;
@@ -182,13 +164,12 @@ static pv_status settings_poorly(pv_ctx *poor) {
             status = pv_settings_get(poor, s, "seed", &text);
         if (status == PV_ERR_USAGE) /* this kind has none */
             status = PV_OK;
-        pv_settings_free(poor, copy);
         pv_settings_free(poor, s);
     }
     return status;
 }
 
-/* What the maker of each kind is made of, named for tests/memory/public.sh. */
+/* The constructor of each kind, named for tests/memory/public.sh. */
 static pv_status made_poorly(pv_ctx *poor) {
     pv_settings *s = NULL;
     pv_status status = pv_settings_new(poor, &s);
@@ -211,77 +192,62 @@ static void survives_lack_of_memory(void **state) {
     sweep_memory(made_poorly);
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 /* Both ways for the values first .. last and nowhere else. */
-#define CHECK_WORDS(type, first, last)                                                                                 \
+#define CHECK_WORDS(type, name_of, find, first, last)                                                                  \
     do {                                                                                                               \
         for (int i = (first)-2; i <= (last) + 2; i++) {                                                                \
-            pv_##type value = (pv_##type)(first);                                                                      \
-            const char *name = pv_##type##_name((pv_##type)i);                                                         \
+            type value = (type)(first);                                                                                \
+            const char *name = name_of((type)i);                                                                       \
             bool inside = i >= (first) && i <= (last);                                                                 \
             if (inside) {                                                                                              \
-                assert_true(pv_##type##_find(name, &value));                                                           \
+                assert_true(find(name, &value));                                                                       \
                 assert_int_equal((int)value, i);                                                                       \
             } else {                                                                                                   \
                 assert_string_equal(name, "unknown");                                                                  \
             }                                                                                                          \
-            assert_false(pv_##type##_find("no such word", &value));                                                    \
-            assert_false(pv_##type##_find(NULL, &value));                                                              \
+            assert_false(find("no such word", &value));                                                                \
+            assert_false(find(NULL, &value));                                                                          \
         }                                                                                                              \
     } while (0)
 
 static void words_both_ways(void **state) {
     (void)state;
-    CHECK_WORDS(status, PV_OK, PV_ERR_INTERNAL);
-    CHECK_WORDS(stop, PV_STOP_CONVERGED, PV_STOP_POOR);
-    CHECK_WORDS(log_level, PV_LOG_DEBUG, PV_LOG_WARNING);
-    CHECK_WORDS(option_type, PV_OPTION_FLAG, PV_OPTION_EITHER);
-    CHECK_WORDS(loss, PV_LOSS_IG, PV_LOSS_MATCHED);
-    CHECK_WORDS(marginal, PV_MARGINAL_PROFILE, PV_MARGINAL_AUXILIARY_LINEAR);
-    CHECK_WORDS(weighting, PV_WEIGHT_COUNTED, PV_WEIGHT_EXPECTED);
-    CHECK_WORDS(implementation, PV_IMPLEMENTATION_1, PV_IMPLEMENTATION_3);
-    CHECK_WORDS(column_type, PV_COLUMN_NUMBER, PV_COLUMN_TEXT);
-    CHECK_WORDS(array_type, PV_ARRAY_BOOL, PV_ARRAY_BYTES);
-    CHECK_WORDS(missing, PV_MISSING_REFUSE, PV_MISSING_MODEL);
-    CHECK_WORDS(unseen, PV_UNSEEN_OTHER, PV_UNSEEN_REFUSE);
-    CHECK_WORDS(collinear, PV_COLLINEAR_WARN, PV_COLLINEAR_KEEP);
-    CHECK_WORDS(constant, PV_CONSTANT_REFUSE, PV_CONSTANT_DROP);
-    CHECK_WORDS(term_kind, PV_TERM_PLAIN, PV_TERM_PRODUCT);
-    CHECK_WORDS(weights_kind, PV_WEIGHTS_AUTO, PV_WEIGHTS_SAMPLING);
-    CHECK_WORDS(image_layout, PV_IMAGES_PLANES, PV_IMAGES_VIEWS);
-    CHECK_WORDS(prior_kind, PV_PRIOR_NONE, PV_PRIOR_LAPLACE);
-    CHECK_WORDS(inference, PV_INFER_MAP, PV_INFER_ROBUST);
-    CHECK_WORDS(start, PV_START_PREVALENCE, PV_START_ZERO);
-    CHECK_WORDS(match, PV_MATCH_NONE, PV_MATCH_FULL);
-    CHECK_WORDS(estimate, PV_ESTIMATE_EFFICIENT, PV_ESTIMATE_COMBINED);
-    CHECK_WORDS(errors, PV_ERRORS_AUTO, PV_ERRORS_HC0);
-    CHECK_WORDS(classifier_fact, PV_CLASSIFIER_OUTCOME, PV_CLASSIFIER_SECONDS);
-    CHECK_WORDS(posterior_kind, PV_POSTERIOR_LAPLACE, PV_POSTERIOR_HMC);
-    CHECK_WORDS(unknown_method, PV_UNKNOWN_BINS, PV_UNKNOWN_BBSE);
-    CHECK_WORDS(curve_kind, PV_CURVE_roc, PV_CURVES - 1);
-    CHECK_WORDS(ink, PV_INK_TEXT, PV_INKS - 1);
-    CHECK_WORDS(mark, PV_MARK_LINE, PV_MARK_HEAT);
-    CHECK_WORDS(note, PV_NOTE_GOOD, PV_NOTE_MISSING);
-    pv_population_kind population; /* whose own word "unknown" is */
+    CHECK_WORDS(pv_stop, pv_stop_name, pv_stop_find, PV_STOP_CONVERGED, PV_STOP_POOR);
+    CHECK_WORDS(pv_loss, pv_loss_name, pv_loss_find, PV_LOSS_IG, PV_LOSS_MATCHED);
+    CHECK_WORDS(pv_marginal, pv_marginal_name, pv_marginal_find, PV_MARGINAL_PROFILE, PV_MARGINAL_AUXILIARY_LINEAR);
+    CHECK_WORDS(pv_array_type, pv_array_type_name, pv_array_type_find, PV_ARRAY_BOOL, PV_ARRAY_BYTES);
+    CHECK_WORDS(pv_missing, pv_missing_name, pv_missing_find, PV_MISSING_REFUSE, PV_MISSING_MODEL);
+    CHECK_WORDS(pv_term_kind, pv_term_kind_name, pv_term_kind_find, PV_TERM_PLAIN, PV_TERM_SCORE);
+    CHECK_WORDS(pv_estimate, pv_estimate_name, pv_estimate_find, PV_ESTIMATE_EFFICIENT, PV_ESTIMATE_COMBINED);
+    CHECK_WORDS(pv_posterior_kind, pv_posterior_kind_name, pv_posterior_kind_find, PV_POSTERIOR_LAPLACE,
+                PV_POSTERIOR_HMC);
+    pv_population_kind population; /* it has a name "unknown" of its own */
     for (int i = PV_POPULATION_TRUE; i <= PV_POPULATION_COUNTS; i++) {
         assert_true(pv_population_kind_find(pv_population_kind_name((pv_population_kind)i), &population));
         assert_int_equal((int)population, i);
     }
 }
 
-#define WORD(type)                                                                                                     \
+/* Of an enum whose words are those of the option alone. */
+#define CHOICE(type, ...)                                                                                              \
     static const char *type##_word(int value) {                                                                        \
-        return pv_##type##_name((pv_##type)value);                                                                     \
+        static const char *const words[] = {__VA_ARGS__};                                                              \
+        return value >= 0 && (size_t)value < sizeof words / sizeof *words ? words[value] : "unknown";                  \
     }
-WORD(loss)
-WORD(marginal)
-WORD(inference)
-WORD(weighting)
-WORD(implementation)
-WORD(start)
+#define WORD(type, name_of)                                                                                            \
+    static const char *type##_word(int value) {                                                                        \
+        return name_of((pv_##type)value);                                                                              \
+    }
+WORD(loss, pv_loss_name)
+WORD(marginal, pv_marginal_name)
+WORD(inference, pv_inference_name)
+CHOICE(weighting, [PV_WEIGHT_COUNTED] = "counted", [PV_WEIGHT_EXPECTED] = "expected")
+CHOICE(implementation, [PV_IMPLEMENTATION_1] = "1", [PV_IMPLEMENTATION_2] = "2", [PV_IMPLEMENTATION_3] = "3")
+CHOICE(start, [PV_START_PREVALENCE] = "prevalence", [PV_START_ZERO] = "zero")
 
-/* A choice of an option is the enum of that name: its words are those of the table. */
+/* The choices of an option are the names of its enum. */
 static void choices_are_the_enums(void **state) {
     (void)state;
     static const struct {
@@ -308,11 +274,13 @@ static void choices_are_the_enums(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_option_of_every_kind), cmocka_unit_test(the_structs_are_those_of_the_defaults),
-        cmocka_unit_test(texts_are_its_own),          cmocka_unit_test(values_of_each_type),
-        cmocka_unit_test(a_failure_changes_nothing),  cmocka_unit_test(copies_stand_alone),
-        cmocka_unit_test(survives_lack_of_memory),    cmocka_unit_test(words_both_ways),
-        cmocka_unit_test(choices_are_the_enums)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_option_of_every_kind),
+                                       cmocka_unit_test(the_structs_are_those_of_the_defaults),
+                                       cmocka_unit_test(texts_are_its_own),
+                                       cmocka_unit_test(values_of_each_type),
+                                       cmocka_unit_test(a_failure_changes_nothing),
+                                       cmocka_unit_test(survives_lack_of_memory),
+                                       cmocka_unit_test(words_both_ways),
+                                       cmocka_unit_test(choices_are_the_enums)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

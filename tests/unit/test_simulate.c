@@ -1,5 +1,5 @@
-/* Embedded data against their source, simulated data against the truth they are made from. The checks of samples are
- * z-tests with fixed seeds: they pass or fail, always the same way. */
+/* Built-in data compared with their source, simulated data with the truth they are drawn from. Checks of samples are
+ * z-tests with fixed seeds, so the outcome is always the same. */
 #include "fixture.h"
 
 static const double *column(const pv_table *table, const char *name) {
@@ -9,7 +9,7 @@ static const double *column(const pv_table *table, const char *name) {
     return table->column[c].number;
 }
 
-/* ---- embedded ---------------------------------------------------------------------------------------------------- */
+/* ---- built-in data ----------------------------------------------------------------------------------------------- */
 
 static void holds_contingency(void **state) {
     (void)state;
@@ -34,7 +34,7 @@ static int level_of(const pv_table *t, size_t c, size_t row) {
     return t->column[c].code[row];
 }
 
-/* Sums as R 4.2 gives them for datasets::esoph. */
+/* Sums as given by R 4.2 for datasets::esoph. */
 static void holds_esoph(void **state) {
     (void)state;
     pv_table *t;
@@ -76,8 +76,8 @@ static void holds_esoph(void **state) {
 
 /* ---- nodules ----------------------------------------------------------------------------------------------------- */
 
-/* The population once more, by Simpson's rule: p(y = 1), and the means of age and diameter among those with y = 1 and
- * y = 0. */
+/* The population computed independently by Simpson's rule: p(y = 1), and the means of age and diameter for y = 1 and y
+ * = 0. */
 typedef struct expected {
     double prevalence, age[2], diameter[2], smoker[2];
 } expected;
@@ -240,7 +240,7 @@ static void draws_gaussians(void **state) {
         for (size_t i = 0; i < ROWS; i++)
             value[i] = value[i] * value[i];
         mean_is(value, 0, ROWS, 1);
-        for (size_t i = 0; i < ROWS; i++) { /* score of the stated logistic model */
+        for (size_t i = 0; i < ROWS; i++) { /* score of the documented logistic model */
             double z = truth[0];
             for (size_t j = 0; j < 4; j++)
                 z += truth[1 + j] * t->column[j].number[i];
@@ -258,7 +258,7 @@ static void draws_gaussians(void **state) {
     pv_table_free(ctx, t);
 }
 
-/* ---- streams and refusals ---------------------------------------------------------------------------------------- */
+/* ---- streams and errors ------------------------------------------------------------------------------------------ */
 
 static void rows_stand_alone(void **state) {
     (void)state;
@@ -323,7 +323,7 @@ static void refuses_nonsense(void **state) {
     refused("gaussian", s, "`separation=");
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 static int what;
 
@@ -345,7 +345,7 @@ static void survives_lack_of_memory(void **state) {
 
 /* ---- selection --------------------------------------------------------------------------------------------------- */
 
-/* One feature, x | y ~ N(+-1, 1), observed at x >= 0 only. P(y=1|x>=0) and the means are those of cut-off normals. */
+/* One feature, x | y ~ N(+-1, 1), observed at x >= 0 only. P(y=1|x>=0) and the means are those of truncated normals. */
 static void selects_by_feature(void **state) {
     (void)state;
     enum { N = 40000 };
@@ -381,7 +381,7 @@ static void selects_by_feature(void **state) {
     pv_table_free(ctx, t);
 }
 
-/* Counts fixed by label, controls cut off at 0, cases as they are. */
+/* Counts fixed by label, controls truncated at 0, cases unrestricted. */
 static void selects_by_both(void **state) {
     (void)state;
     enum { N = 20000 };

@@ -1,4 +1,4 @@
-/* Random streams and special functions, against published values and by moments. */
+/* Random streams and special functions, compared with published values and by moments. */
 #include "unit/check.h"
 
 #include "infer/infer.h"
@@ -16,7 +16,7 @@ static void test_streams(void **state) {
     }
     assert_int_equal(same_c, 0);
     assert_int_equal(same_d, 0);
-    /* Random123's own known answer: philox4x32-10, counter and key zero. */
+    /* Random123's known answer: philox4x32-10, counter and key zero. */
     pv_rng zero = pv_rng_stream(0, 0, 0);
     assert_true(pv_rng_bits(&zero) == 0x6627e8d5e169c58dULL);
     assert_true(pv_rng_bits(&zero) == 0xbc57ac4c9b00dbd8ULL);
@@ -121,7 +121,7 @@ static void test_priors(void **state) {
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
         pv_prior prior;
         CHECK_OK(ctx, pv_prior_parse(ctx, "`prior`", texts[t], &prior));
-        /* Normalised: the density sums to 1. In s = asinh(w), where the tails are short. */
+        /* Normalised: the density integrates to 1, computed in s = asinh(w), where the tails are short. */
         double mass = 0, h = 1e-3;
         for (double s = -60; s < 60; s += h)
             mass += h * exp(-pv_prior_loss(&prior, sinh(s), NULL)) * cosh(s);
@@ -140,9 +140,9 @@ static void test_priors(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* SciPy's digamma, betainc and betaincinv; the series of DLMF 8.17.7 in fifty digits at a = 1e4 and above, where
- * SciPy's has eleven, and for what R's pbeta gave (2, 30, 0.5 and 100); binomial sums in fractions at a or b of 10 to
- * 12, where Stirling's series begins. */
+/* Expected values from SciPy's digamma, betainc and betaincinv; the series of DLMF 8.17.7 with fifty digits at a = 1e4
+ * and above, where SciPy has eleven, and for the values of R's pbeta (2, 30, 0.5 and 100); binomial sums in fractions
+ * at a or b of 10 to 12, where Stirling's series begins. */
 static void test_beta(void **state) {
     (void)state;
     const double digamma[][2] = {{1e-3, -1000.5755719318103}, {0.5, -1.9635100260214235}, {1, -0.5772156649015329},

@@ -1,4 +1,5 @@
-/* The scale of a column: its standard deviation, or what its quartiles say where a few extreme values decide that. */
+/* The scale of a column: its standard deviation, or a value from its quartiles if a few extreme values dominate
+ * that. */
 #include <math.h>
 
 #include "fixture.h"
@@ -6,7 +7,7 @@
 
 enum { ROWS = 2001 };
 
-/* The k-th of ROWS normal quantiles, by Newton on erfc: spread as a sample of that size is. */
+/* The k-th of ROWS normal quantiles, by Newton's method on erfc: spread like a sample of that size. */
 static double normal(int k) {
     double p = (k + 0.5) / ROWS, z = 0;
     for (int i = 0; i < 60; i++)
@@ -75,7 +76,7 @@ static void quartiles_decide_where_a_few_values_would(void **state) {
     assert_true(fabs(scale / wanted - 1) < 0.01);
 }
 
-/* Counts are people, the order of rows is nobody's, and another unit is another unit. */
+/* Counts are people, the order of rows does not matter, and changing the unit rescales. */
 static void counts_order_and_unit_change_nothing(void **state) {
     (void)state;
     static double count[ROWS], mixed[ROWS];

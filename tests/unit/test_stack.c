@@ -1,4 +1,4 @@
-/* Mixtures of models: the cap, the weights, what they must not depend on, and their refusals. */
+/* Mixtures of models: the cap, the weights, invariances, and errors. */
 #include "infer/stacking.h"
 
 #include "problem.h"
@@ -9,7 +9,8 @@ static double logistic(double eta) {
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-/* "auto:prevalence+linear" of one column: c, log p, log v of the guess, then log v, log p_k and the linear model. */
+/* "auto:prevalence+linear" with one column: c, log p, log v of the prevalence, then log v, log p_k and the linear
+ * model. */
 static void test_forward(void **state) {
     (void)state;
     enum { ROWS = 5 };
@@ -36,7 +37,7 @@ static void test_forward(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* No ratio of two labels is beyond the cap, whichever they are; those within it stay. */
+/* No ratio of two labels exceeds the cap; smaller ones do not change. */
 static void test_cap(void **state) {
     (void)state;
     const double prior[3] = {log(0.7), log(0.2), log(0.1)}, marginal[3] = {log(0.3), log(0.3), log(0.4)};
@@ -63,11 +64,48 @@ static void test_cap(void **state) {
     CHECK_NEAR(f[1] - f[0], before[1] - marginal[1] + prior[1] - (before[0] - marginal[0] + prior[0]), 1e-14);
 }
 
+/* "linear@1" does not use the inputs after the first, which the other member has. */
+static void test_first_inputs(void **state) {
+    (void)state;
+    enum { ROWS = 4 };
+    pv_ctx *ctx = check_ctx(1);
+    pv_model *model;
+    pv_model_work *work;
+    const double w[] = {log(50.0),
+                        log(0.5),
+                        log(0.5),
+                        /* of one input */ log(0.3),
+                        log(0.5),
+                        log(0.5),
+                        0.2,
+                        1.5,
+                        /* of two */ log(0.7),
+                        log(0.5),
+                        log(0.5),
+                        -0.1,
+                        0.4,
+                        -2};
+    const double x[2 * ROWS] = {0.3, 1, -0.2, 0.5, 0.1, -1, 0, 0};
+    double got[2 * ROWS];
+    CHECK_OK(ctx, pv_model_new(ctx, "auto:linear@1+additive", 2, 2, &model));
+    assert_int_equal(pv_model_params(model), sizeof w / sizeof *w);
+    CHECK_OK(ctx, pv_model_work_new(ctx, model, ROWS, &work));
+    pv_model_forward(model, work, w, ROWS, x, got);
+    for (int i = 0; i < ROWS; i++) {
+        double first = logistic(0.2 + 1.5 * x[2 * i]), both = logistic(-0.1 + 0.4 * x[2 * i] - 2 * x[2 * i + 1]);
+        CHECK_NEAR(exp(got[2 * i + 1]), 0.3 * first + 0.7 * both, 1e-14);
+    }
+    pv_model_work_free(ctx, work);
+    pv_model_free(ctx, model);
+    pv_ctx_free(ctx);
+}
+
 static void test_specs(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
-    static const char *const bad[] = {"auto:",         "auto:+linear",   "auto:linear+", "auto:auto",
-                                      "auto:linear,2", "auto:inception", "autom",        "auto:mlp:0"};
+    static const char *const bad[] = {
+        "auto:",      "auto:+linear",  "auto:linear+",  "auto:auto",    "auto:linear,2",  "auto:inception", "autom",
+        "auto:mlp:0", "auto:linear@0", "auto:linear@3", "auto:linear@", "auto:linear@1x", "auto:@1"};
     pv_model *model;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(pv_model_new(ctx, bad[i], 2, 2, &model), PV_ERR_USAGE);
@@ -96,7 +134,7 @@ static double *predicted(pv_ctx *ctx, const pv_classifier *c, const pv_dataset *
     return log_p;
 }
 
-/* A mixture: weights add up, the cap is that of the fewer label, what was mixed predicts as its members do. */
+/* A mixture: weights sum to 1, the cap is that of the rarer label, and predictions combine those of its members. */
 static void test_fit(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(2);
@@ -111,12 +149,15 @@ static void test_fit(void **state) {
         most = n < c->stacked->count ? fmax(most, gain) : most;
     }
     assert_int_equal(n, 9);
-    CHECK_NEAR(sum, 2, 1e-12); /* the mixture itself is the last */
+    CHECK_NEAR(sum, 2, 1e-12); /* the mixture itself is last */
     CHECK_NEAR(c->stacked->cap, log(41.0), 1e-12);
     assert_int_equal(c->stacked->folds, 10);
     assert_int_equal(c->stacked->repeats, 5);
     assert_true(c->stacked->candidate[0].gain == 0 && c->stacked->candidate[0].se == 0);
     assert_true(gain > 0 && gain < most + 2 * se);
+    for (size_t i = 0; i < c->stacked->count; i++)
+        CHECK_NEAR(c->stacked->candidate[i].lead, gain - c->stacked->candidate[i].gain, 1e-12);
+    CHECK_NEAR(c->stacked->candidate[0].lead_se, se, 1e-12);
     CHECK_NEAR(c->stacked->guess, 0.1 * log(0.1) + 0.9 * log(0.9), 1e-12);
     CHECK_NEAR(exp(c->log_marginal[1]), 0.1, 1e-15);
     assert_non_null(c->reference);
@@ -131,7 +172,7 @@ static void test_fit(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* The bytes of the model do not depend on threads; nor, but for rounding, on the order of rows. */
+/* The model is bit-identical for any number of threads and, up to rounding, for any order of rows. */
 static void test_order_and_threads(void **state) {
     (void)state;
     pv_ctx *one = check_ctx(1), *two = check_ctx(2);
@@ -168,7 +209,7 @@ static void test_order_and_threads(void **state) {
     pv_ctx_free(two);
 }
 
-/* A count is as many rows. */
+/* A count equals repeated rows. */
 static void test_counts(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -212,7 +253,7 @@ static void test_counts(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* Candidates without an optimum in some fold are none; a mixture has one at least. */
+/* Candidates without an optimum in some fold are excluded; a mixture needs at least one. */
 static void test_unsound(void **state) {
     (void)state;
     enum { ROWS = 4, CANDIDATES = 2 };
@@ -224,8 +265,11 @@ static void test_unsound(void **state) {
     const pv_fit_options given = options_of("linear");
     const pv__plan plan = {.given = &given, .prevalence = pi};
     const pv__design design = {.strata = 1};
-    const pv__problem whole = {.plan = &plan, .sampled = &design};
-    pv__stacking s = {.all = &data,
+    size_t known;
+    const pv__candidate *candidate = pv__candidates(&known);
+    const pv__problem whole = {.plan = &plan, .design = &design};
+    pv__stacking s = {.candidate = {&candidate[0], &candidate[1]},
+                      .all = &data,
                       .data = &data,
                       .problem = &whole,
                       .count = CANDIDATES,
@@ -242,7 +286,7 @@ static void test_unsound(void **state) {
     s.v = s.mixed + 2 * ROWS;
     s.slope = s.v + CANDIDATES;
     for (size_t i = 0; i < CANDIDATES * ROWS * 2; i++)
-        log_p[i] = i < 2 * ROWS ? log(0.5) : -HUGE_VAL; /* the second failed */
+        log_p[i] = i < 2 * ROWS ? log(0.5) : -HUGE_VAL; /* the second candidate failed */
     int64_t updates;
     pv_stop stop;
     CHECK_OK(ctx, pv__stack_weigh(ctx, &s, &updates, &stop));
@@ -255,7 +299,7 @@ static void test_unsound(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* Copies of rows that are clusters say no more of an unknown prevalence than the rows. */
+/* Copies of rows that form clusters are no more informative about an unknown prevalence than the rows. */
 static void test_clusters(void **state) {
     (void)state;
     enum { PEOPLE = 80, COPIES = 4 };
@@ -296,7 +340,7 @@ static void test_refusals(void **state) {
     assert_int_equal(try_fit(ctx, &few, &options), PV_ERR_INPUT);
     assert_non_null(strstr(pv_ctx_error(ctx)->message, "too few"));
     pv_dataset_free(ctx, few.data);
-    options.candidates = "linear,trees";
+    options.candidates = "linear,forest";
     assert_int_equal(try_fit(ctx, &p, &options), PV_ERR_USAGE);
     options.candidates = "";
     assert_int_equal(try_fit(ctx, &p, &options), PV_ERR_USAGE);
@@ -318,14 +362,10 @@ static void test_refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward),
-                                       cmocka_unit_test(test_cap),
-                                       cmocka_unit_test(test_specs),
-                                       cmocka_unit_test(test_fit),
-                                       cmocka_unit_test(test_order_and_threads),
-                                       cmocka_unit_test(test_counts),
-                                       cmocka_unit_test(test_unsound),
-                                       cmocka_unit_test(test_clusters),
-                                       cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward),      cmocka_unit_test(test_cap),
+                                       cmocka_unit_test(test_first_inputs), cmocka_unit_test(test_specs),
+                                       cmocka_unit_test(test_fit),          cmocka_unit_test(test_order_and_threads),
+                                       cmocka_unit_test(test_counts),       cmocka_unit_test(test_unsound),
+                                       cmocka_unit_test(test_clusters),     cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Strata: the profile as a sum over them, against one profile for each, logistic regression with offsets and central
- * differences; the selection likelihood with ratios of their own.
+/* Strata: the profile as a sum over them, compared with one profile for each, logistic regression with offsets and
+ * central differences; the selection likelihood with its own ratios.
  */
 #include "unit/check.h"
 
@@ -22,7 +22,7 @@ static void set_loglik(sample *s, const double *intercept, double slope) {
     }
 }
 
-/* Labels and strata in no order; weights are halves. */
+/* Labels and strata in random order; weights are multiples of one half. */
 static sample make(void) {
     sample s = {0};
     pv_rng rng = pv_rng_stream(5, 1, 0);
@@ -56,7 +56,7 @@ static pv_prevalence population_of(const double *n) {
                            .stratum_n = n};
 }
 
-/* The loss of one stratum's rows by themselves; its marginal. */
+/* The loss of one stratum's rows alone, and its marginal. */
 static double alone(pv_ctx *ctx, const sample *s, int stratum, double n, double *log_marginal) {
     int32_t label[ROWS];
     double weight[ROWS], loglik[2 * ROWS], value;
@@ -131,8 +131,8 @@ static void gradient_is_that_of_the_value(void **state) {
     pv_ctx_free(ctx);
 }
 
-/* With an intercept in each stratum the optimum is that of logistic regression with offsets log(d_s/pi_s), whatever
- * the strength: there the gradient by intercepts and slope vanishes. */
+/* With an intercept per stratum the optimum is that of logistic regression with offsets log(d_s/pi_s) for any strength:
+ * there the gradient with respect to intercepts and slope vanishes. */
 static void optimum_is_regression_with_offsets(void **state) {
     (void)state;
     pv_ctx *ctx = check_ctx(1);
@@ -140,7 +140,8 @@ static void optimum_is_regression_with_offsets(void **state) {
     double mass[2 * STRATA] = {0}, w[STRATA + 1] = {0};
     for (size_t i = 0; i < ROWS; i++)
         mass[2 * s.stratum[i] + s.label[i]] += s.weight[i];
-    for (int iteration = 0; iteration < 5000; iteration++) { /* plain, by small steps: no solver of the library */
+    for (int iteration = 0; iteration < 5000;
+         iteration++) { /* plain, by small steps, independent of the library's solvers */
         double g[STRATA + 1] = {0};
         for (size_t i = 0; i < ROWS; i++) {
             double p = 1 / (1 + exp(-(w[s.stratum[i]] + w[STRATA] * s.x[i]))), r = s.weight[i] * (p - s.label[i]);

@@ -1,10 +1,10 @@
-/* Populations of unknown prevalence: what each method must equal, how often intervals hold the truth, what is refused.
+/* Populations of unknown prevalence: exact identities for each method, coverage of intervals, errors.
  */
 #include "target.h"
 
-/* ---- the paper's limits ------------------------------------------------------------------------------------------ */
+/* ---- limits in the paper ----------------------------------------------------------------------------------------- */
 
-/* balanced:K for growing K tends to p(y|x)/p(y) normalised, true:K to p(y|x) itself; inf is the limit. */
+/* balanced:K for growing K tends to p(y|x)/p(y), normalised, and true:K to p(y|x) itself; inf is the limit. */
 static void test_limits(void **state) {
     (void)state;
     enum { N = 40 };
@@ -40,8 +40,8 @@ static void test_limits(void **state) {
 
 /* ---- statistics -------------------------------------------------------------------------------------------------- */
 
-/* 200 samples of 500 rows, prevalences from 0.02 to 0.9: the 90 % interval holds the truth in 86 to 94 % of them, and
- * the error is no larger than maximum likelihood's. vb's coverage is shown beside it; it is too low. */
+/* 200 samples of 500 rows, prevalences from 0.02 to 0.9: the 90 % interval covers the truth in 86 to 94 % of them, and
+ * the error is at most that of maximum likelihood. vb's coverage, which is too low, is printed for comparison. */
 static void test_coverage(void **state) {
     (void)state;
     enum { SAMPLES = 200, N = 500 };
@@ -90,14 +90,14 @@ static void test_coverage(void **state) {
     free(loglik);
 }
 
-/* ---- what must be equal ------------------------------------------------------------------------------------------ */
+/* ---- identities -------------------------------------------------------------------------------------------------- */
 
-/* Rows that are sure of their label are labels: the posterior is the Dirichlet of their counts, for any number of
- * classes, whichever way its draws were made. */
+/* Rows that are certain of their label act as labels: the posterior is the Dirichlet of their counts, for any number of
+ * classes and any way of drawing. */
 static void test_sure_rows(void **state) {
     (void)state;
     enum { N = 60 };
-    const int classes[] = {2, 3, 6, 16}; /* by quadrature, by importance twice, by Hamiltonian Monte Carlo */
+    const int classes[] = {2, 3, 6, 16}; /* by quadrature, by importance sampling twice, by Hamiltonian Monte Carlo */
     for (size_t c = 0; c < 4; c++) {
         int k = classes[c];
         double loglik[N * 16], log_marginal[16], counts[16], total = 0;
@@ -127,7 +127,7 @@ static void test_sure_rows(void **state) {
     }
 }
 
-/* Every label known: the same Dirichlet, exactly. */
+/* With every label known: the same Dirichlet, exactly. */
 static void test_all_labels_known(void **state) {
     (void)state;
     double loglik[2 * 10];
@@ -141,7 +141,7 @@ static void test_all_labels_known(void **state) {
                           *vb = infer(ctx, &sample, PV_UNKNOWN_VB, "flat"),
                           *em = infer(ctx, &sample, PV_UNKNOWN_EM, "flat");
     near(exact->value[1], (1 + positive) / 12, 1e-12);
-    near(exact->worth, 10, 1e-9); /* ten labels are worth ten labels */
+    near(exact->worth, 10, 1e-9); /* ten labels are equivalent to ten labels */
     near(exact->lo[1], pv_beta_quantile(1 + positive, 11 - positive, 0.05), 1e-12);
     near(vb->value[1], (1 + positive) / 12, 1e-12);
     near(em->value[1], positive / 10, 1e-12);
@@ -176,7 +176,7 @@ static void test_weights(void **state) {
     free(many);
 }
 
-/* The same bits for any number of threads; 1e-17 from a table of labels stays a number. */
+/* Bit-identical for any number of threads; 1e-17 in a table of labels is preserved. */
 static void test_threads(void **state) {
     (void)state;
     enum { N = 300000 };
@@ -212,8 +212,8 @@ static void test_threads(void **state) {
     free(p);
 }
 
-/* The search for the mode ends wherever its steps land: at the start, as for rows that come in mirrored pairs, or by
- * chance in one of many samples. */
+/* The search for the mode ends wherever its steps lead: at the start, as with mirrored pairs of rows, or by chance in
+ * one of many samples. */
 static void test_mode(void **state) {
     (void)state;
     enum { N = 3000 };
@@ -235,7 +235,7 @@ static void test_mode(void **state) {
     free(loglik);
 }
 
-/* By hand: decisions right in 0.8 and 0.9 of the rows of each label; 0.31 called 1 is pi = (0.31 - 0.2)/0.7. */
+/* By hand: decisions are right in 0.8 and 0.9 of the rows of each label; a rate of 0.31 gives pi = (0.31 - 0.2)/0.7. */
 static void test_bbse(void **state) {
     (void)state;
     double loglik[200], confusion[4];
@@ -267,7 +267,7 @@ static void test_bbse(void **state) {
     assert_int_equal(pv_unknown_predict(ctx, &target, found, p, NULL, p, p), PV_ERR_USAGE);
     says("without an interval");
     pv_unknown_prevalence_free(ctx, found);
-    /* Its own probabilities in place of labels: E[1(called 1) p(y)] over E[p(y)]. */
+    /* With its own probabilities instead of labels: E[1(decision 1) p(y)] over E[p(y)]. */
     ok(pv_confusion(ctx, &target, labels, confusion));
     near(confusion[3], 31 * 0.7 / (31 * 0.7 + 69 * 0.4), 1e-12);
     const double same[] = {0.5, 0.5, 0.5, 0.5};
@@ -279,7 +279,7 @@ static void test_bbse(void **state) {
     says("`labelled-sample`");
 }
 
-/* ---- identified or not ------------------------------------------------------------------------------------------- */
+/* ---- identifiability --------------------------------------------------------------------------------------------- */
 
 static void test_weak(void **state) {
     (void)state;
@@ -306,7 +306,7 @@ static void test_weak(void **state) {
             pv_unknown_prevalence_free(ctx, found);
         }
     }
-    /* None of one label among many rows that tell: the prevalence is small and known to be, whatever the prior. */
+    /* None of one label among many informative rows: the prevalence is known to be small, for any prior. */
     draw_pair(40, N, 1e-9, 4, loglik, NULL);
     pv_unknown_sample sample = {.n = N, .classes = 2, .loglik = loglik, .log_marginal = half};
     pv_unknown_prevalence *exact = infer(ctx, &sample, PV_UNKNOWN_EXACT, "flat");
@@ -315,7 +315,7 @@ static void test_weak(void **state) {
     pv_unknown_prevalence_free(ctx, exact);
 }
 
-/* vb with a flat prior: the move to half an observation of each label more, by doing it. */
+/* vb with a flat prior: the change from half an observation more of each label, computed directly. */
 static void test_vb_movement(void **state) {
     (void)state;
     double loglik[2 * 30];
@@ -324,7 +324,7 @@ static void test_vb_movement(void **state) {
     pv_unknown_prevalence *flat = infer(ctx, &sample, PV_UNKNOWN_VB, "flat"),
                           *half_more = infer(ctx, &sample, PV_UNKNOWN_VB, "counts:1.5,1.5");
     assert_true(flat->movement > 0 && half_more->movement > 0);
-    /* Both are in the sd that a flat prior leaves; that of more is from its mean to the flat mode. */
+    /* Both in units of the sd under a flat prior; the other one from its mean to the flat mode. */
     double sd = sqrt(flat->value[1] * (1 - flat->value[1]) / (flat->worth + 3));
     near(flat->movement, fabs(half_more->value[1] - flat->value[1]) / sd, 0.3 * flat->movement);
     assert_int_equal(flat->points, 1);
@@ -333,7 +333,7 @@ static void test_vb_movement(void **state) {
     pv_unknown_prevalence_free(ctx, half_more);
 }
 
-/* ---- refused ----------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void test_refused(void **state) {
     (void)state;
@@ -362,7 +362,7 @@ static void test_refused(void **state) {
     }
 }
 
-/* ---- lack of memory ---------------------------------------------------------------------------------------------- */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 static pv_status work_two(pv_ctx *poor) {
     double loglik[2 * 12], p[2 * 12], lo[2 * 12], hi[2 * 12];

@@ -1,4 +1,4 @@
-/* Populations of unknown prevalence where w has draws, or the prevalence itself has: each draw by itself against all.
+/* Populations of unknown prevalence when w, or the prevalence itself, has draws: each draw alone compared with all.
  */
 #include "predict/target.h"
 
@@ -26,13 +26,13 @@ static fitted fit_nodules(int classes) {
     pv_table_free(ctx, other);
     pv_fit_options options = pv_fit_options_default();
     options.prevalence = "0.05";
-    options.match = PV_MATCH_NONE; /* what is checked is one draw at a time */
+    options.match = PV_MATCH_NONE; /* the test checks one draw at a time */
     options.infer = PV_INFER_LAPLACE;
     options.draws = 200;
     pv_schema schema = *f.of.schema;
     schema.labels = labels;
     schema.classes = classes;
-    if (classes > 2) { /* a third label at random, so that there is something to sample */
+    if (classes > 2) { /* adds a random third label, so that sampling is needed */
         options.prevalence = "0.5,0.3,0.2";
         for (size_t i = 0; i < f.of.data->rows; i += 5)
             f.of.data->label[i] = 2;
@@ -49,8 +49,8 @@ static void fitted_free(fitted *f) {
     problem_free(ctx, &f->of);
 }
 
-/* Each draw's own posterior by itself: their mean is the prevalence, exactly for two classes; the rows' probabilities
- * agree within the error of one draw of pi for each. */
+/* The posterior of each draw alone: their mean is the prevalence, exactly for two classes; the rows' probabilities
+ * agree within the error of one draw of pi each. */
 static void test_draws(void **state) {
     (void)state;
     for (int classes = 2; classes <= 3; classes++) {
@@ -74,7 +74,7 @@ static void test_draws(void **state) {
             ok(pv_predict_loglik(ctx, &at, f.target, loglik));
             pv_unknown_sample sample = {
                 .n = n, .classes = classes, .loglik = loglik, .log_marginal = c->draw_log_marginal + s * k};
-            options.seed = (int64_t)s + 2; /* errors of their draws are to cancel */
+            options.seed = (int64_t)s + 2; /* so that errors of their draws cancel */
             ok(pv_unknown_infer(ctx, &sample, labels, &options, &single));
             ok(pv_unknown_predict(ctx, &sample, single, own, NULL, NULL, NULL));
             for (size_t y = 0; y < k; y++)
@@ -119,7 +119,7 @@ static void test_draws(void **state) {
     }
 }
 
-/* Rows that no draw gives a probability above the smallest number have a logarithm all the same. */
+/* Rows whose probabilities underflow in every draw still have a logarithm. */
 static void test_log_of_draws(void **state) {
     (void)state;
     fitted f = fit_nodules(2);
@@ -151,7 +151,7 @@ static void test_log_of_draws(void **state) {
 
 /* ---- draws of more than two classes ------------------------------------------------------------------------------ */
 
-/* 20 rows of one label, 40 of another, none of the other 14: proposals around the mode are hardly ever taken. */
+/* 20 rows of one label, 40 of another, none of the other 14: proposals around the mode are hardly ever accepted. */
 static void sure_rows(double *loglik, double *log_marginal) {
     for (size_t y = 0; y < 16; y++)
         log_marginal[y] = -log(16);
@@ -159,7 +159,7 @@ static void sure_rows(double *loglik, double *log_marginal) {
         loglik[i] = i % 16 == (i / 16 % 3 == 0) ? 0 : -INFINITY;
 }
 
-/* Each draw alone is a draw all the same, and its points have the Dirichlet's moments. */
+/* Each draw alone is a valid draw, and its points have the Dirichlet's moments. */
 static void test_chain_that_sticks(void **state) {
     (void)state;
     enum { DRAWS = 12 };
@@ -203,7 +203,7 @@ static void stop_late(void *state, const pv_progress *progress) {
         pv_ctx_interrupt(to_stop);
 }
 
-/* Draws that were not made do not enter. */
+/* Draws that were not computed are not used. */
 static void test_interrupted_draws(void **state) {
     (void)state;
     double loglik[60 * 16], log_marginal[16];
@@ -217,15 +217,16 @@ static void test_interrupted_draws(void **state) {
     assert_int_equal(pv_unknown_infer(to_stop, &sample, labels, &target, &found), PV_ERR_INTERRUPTED);
     assert_null(found);
     pv_ctx_free(to_stop);
-    /* Left alone, its passes over the rows count: far more than the draws. */
+    /* Without interruption the passes over the rows are far more than the draws. */
     ok(pv_unknown_infer(ctx, &sample, labels, &target, &found));
     assert_true(found->iterations > 10 * target.draws);
     pv_unknown_prevalence_free(ctx, found);
 }
 
-/* ---- refused ----------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-/* Labels, weights and log-likelihoods that the sums cannot bear: through either door, and from one draw of many. */
+/* Labels, weights and log-likelihoods for which sums would be invalid: through either function, and in one draw of
+ * many. */
 static void test_refused_masses(void **state) {
     (void)state;
     double loglik[2 * 10], weight[10];
@@ -274,7 +275,7 @@ static void test_refused_masses(void **state) {
         says("row 4:");
     }
     size_t dims = f.classifier->posterior->dims;
-    f.classifier->posterior->draws[5 * dims] = (double)NAN; /* the sixth draw's rows */
+    f.classifier->posterior->draws[5 * dims] = (double)NAN; /* rows of the sixth draw */
     assert_int_equal(predict_in(ctx, f.classifier, f.target, "unknown", &options, NULL, &said), PV_ERR_NUMERIC);
     says("row 1: the model's probabilities overflow");
     free(known);
@@ -282,9 +283,9 @@ static void test_refused_masses(void **state) {
     fitted_free(&f);
 }
 
-/* ---- lack of memory ---------------------------------------------------------------------------------------------- */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
-/* With draws of w, whose workers allocate: one thread, since the limited allocator counts without locks. */
+/* With draws of w, whose workers allocate: one thread, because the limited allocator is not thread-safe. */
 static void test_memory(void **state) {
     (void)state;
     fitted f = fit_nodules(2);

@@ -1,10 +1,10 @@
-/* What infers a prevalence, from inside: searches that do not settle, the sine integral, the kernels. */
+/* Internals of inferring a prevalence: searches that do not converge, the sine integral, the kernels. */
 #include "predict/target.h"
 
 #include "target.h"
 
-/* What has not settled says so. Rows that say nothing, with weights that drown the prior: Newton's equations are all
- * but singular, and its decrement may be anything, below 0 too. */
+/* Failing to converge is reported. With uninformative rows and weights that dominate the prior, Newton's equations are
+ * nearly singular, and the decrement may be anything, even negative. */
 static void test_not_converged(void **state) {
     (void)state;
     enum { N = 60 };
@@ -44,7 +44,7 @@ static void test_not_converged(void **state) {
     pv__mixture_clear(ctx, &m);
 }
 
-/* SciPy's sici. */
+/* Expected values from SciPy's sici. */
 static void test_sine_integral(void **state) {
     (void)state;
     const double wanted[][2] = {{0.1, 0.09994446110827694}, {1, 0.9460830703671831}, {3.9, 1.7765013604478055},
@@ -58,7 +58,7 @@ static void test_sine_integral(void **state) {
 
 /* ---- intervals near a bound -------------------------------------------------------------------------------------- */
 
-/* Each copy of the kernels against plain sums. */
+/* Each copy of the kernels compared with direct sums. */
 static void test_kernels(void **state) {
     (void)state;
     enum { N = 203, K = 4 };
@@ -72,7 +72,7 @@ static void test_kernels(void **state) {
         loglik[i] = 3 * pv_rng_normal(&rng);
     for (size_t i = 0; i < N; i++)
         v[i] = i % 7 ? pv_rng_uniform(&rng) : 0;
-    for (int isa = 0; isa <= (int)pv__isa_best(); isa++) { /* what is not a number stays so, and large odds finite */
+    for (int isa = 0; isa <= (int)pv__isa_best(); isa++) { /* NaN is preserved, and large odds stay finite */
         const double pair[6] = {-1, -2, (double)NAN, -1, 0, -1e6};
         double u[3];
         all[isa]->pair_ratios(3, pair, 0, u);

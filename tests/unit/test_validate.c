@@ -1,4 +1,4 @@
-/* Jobs, cross-validation and mixtures: against what the same work by hand gives. */
+/* Jobs, cross-validation and mixtures, compared with the same work done step by step. */
 #include "fixture.h"
 #include "problem.h"
 
@@ -22,7 +22,7 @@ static void hear(void *state, pv_log_level level, const char *message) {
     strncat(heard, ";", sizeof heard - strlen(heard) - 1);
 }
 
-/* Says something through an option that is wrong, and fails where asked. */
+/* Logs a warning about an option, and fails on request. */
 static pv_status fails_from_three(pv_ctx *own, void *state, size_t index) {
     int *done = state;
     if (index >= 3)
@@ -90,7 +90,7 @@ static void job_warnings_are_told_once(void **state) {
 
 /* ---- cross-validation -------------------------------------------------------------------------------------------- */
 
-/* A table of the rows outside a fold, learned from and applied to those inside, by the functions that fit uses. */
+/* A table of the rows outside a fold, learned from and applied to those inside, with the functions that fit uses. */
 static void check_fold(const problem *s, const pv_validation *v, const pv_fit_options *options, int32_t fold) {
     const size_t n = s->data->rows;
     pv_table parts[2] = {*s->table, *s->table};
@@ -131,14 +131,14 @@ static void check_fold(const problem *s, const pv_validation *v, const pv_fit_op
     ok(pv_assess_intervals(ctx, &targets, &judged, &in_population, &found));
     const pv_metrics m = found.value;
     pv_assessment_clear(ctx, &found);
-    CHECK_NEAR(v->metrics[fold].nell, m.nell, 1e-6);
+    CHECK_NEAR(v->metrics[fold].log_loss, m.log_loss, 1e-6);
     CHECK_NEAR(v->metrics[fold].information_gain, m.information_gain, 1e-5);
     CHECK_NEAR(v->metrics[fold].holdout_nll, m.holdout_nll, 1e-6);
     CHECK_NEAR(v->metrics[fold].auc, m.auc, 1e-12);
     pv_prediction_free(ctx, said);
     pv_classifier_free(ctx, c);
     pv_dataset_free(ctx, judge);
-    outside.table = NULL; /* ours */
+    outside.table = NULL; /* owned by the test */
     problem_free(ctx, &outside);
     for (int p = 0; p < 2; p++) {
         for (size_t c2 = 0; c2 < s->table->columns; c2++)
@@ -159,7 +159,7 @@ static void cross_validation_by_hand(void **state) {
         CHECK_NEAR(v->prevalence[1], 0.02, 1e-15);
         for (int32_t f = 0; f < 3; f++)
             check_fold(&s, v, &options, f);
-        /* Pooled: a mean over rows, weighted to the population, of what the folds' means are made of. */
+        /* Pooled: a mean over rows, weighted to the population, of the terms of the folds' means. */
         double gain = 0, nll = 0;
         for (size_t i = 0; i < 200; i++) {
             const double *mine = v->log_marginal + 2 * v->fold[i], *f = v->loglik + 2 * i;
@@ -184,7 +184,7 @@ static void cross_validation_by_hand(void **state) {
     problem_free(ctx, &s);
 }
 
-/* Every fold has the population's rows on its own scale: a stretched and shifted column changes nothing. */
+/* Every fold has the population's rows on its own scale: stretching and shifting a column has no effect. */
 static void folds_rescale_the_population_sample(void **state) {
     (void)state;
     problem s = nodules_of(ctx, 90, 110, 0.02, 15);
@@ -193,7 +193,7 @@ static void folds_rescale_the_population_sample(void **state) {
     pv_dataset *rows;
     ok(pv_simulate(ctx, "nodules", &what, &people, NULL));
     ok(pv_schema_apply(ctx, s.schema, people, &(pv_roles){0}, &rows));
-    /* Groups of different sizes, 1 to 18 and the rest, are dealt by their size: whatever the scale. */
+    /* Groups of sizes 1 to 18 and the rest are assigned by size, for any scale. */
     int32_t group[200];
     for (size_t g = 0, i = 0; i < 200; g += g < 18)
         for (size_t k = 0; i < 200 && (k <= g || g == 18); k++)
@@ -210,7 +210,7 @@ static void folds_rescale_the_population_sample(void **state) {
     for (size_t f = 0; f < 3; f++)
         mean += exp(v->log_marginal[2 * f + 1]) / 3;
     CHECK_NEAR(v->prevalence[1], mean, 1e-12);
-    /* The same rows under a schema with other means and sds: all of it is the folds' to set right. */
+    /* The same rows under a schema with other means and sds, which the folds must correct. */
     pv_source_column source[16];
     pv_schema other = *s.schema;
     memcpy(source, s.schema->source, s.schema->sources * sizeof *source);
@@ -234,7 +234,7 @@ static void folds_rescale_the_population_sample(void **state) {
     problem_free(ctx, &s);
 }
 
-/* Minibatches end when their schedule does; what the posterior's engine says is what is reported. */
+/* Minibatches end with their schedule; the reported result is that of the posterior's engine. */
 static void folds_report_the_posterior(void **state) {
     (void)state;
     problem s = nodules_of(ctx, 60, 60, 0.02, 17);
@@ -324,7 +324,7 @@ static void mixtures_average(void **state) {
     problem_free(ctx, &s);
 }
 
-/* Half a fit is judged by neither. */
+/* An incomplete fit is not evaluated. */
 static void interruption_is_no_result(void **state) {
     (void)state;
     problem s = nodules_of(ctx, 80, 80, 0.02, 11);
@@ -366,7 +366,7 @@ static void hold_out_is_fit_and_predict(void **state) {
     problem_free(ctx, &rest);
 }
 
-/* ---- lack of memory ---------------------------------------------------------------------------------------------- */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 
 static problem small;
 

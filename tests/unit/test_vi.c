@@ -1,4 +1,4 @@
-/* Variational inference against what is known: exact posteriors of the contingency study, Gaussian and two-moded
+/* Variational inference compared with known results: exact posteriors of the contingency study, Gaussian and bimodal
  * targets, logistic posteriors by importance sampling and by Hamiltonian Monte Carlo, truncated and diagonal ones. */
 #include "vi.h"
 
@@ -46,7 +46,7 @@ static pv_status logistic_eval(pv_ctx *c, void *state, const double *w, double *
     return PV_OK;
 }
 
-/* The same with noise, one for all points of a call as a minibatch's would be: a force whose mean is 0. */
+/* The same with noise that is common to all points of a call, as for a minibatch: a force with mean 0. */
 static pv_status gaussian_estimate(pv_ctx *c, void *calls, size_t n, const double *w, double *values,
                                    double *gradients) {
     double force[3];
@@ -81,7 +81,7 @@ static pv_status modes_eval(pv_ctx *c, void *state, const double *w, double *val
     return PV_OK;
 }
 
-/* Independent normals whose sds differ: 0.01 (1 + i mod 50). */
+/* Independent normals with different sds: 0.01 (1 + i mod 50). */
 static pv_status many_eval(pv_ctx *c, void *state, const double *w, double *value, double *gradient) {
     (void)c;
     size_t d = *(const size_t *)state;
@@ -94,9 +94,9 @@ static pv_status many_eval(pv_ctx *c, void *state, const double *w, double *valu
     return PV_OK;
 }
 
-/* ---- what the tests share ---------------------------------------------------------------------------------------- */
+/* ---- shared by the tests ----------------------------------------------------------------------------------------- */
 
-/* w to a maximum: damped Newton steps. */
+/* Moves w to a maximum by damped Newton steps. */
 static void climb(const pv_density *density, double *w) {
     double value, next = 0, g[MOST_DIMS], u[MOST_DIMS], trial[MOST_DIMS];
     size_t d = density->dims;
@@ -153,7 +153,7 @@ static void test_contingency(void **state) {
     }
 }
 
-/* The draws weighted by p/q are draws of p: q is good where that changes little. */
+/* Draws weighted by p/q are draws of p: q is good if that changes little. */
 static void check_by_importance(const pv_density *density, const pv_posterior *posterior, double least_size) {
     size_t d = density->dims, n = posterior->count;
     double *weight = malloc(n * sizeof *weight), gradient[MOST_DIMS], most = -INFINITY, sum = 0, squares = 0;
@@ -205,7 +205,7 @@ static void test_logistic(void **state) {
     }
 }
 
-/* Against the other engine: means within 0.1 standard deviations, these within 10 %. */
+/* Compared with the other engine: means within 0.1 standard deviations, and these within 10 %. */
 static void test_against_hmc(void **state) {
     (void)state;
     static logistic l;
@@ -236,7 +236,7 @@ static void test_against_hmc(void **state) {
     }
 }
 
-/* Started far from the maximum, where the curvature says little of the scale. */
+/* Started far from the maximum, where the curvature is a poor guide to the scale. */
 static void test_poor_start(void **state) {
     (void)state;
     static logistic l;
@@ -267,7 +267,7 @@ static void test_gaussian(void **state) {
     }
 }
 
-/* Steps from noisy estimates: the mixture settles around the same answer, and the bound is the exact density's. */
+/* Steps from noisy estimates: the mixture converges to the same result, and the bound is that of the exact density. */
 static void test_noisy(void **state) {
     (void)state;
     int calls = 0;
@@ -287,7 +287,7 @@ static void test_noisy(void **state) {
     pv_posterior_free(ctx, posterior);
 }
 
-/* Mean field: means right, sds those of each parameter given the others, the gap known. */
+/* Mean field: correct means, sds conditional on the other parameters, a known gap. */
 static void test_diagonal(void **state) {
     (void)state;
     pv_density density = {.dims = 3, .eval = gaussian_eval};
@@ -332,8 +332,8 @@ static void test_many_dims(void **state) {
     free(w);
 }
 
-/* Started between two modes, a mixture may lose one: 23 to 31 of 200 seeds did (docs/method.md). Where it has not, its
- * shares and its bound are right. */
+/* Started between two modes, a mixture may lose one: 23 to 31 of 200 seeds did (docs/method.md). Otherwise its weights
+ * and bound are correct. */
 static void test_two_modes(void **state) {
     (void)state;
     enum { SEEDS = SANITIZED ? 8 : 40 };

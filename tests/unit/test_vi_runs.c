@@ -1,4 +1,4 @@
-/* Variational inference as it runs: threads, wrong use, interrupted and lost, lack of memory, the kernels. */
+/* Runs of variational inference: threads, wrong use, interruption and divergence, failing allocations, kernels. */
 #include "vi.h"
 
 /* The profile remembers its last solution: the clones' histories must not depend on the threads. */
@@ -75,7 +75,7 @@ static pv_status interrupting_eval(pv_ctx *c, void *state, const double *w, doub
     return gaussian_eval(c, NULL, w, value, gradient);
 }
 
-/* For a while the density is 0 wherever it is asked for. */
+/* For a while the density is 0 at all requested points. */
 static pv_status gap_eval(pv_ctx *c, void *state, const double *w, double *value, double *gradient) {
     int call = (*(int *)state)++;
     PV_TRY(gaussian_eval(c, NULL, w, value, gradient));
@@ -84,7 +84,7 @@ static pv_status gap_eval(pv_ctx *c, void *state, const double *w, double *value
     return PV_OK;
 }
 
-/* A run that loses the density altogether stops, says so, and gives the best it had. */
+/* A run that loses the density altogether stops, reports it, and returns its best result. */
 static void test_diverged(void **state) {
     (void)state;
     int calls = 0;
@@ -149,7 +149,8 @@ static void test_memory(void **state) {
     sweep_memory(small_work);
 }
 
-/* Every instruction set this processor has gives the same numbers. Seven dimensions, 48 points: no size fits evenly. */
+/* Every instruction set that this processor supports gives the same numbers. Seven dimensions and 48 points fill no
+ * vector evenly. */
 static void test_kernels(void **state) {
     (void)state;
     extern const pv__vi_kernels pv__vi_kernels_baseline, pv__vi_kernels_avx2;
@@ -183,7 +184,7 @@ static void test_kernels(void **state) {
             for (size_t p = 0; p < mix.size; p++)
                 near(dfactor[i][p], dfactor[0][p], 1e-7 * (1 + fabs(dfactor[0][p])));
         }
-        for (size_t j = 0; j < DIMS; j++) { /* the slope is that of log q */
+        for (size_t j = 0; j < DIMS; j++) { /* the gradient is that of log q */
             double moved[2][POINTS], ignored[DIMS * POINTS];
             for (int side = 0; side < 2; side++) {
                 memcpy(u[1], u[0], sizeof u[0]);

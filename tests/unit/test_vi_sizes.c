@@ -1,8 +1,8 @@
-/* Variational inference in many dimensions, against closed forms: a grid of sizes, failures that must be told of,
- * covariances of low rank, interruption.
+/* Variational inference in many dimensions, compared with closed forms: a grid of sizes, failures that must be
+ * reported, covariances of low rank, interruption.
  *
  * The density is a product of log-gamma densities, -log p(z) = (exp(s z) - 1 - s z)/s^2 in each coordinate: curvature 1
- * at its maximum 0, skewness about s, evidence and variance known. It is mirrored at a plane, so that every parameter
+ * at its maximum 0, skewness about s, known evidence and variance. It is mirrored at a plane, so that every parameter
  * depends on every coordinate. */
 #include "vi.h"
 
@@ -11,7 +11,7 @@ enum { MOST = 1200 };
 typedef struct skewed {
     size_t d;
     double s;
-    double normal[MOST]; /* of the mirror, length sqrt 2 */
+    double normal[MOST]; /* normal vector of the mirror, length sqrt 2 */
     int calls, interrupt_at;
 } skewed;
 
@@ -55,13 +55,13 @@ static double skewed_evidence(const skewed *k) {
     return (double)k->d * (a - log(k->s) + lgamma(a) - a * log(a));
 }
 
-/* Trigamma by its asymptotic series: the arguments are large. */
+/* Trigamma by its asymptotic series, for large arguments. */
 static double skewed_sd(const skewed *k) {
     double a = 1 / (k->s * k->s);
     return sqrt((1 / a + 1 / (2 * a * a) + 1 / (6 * a * a * a)) * a);
 }
 
-/* The mixture's own density says of its draws what the bound says. */
+/* The mixture's own density at its draws agrees with the bound. */
 static void check_mixture(const pv_density *density, const pv_posterior *p) {
     double gradient[MOST], sum = 0, squares = 0;
     for (size_t i = 0; i < p->count; i++) {
@@ -118,7 +118,7 @@ static void test_sizes(void **state) {
     }
 }
 
-/* Too skewed for a mixture of eight, and a run too short to have got anywhere: never called well. */
+/* Too skewed for a mixture of eight, and a run too short to converge: never reported as good. */
 static void test_poor(void **state) {
     (void)state;
     static skewed k;
@@ -138,7 +138,7 @@ static void test_poor(void **state) {
     pv_posterior_free(ctx, p);
 }
 
-/* A force that changes from call to call, as a minibatch's: the result is no worse than where it began, or is called
+/* A force that changes from call to call, as with a minibatch: the result is no worse than its start, or reported as
  * bad. */
 static pv_status skewed_estimate(pv_ctx *c, void *state, size_t n, const double *w, double *values, double *gradients) {
     skewed *k = state;
@@ -167,12 +167,12 @@ static void test_noisy_sizes(void **state) {
         double gap = evidence - p->elbo;
         assert_true(gap >= -5 * p->elbo_se);
         assert_true(gap <= 0.5 || p->stop == PV_STOP_POOR);
-        assert_true(p->elbo > laplace - 0.5 - 5 * p->elbo_se); /* which it started from */
+        assert_true(p->elbo > laplace - 0.5 - 5 * p->elbo_se); /* the starting point */
         pv_posterior_free(ctx, p);
     }
 }
 
-/* Beyond a thousand dimensions: a diagonal, and eight directions. The first nine parameters share a factor. */
+/* More than a thousand dimensions: a diagonal, and eight directions. The first nine parameters share a factor. */
 static pv_status factor_eval(pv_ctx *c, void *state, const double *w, double *value, double *gradient) {
     (void)c;
     size_t d = *(const size_t *)state;
@@ -203,14 +203,14 @@ static void test_low_rank(void **state) {
         fail_msg("%g below the evidence (se %g), stop %s", gap, p->elbo_se, pv_stop_name(p->stop));
     if (!(gap < 3))
         fail_msg("%g below the evidence",
-                 gap); /* the factor alone is worth 0.5 (9 log(1 + 0.4) - log(1 + 3.6)) = 0.75 */
+                 gap); /* the factor alone contributes 0.5 (9 log(1 + 0.4) - log(1 + 3.6)) = 0.75 */
     assert_true(p->mixture.rank > 0 && !p->mixture.diagonal);
     check_mixture(&density, p);
     pv_posterior_free(ctx, p);
     free(w);
 }
 
-/* Wherever it comes, little is done after an interruption, and the context says so. */
+/* After an interruption at any point little more is done, and the context reports it. */
 static void test_interrupted(void **state) {
     (void)state;
     static skewed k;

@@ -1,4 +1,4 @@
-/* Views: planes through known functions, the fixed set, random orientations; what is learned of images; pretrained
+/* Views: planes through known functions, the fixed set, random orientations; what is learned from images; pretrained
  * weights. */
 #include "infer/infer.h"
 
@@ -6,7 +6,7 @@
 
 enum { D = 12, H = 13, W = 14, S = 6 };
 
-/* The volume's function of its indices: in the span of linear interpolation, so views of it are exact. */
+/* The volume's function of its indices: linear interpolation reproduces it, so its views are exact. */
 static double affine(double z, double y, double x) {
     return 2 * z - 3 * y + 0.5 * x + 7;
 }
@@ -56,7 +56,7 @@ static pv_image_encoding plain_encoding(size_t views, double field) {
                                .rotate = 180};
 }
 
-/* The fixed set's first triplet lies along the axes; its values are the function's, also between the voxels. */
+/* The first triplet of the fixed set is along the axes; its values are those of the function, also between voxels. */
 static void test_axes(void **state) {
     (void)state;
     static volume v;
@@ -77,7 +77,7 @@ static void test_axes(void **state) {
             }
 }
 
-/* Slopes of a view of an affine function along its rows and columns; its second differences vanish. */
+/* Slopes of a view of an affine function along its rows and columns; second differences vanish. */
 static void slopes_of(const double *x, double *down, double *right) {
     *down = x[S] - x[0];
     *right = x[1] - x[0];
@@ -88,8 +88,8 @@ static void slopes_of(const double *x, double *down, double *right) {
         }
 }
 
-/* A triplet's planes are orthogonal: over the three, each direction is taken twice, so the squared slopes of an affine
- * function add up to twice its squared gradient. Orientations are uniform: each slope has a third of it on average. */
+/* A triplet's planes are orthogonal: over the three, each direction occurs twice, so the squared slopes of an affine
+ * function sum to twice its squared gradient. Orientations are uniform: each slope has a third of it on average. */
 static void test_random_triplets(void **state) {
     (void)state;
     enum { DRAWS = 4000 };
@@ -121,7 +121,7 @@ static void test_random_triplets(void **state) {
     near(square / (2 * DRAWS), 1.0 / 5, 4 * sqrt((1.0 / 9 - 1.0 / 25) / (2 * DRAWS)));
 }
 
-/* Scale changes slopes, shift the middle, mirroring the sign; each within its bounds and not always the same. */
+/* Scale changes slopes, shift the middle, mirroring the sign; each within its bounds and varying. */
 static void test_augmentation(void **state) {
     (void)state;
     static volume v;
@@ -156,7 +156,8 @@ static void test_augmentation(void **state) {
     near(mirrored, 250, 4 * sqrt(125));
 }
 
-/* Without rotation and at the image's own size nothing is interpolated; the window clips, then the scale is taken off.
+/* Without rotation and at the image's own size there is no interpolation; the window clips, then values are
+ * standardised.
  */
 static void test_identity(void **state) {
     (void)state;
@@ -185,13 +186,13 @@ static void test_identity(void **state) {
         double pixel = bytes[S * S + i % (S * S)];
         near(x[i], (fmin(fmax(pixel, 20), 200) - 90) / 4, 1e-12);
     }
-    e.field = 50; /* beyond the border the border's pixels go on */
+    e.field = 50; /* beyond the border, the border's pixels are repeated */
     pv_views_cut(&e, &images, 1, NULL, x);
     near(x[0], (fmax(bytes[0], 20) - 90) / 4, 1e-12);
     near(x[S * S - 1], (fmin(bytes[S * S - 1], 200) - 90) / 4, 1e-12);
 }
 
-/* ---- what is learned --------------------------------------------------------------------------------------------- */
+/* ---- learned encoding -------------------------------------------------------------------------------------------- */
 
 static void learn(const pv_image_options *options, pv_schema **schema, pv_dataset **data) {
     pv_table *table;
@@ -242,7 +243,7 @@ static void test_learned(void **state) {
     pv_schema_free(ctx, schema);
 }
 
-/* The model file keeps how views are cut: predictions after loading are the same bytes. */
+/* The model file stores how views are cut: predictions after loading are bit-identical. */
 static void test_round_trip(void **state) {
     (void)state;
     pv_image_options options = {0};
@@ -271,7 +272,7 @@ static void test_round_trip(void **state) {
     pv_schema_free(ctx, schema);
 }
 
-/* The three input channels are summed, either set of names is taken, and other sizes are refused. */
+/* The three input channels are summed, both sets of names are accepted, and other sizes are rejected. */
 static void test_pretrained(void **state) {
     (void)state;
     pv_model *model;

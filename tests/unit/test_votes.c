@@ -1,4 +1,4 @@
-/* Votes and arrays that are wrong, as fit and eval meet them: the message names the array and the index. */
+/* Invalid votes and arrays, as seen by fit and eval: the message names the array and the index. */
 #include "fixture.h"
 
 enum { ROWS = 12, SIDE = 4, READERS = 3 };
@@ -29,7 +29,7 @@ static made make(size_t labelled) {
     return m;
 }
 
-/* Learns, with votes as the target or labels. */
+/* Learns, with votes as the outcome or with labels. */
 static pv_status learn(const made *m, const char *votes, bool drop, pv_schema **schema, pv_dataset **data) {
     pv_image_options image;
     pv_options_default(pv_image_option_table, &image);
@@ -76,7 +76,7 @@ static void wrong_votes_are_named(void **state) {
     refuses(&m, NULL, "array 'labels' has 10 rows, the images 12");
 }
 
-/* Rows without a vote may be dropped; another file's votes must be the model's grades. */
+/* Rows without a vote may be dropped; votes of another file must be grades of the model. */
 static void votes_are_matched(void **state) {
     (void)state;
     made m = make(ROWS);
@@ -103,7 +103,7 @@ static void votes_are_matched(void **state) {
     pv_archive_free(ctx, m.archive);
 }
 
-/* Columns of a file: no more than a few hundred, and from another file of one array where that is named. */
+/* Columns of a file: at most a few hundred, and from another file of one array if that is named. */
 static void columns_of_other_files(void **state) {
     (void)state;
     made m = make(ROWS);
@@ -146,7 +146,7 @@ static void columns_of_other_files(void **state) {
     pv_archive_free(ctx, m.archive);
 }
 
-/* What a model was fitted to is what it is applied to. */
+/* A model is applied only to the layout it was fitted to. */
 static void layouts_are_matched(void **state) {
     (void)state;
     made m = make(ROWS), other;
@@ -165,8 +165,8 @@ static void layouts_are_matched(void **state) {
                       &other.images));
     ok(pv_table_of(ctx, other.archive, NULL, &table));
     assert_int_equal(pv_schema_apply(ctx, schema, table, &(pv_roles){0}, &applied), PV_ERR_INPUT);
-    says("array 'images' holds volumes [N][D][H][W]; the model was fitted to images [N][H][W]");
-    schema->image->layout = PV_IMAGES_VIEWS; /* of one view, where there are two */
+    says("array 'images' contains volumes [N][D][H][W]; the model was fitted to images [N][H][W]");
+    schema->image->layout = PV_IMAGES_VIEWS; /* of one view where there are two */
     assert_int_equal(pv_schema_apply(ctx, schema, table, &(pv_roles){0}, &applied), PV_ERR_INPUT);
     says("array 'images' has 2 views of 4 x 4, the model takes 1 of 4 x 4");
     pv_table_free(ctx, table);
@@ -176,7 +176,7 @@ static void layouts_are_matched(void **state) {
     pv_archive_free(ctx, m.archive);
 }
 
-/* A patient of one class only is as usual. All of a class in one patient leaves no fold to learn it from. */
+/* A patient with a single class is normal. If one patient has all rows of a class, no fold can learn it. */
 static void groups_of_one_class(void **state) {
     (void)state;
     made m = make(ROWS);
@@ -186,10 +186,10 @@ static void groups_of_one_class(void **state) {
     ok(learn(&m, NULL, false, &schema, &data));
     data->group = group;
     for (int i = 0; i < ROWS; i++)
-        group[i] = i % 2 ? 6 + i / 4 : i / 2; /* each of one class */
+        group[i] = i % 2 ? 6 + i / 4 : i / 2; /* each with one class */
     ok(pv_folds_make(ctx, schema, data, 2, 1, 0, fold));
     for (int i = 0; i < ROWS; i++)
-        group[i] = i % 2 ? 6 : i / 2; /* one patient has all that are malignant */
+        group[i] = i % 2 ? 6 : i / 2; /* one patient has all malignant ones */
     assert_int_equal(pv_folds_make(ctx, schema, data, 2, 1, 0, fold), PV_ERR_INPUT);
     says("label '1' is in 1 group");
     data->group = NULL;

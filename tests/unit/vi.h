@@ -1,4 +1,4 @@
-/* tests/unit/vi.h: posteriors whose answer is known, and what the draws say of them. */
+/* tests/unit/vi.h: posteriors with known results, and summaries of draws. */
 #ifndef PV_TEST_VI_H
 #define PV_TEST_VI_H
 
@@ -74,7 +74,7 @@ static inline void table_release(pv_ctx *c, void *copy) {
     pv__free(c, copy);
 }
 
-/* N(1, S) in three dimensions, precision P below; times 1/20 of the evidence. */
+/* N(1, S) in three dimensions, with precision P below, times 1/20, which is the evidence. */
 static const double precision[3][3] = {{4, 1.5, 0}, {1.5, 1, 0.2}, {0, 0.2, 0.25}};
 
 static inline pv_status gaussian_eval(pv_ctx *c, void *state, const double *w, double *value, double *gradient) {
@@ -89,7 +89,7 @@ static inline pv_status gaussian_eval(pv_ctx *c, void *state, const double *w, d
     return PV_OK;
 }
 
-/* A normal cut off at 0, and nothing but NaN beyond 3. */
+/* A normal truncated at 0, with NaN beyond 3. */
 static inline pv_status half_eval(pv_ctx *c, void *state, const double *w, double *value, double *gradient) {
     (void)c, (void)state;
     *value = w[0] < 0 ? INFINITY : w[0] > 3 ? NAN : 0.5 * (w[0] - 1) * (w[0] - 1);

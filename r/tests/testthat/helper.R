@@ -1,6 +1,6 @@
 options(prevail.threads = 2L)
 
-# A case-control sample of a population whose risks are known.
+# A case-control sample from a population with known risks.
 study <- function(n = 600, seed = 1) {
   set.seed(seed)
   made <- data.frame(
@@ -14,7 +14,7 @@ study <- function(n = 600, seed = 1) {
 
 expect_input_error <- function(code, text) expect_error(code, text, class = "prevail_input_error")
 
-# The command that was built with the library; where there is none, tests of it are skipped, and say so.
+# The command from the same build; tests that need it are skipped with a message if there is none.
 command <- function() {
   path <- Sys.getenv("PREVAIL_COMMAND")
   testthat::skip_if(!nzchar(path) || !file.exists(path), "PREVAIL_COMMAND names no command")
@@ -27,8 +27,8 @@ run_command <- function(...) {
   said
 }
 
-# The command prints as few digits as read back exactly. They are compared as text: R reads numbers through long doubles, rounds
-# them twice, and so misses the last bit now and then.
+# The command prints the fewest digits that read back exactly. Outputs are compared as text, because R parses numbers
+# through long doubles, rounds twice, and so sometimes differs in the last bit.
 expect_printed <- function(text, numbers) {
   digits <- nchar(sub("^0+", "", gsub("[^0-9]", "", sub("e.*", "", text))))
   expect_identical(text, sprintf("%.*g", digits, numbers))

@@ -1,4 +1,4 @@
-# The same numbers in give the same bits out as the command's.
+# The same input gives bit-identical output in R and in the command.
 
 test_that("a fit is the command's, bit for bit", {
   d <- study()
@@ -38,7 +38,7 @@ test_that("metrics are the command's", {
   write_numbers(d[c("age", "dose", "case")], rows)
   said <- paste(run_command("eval", model, rows, "--stated-for", "population", "--interval", "0.9", "--json", "--quiet"), collapse = " ")
   ours <- evaluate(fit, d, level = 0.9)$metrics
-  for (name in c("auc", "nell", "calibration_slope")) {
+  for (name in c("auc", "log_loss", "calibration_slope")) {
     found <- regmatches(said, regexec(paste0('"', name, '": *\\{ *"value": *([-0-9.e+]+), *"lo": *([-0-9.e+]+)'), said))[[1]]
     expect_printed(found[2:3], unname(unlist(ours[name, c("value", "lower")])))
   }
@@ -71,7 +71,7 @@ test_that("a model from a file is evaluated with its weights, as in the command"
   found <- evaluate(read_model(model), d, bootstrap = 0)
   wanted <- evaluate(rep(d$y, d$w), rep(predict(read_model(model), d), d$w), prevalence = 0.1, bootstrap = 0)
   expect_equal(found$metrics["auc", "value"], wanted$metrics["auc", "value"], tolerance = 1e-12)
-  expect_equal(found$metrics["nell", "value"], wanted$metrics["nell", "value"], tolerance = 1e-12)
+  expect_equal(found$metrics["log_loss", "value"], wanted$metrics["log_loss", "value"], tolerance = 1e-12)
 })
 
 test_that("columns and labels that contradict each other are refused", {

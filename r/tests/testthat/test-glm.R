@@ -1,8 +1,8 @@
-# The conventions of glm(), and its numbers.
+# Conventions of glm(), and its results.
 
 fine <- function(...) eval.parent(substitute(prevail(..., infer = "ml", tolerance = 1e-13)))
 
-# glm's covariance is of the step before the last: one more from the maximum.
+# glm's covariance is that of the step before the last, one step further from the maximum.
 exact <- function(...) {
   fit <- eval.parent(substitute(glm(..., family = binomial)))
   fit$call$start <- coef(fit)

@@ -1,4 +1,4 @@
-# What people who know glm() try first.
+# What users of glm() try first.
 
 births <- function() {
   made <- MASS::birthwt
@@ -64,10 +64,10 @@ test_that("rows that were left out are told of", {
 test_that("rows that hardly tell their prevalence are warned of", {
   d <- study(100)
   fit <- prevail(case ~ age, d, prevalence = 0.1)
-  expect_warning(predict(fit, d[1:4, ], population = "unknown"), "hardly tell", class = "prevail_warning")
-  expect_warning(predict(fit, d[1:4, ], population = "unknown", type = "decision"), "hardly tell", class = "prevail_warning")
-  expect_warning(evaluate(fit, d[1:4, ], population = "unknown"), "hardly tell", class = "prevail_warning")
-  expect_warning(adjust(c(0.4, 0.5), 0.5, "unknown"), "hardly tell", class = "prevail_warning")
+  expect_warning(predict(fit, d[1:4, ], population = "unknown"), "hardly determine", class = "prevail_warning")
+  expect_warning(predict(fit, d[1:4, ], population = "unknown", type = "decision"), "hardly determine", class = "prevail_warning")
+  expect_warning(evaluate(fit, d[1:4, ], population = "unknown"), "hardly determine", class = "prevail_warning")
+  expect_warning(adjust(c(0.4, 0.5), 0.5, "unknown"), "hardly determine", class = "prevail_warning")
 })
 
 test_that("the estimate in use and Hausman's test are printed", {
@@ -77,7 +77,7 @@ test_that("the estimate in use and Hausman's test are printed", {
   d <- d[d$y == 1 | runif(4000) < 0.3, ]
   fit_with <- function(...) suppressWarnings(prevail(y ~ x, d, prevalence = 0.05, ...), "prevail_warning")
   fit <- fit_with()
-  expect_output(print(fit), "combined, the weighted one \\(loss iw\\) with a share of 0.98; intervals hold .* Hausman's test p = ")
+  expect_output(print(fit), "combined, the weighted one \\(loss iw\\) contributing 0.98; intervals do not .* Hausman's test p = ")
   expect_output(print(summary(fit_with(weighting = "0"))), "estimate: efficient")
   expect_output(print(fit_with(infer = "robust")), "estimate: weighted")
   expect_no_match(capture.output(print(prevail(y ~ x, d, infer = "ml"))), "Hausman")
@@ -142,17 +142,17 @@ test_that("a prevalence is of a label that is known", {
   skip_if_not_installed("MASS")
   d <- births()
   d$weight <- ifelse(d$low == 1, "light", "normal")
-  expect_input_error(prevail(weight ~ age, d, prevalence = 0.07), "of which label, light or normal")
-  expect_input_error(prevail(weight ~ age, d, prevalence = "0.05-0.1"), "of which label, light or normal")
+  expect_input_error(prevail(weight ~ age, d, prevalence = 0.07), "which label has it, light or normal")
+  expect_input_error(prevail(weight ~ age, d, prevalence = "0.05-0.1"), "which label has it, light or normal")
   expect_identical(prevail(weight ~ age, d, prevalence = "light=0.07")$prevalence[["light"]], 0.07)
   expect_identical(prevail(weight ~ age, d, prevalence = 0.07, positive = "light")$positive, "light")
   expect_equal(coef(prevail(weight ~ age, d, prevalence = c(light = 0.07, normal = 0.93))),
     coef(prevail(weight ~ age, d, prevalence = 0.93, positive = "normal")))
   expect_identical(prevail(weight ~ age, d, prevalence = c(light = 0.07))$positive, "light")
   expect_no_warning(prevail(low ~ age, d, prevalence = 0.07))
-  # The controls are the old, so that few of them decide the weighted estimate, which is warned of.
+  # The controls are the old people, so that few of them dominate the weighted estimate, which gives a warning.
   older <- subset(d, low == 1 | age > 27)
-  expect_warning(prevail(factor(low) ~ age, older, prevalence = 0.07), "Few rows decide", class = "prevail_warning")
+  expect_warning(prevail(factor(low) ~ age, older, prevalence = 0.07), "Few rows determine", class = "prevail_warning")
   expect_input_error(prevail(survival::Surv(age, low) ~ lwt, d), "is a survival time")
 })
 

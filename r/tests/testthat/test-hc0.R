@@ -1,4 +1,4 @@
-# errors = "hc0" promises R's own numbers: those of survey and of a sandwich by hand.
+# errors = "hc0" must give the numbers of survey and of a sandwich computed by hand.
 
 population_sample <- function(n = 300) {
   set.seed(5)

@@ -12,7 +12,7 @@ test_that("mistakes are told with their remedy", {
   expect_input_error(prevail(case ~ age - 1, d, prevalence = 0.1), "intercept")
   expect_input_error(prevail(case ~ age + strata(smoker), d, prevalence = 0.1), "matched")
   expect_input_error(prevail(I(case + 1 > 0) ~ age, d, prevalence = 0.1), "")
-  expect_input_error(prevail(I(case + 1) ~ age, d, prevalence = 0.1), "of which label, 1 or 2")
+  expect_input_error(prevail(I(case + 1) ~ age, d, prevalence = 0.1), "which label has it, 1 or 2")
   expect_equal(coef(prevail(I(case + 1) ~ age, d, prevalence = 0.1, positive = 2)), coef(prevail(case ~ age, d, prevalence = 0.1)))
   expect_input_error(evaluate(d$case + 1, rep(c(0.2, 0.3), 50)), "positive = 2")
   expect_input_error(prevail(age ~ dose, d, prevalence = 0.1), "values")
@@ -36,7 +36,7 @@ test_that("predictions refuse what they cannot do", {
   expect_input_error(predict(fit, d, levels = 0.9), "levels")
   expect_input_error(predict(fit, d["age"]), "smoker")
   expect_input_error(predict(fit, data.frame(age = 60, smoker = "never")), "never")
-  expect_input_error(evaluate(fit, transform(d, case = 2)), "none of 0, 1")
+  expect_input_error(evaluate(fit, transform(d, case = 2)), "not one of 0, 1")
   expect_input_error(evaluate(c(0, 1, 1), c(0.1, 0.2)), "rows")
 })
 

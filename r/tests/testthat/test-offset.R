@@ -1,4 +1,4 @@
-# Cases were watched for longer, so that the log odds have log(time) in them with a slope of 1.
+# Cases were observed for longer, so the log odds include log(time) with coefficient 1.
 timed <- function(n = 500) {
   d <- study(n, seed = 4)
   d$time <- exp(stats::rnorm(n, 3 + 0.5 * d$case, sqrt(0.5)))
@@ -66,8 +66,8 @@ test_that("every way to use a fit has the offset", {
 test_that("what offsets cannot be is refused", {
   d <- timed()
   expect_input_error(prevail(smoker ~ age + offset(log(time)), d), "3 labels have 2")
-  expect_input_error(prevail(case ~ age + offset(log(time)), d, model = "mlp:3", prevalence = 0.1), "model = \"linear\"` and ordinal")
+  expect_input_error(prevail(case ~ age + offset(log(time)), d, model = "mlp:3", prevalence = 0.1), "additive and ordinal")
   small <- prevail(case ~ age, d, loss = "plain", infer = "ml")
   large <- prevail(case ~ age + dose + offset(log(time)), d, loss = "plain", infer = "ml")
-  expect_input_error(anova(small, large), "other offsets")
+  expect_input_error(anova(small, large), "different offsets")
 })

@@ -1,4 +1,4 @@
-# Packages that this one enhances. R CMD check hides them; tests/r/run.sh runs this file once more beside it.
+# Suggested packages. R CMD check hides them; tests/r/run.sh runs this file again with them.
 
 test_that("prior correction is relogit's", {
   skip_if_not_installed("Zelig")
@@ -92,7 +92,7 @@ test_that("insight finds what it finds in glm", {
   expect_equal(attr(said, "ci_data")$CI_low, unname(predict(ours, d[1:5, ], interval = 0.9)[, "lwr"]))
 })
 
-# The average of predictions and its standard error, as marginaleffects has it: the derivative by each coefficient in turn.
+# The average prediction and its standard error by the delta method, as in marginaleffects, with numerical derivatives.
 averaged <- function(fit, data, ...) {
   beta <- prevail:::get_coef.prevail(fit)
   mean_at <- function(beta) mean(prevail:::get_predict.prevail(prevail:::set_coef.prevail(fit, beta), data, ...)$estimate)
@@ -124,7 +124,7 @@ test_that("predictions at other coefficients are glm's", {
   expect_equal(c(found$estimate, found$std.error), averaged(fit, d), tolerance = 1e-4)
 })
 
-# What parsnip does with an engine: it keeps what it is told, builds the call of the fit, and those of predictions.
+# What parsnip does with an engine: stores the specification and builds the calls of fit and predict.
 told <- function() {
   kept <- list()
   keep <- function(what) function(...) kept[[what]] <<- c(kept[[what]], list(list(...)))

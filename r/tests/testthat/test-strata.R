@@ -1,6 +1,6 @@
-# Strata that rows were sampled in.
+# Strata used in sampling.
 
-# Two strata of different risk, of which the second, where x is larger, was sampled more densely.
+# Two strata of different risk; the second, where x is larger, was sampled more densely.
 towns <- function(seed = 3, n = 20000, effect = 1.5) {
   set.seed(seed)
   town <- rep(1:2, length.out = n)

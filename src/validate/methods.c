@@ -255,7 +255,7 @@ pv_status pv_methods(pv_ctx *ctx, const pv_classifier *classifier, const pv_meth
     if (!pv__value_whole(*methods)) {
         pv_result_free(*methods);
         *methods = NULL;
-        status = pv__fail(ctx, PV_ERR_MEMORY, "no memory for the methods paragraph");
+        status = pv__fail(ctx, PV_ERR_MEMORY, "out of memory for the methods paragraph");
     }
 done:
     pv_result_free(record);

@@ -3,8 +3,8 @@
 #
 # SWEEP is the program made from sweep.c, which describes the checks (SWEEP_lab, in the same folder, for cases that
 # begin with `lab`); PREVAIL is the command, which makes the inputs. WORD selects cases whose line contains it. --full:
-# every n, and also the cases marked full. Otherwise a sample of n; for a case marked every, each n, alternating between
-# the two ways of failing.
+# every n, and also the cases marked full. Otherwise a sample of n; for a case marked places, the first allocation of
+# each call stack, alternating between the two ways of failing.
 set -u
 full=()
 while :; do
@@ -61,7 +61,7 @@ while read -r line; do
     case $line in *"$word"*) ;; *) continue ;; esac
     case $line in 'full: '*) [ "${full[*]:-}" = --full ] || continue; line=${line#full: } ;; esac
     how=("${full[@]}")
-    case $line in 'every: '*) [ "${full[*]:-}" = --full ] || how=(--tries 1000000); line=${line#every: } ;; esac
+    case $line in 'places: '*) [ "${full[*]:-}" = --full ] || how=(--places); line=${line#places: } ;; esac
     rm -rf work wanted start && mkdir work start
     eval "set -- $line"
     program=$sweep

@@ -1,6 +1,6 @@
 /* Runs a command of prevail with its n-th allocation failing, for each n, and checks what it leaves behind.
  *
- *    memory_sweep [--tries N | --full] [--at N] -- ARGUMENT...
+ *    memory_sweep [--tries N | --places | --full] [--at N] -- ARGUMENT...
  *
  * The whole command, or prevail-lab, is linked in: its main is called in a child process for each n. Calls that
  * allocate memory (LIST below) go through wrappers that count them and let the n-th fail, alone or with all that
@@ -15,8 +15,9 @@
  * is written by the clock, and is counted separately; otherwise it is a failure.
  *
  * --full tries every n both ways; for commands with more than EVERY allocations, the first two and the last allocation
- * of each call stack. Otherwise the first FIRST allocations and about N (default 24) more, spread evenly, alternating
- * between the two ways. --at N runs the command once in this process, for a debugger.
+ * of each call stack. --places tries the first allocation of each call stack, alternating between the two ways.
+ * Otherwise the first FIRST allocations and about N (default 24) more, spread evenly, alternating likewise. --at N runs
+ * the command once in this process, for a debugger.
  */
 #include <dirent.h>
 #include <dnnl.h>
@@ -398,8 +399,8 @@ static const char *judge(const trial *t, const trial *wanted) {
     return "no error line says so";
 }
 
-/* Selects the calls to try: [calls + 1], the first two and the last of each call stack. */
-static bool *choose(long calls) {
+/* Selects the calls to try: [calls + 1], the first of each call stack; with `full` its first two and the last. */
+static bool *choose(long calls, bool full) {
     typedef struct seen {
         uint64_t place;
         long times, last;
@@ -415,9 +416,9 @@ static bool *choose(long calls) {
             at = (at + 1) % room;
         table[at].place = place[n];
         table[at].last = n;
-        chosen[n] = table[at].times++ < 2;
+        chosen[n] = table[at].times++ < (full ? 2 : 1);
     }
-    for (size_t at = 0; at < room; at++)
+    for (size_t at = 0; full && at < room; at++)
         if (table[at].times)
             chosen[table[at].last] = true;
     free(table);
@@ -433,16 +434,16 @@ static bool varies(int argc, char **argv) {
     return false;
 }
 
-static int sweep(int argc, char **argv, long tries, bool full, const char *name) {
+static int sweep(int argc, char **argv, long tries, bool places, bool full, const char *name) {
     mkdir("../wanted", 0777);
     trial wanted = run_from_start(argc, argv, 0, false);
     bool *chosen = NULL;
-    if (full && state->calls > EVERY && state->calls < PLACES) {
+    if ((places || (full && state->calls > EVERY)) && state->calls < PLACES) {
         trial_clear(&wanted);
         state->placing = true;
         wanted = run_from_start(argc, argv, 0, false);
         state->placing = false;
-        chosen = choose(state->calls);
+        chosen = choose(state->calls, full);
     }
     long calls = state->calls, tried = 0, idle = 0, bad = 0;
     long step = calls > FIRST + tries ? (calls - FIRST) / tries : 1;
@@ -452,7 +453,7 @@ static int sweep(int argc, char **argv, long tries, bool full, const char *name)
                wanted.err);
         return 1;
     }
-    for (long n = 1; n <= calls && bad < 5; n += full || n < FIRST ? 1 : step)
+    for (long n = 1; n <= calls && bad < 5; n += full || chosen || n < FIRST ? 1 : step)
         for (int way = full ? 0 : (int)(tried % 2); way < 2 && (!chosen || chosen[n]); way += full ? 1 : 2) {
             trial t = run_from_start(argc, argv, n, way == 1);
             tried++;
@@ -489,11 +490,13 @@ int __wrap_main(int argc, char **argv) {
         return 2;
     backtrace(&(void *){NULL}, 1); /* loads its libraries now rather than within the command */
     long tries = 24, at = 0;
-    bool full = false;
+    bool full = false, places = false;
     int i = 1;
     for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--full") == 0)
             full = true;
+        else if (strcmp(argv[i], "--places") == 0)
+            places = true;
         else if (strcmp(argv[i], "--tries") == 0 && i + 1 < argc)
             tries = strtol(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--at") == 0 && i + 1 < argc)
@@ -502,7 +505,7 @@ int __wrap_main(int argc, char **argv) {
             break;
     }
     if (i >= argc - 1 || tries < 1 || strcmp(argv[i], "--") != 0) {
-        fputs("usage: memory_sweep [--full | --tries N] [--at N] -- ARGUMENT...\n", stderr);
+        fputs("usage: memory_sweep [--full | --places | --tries N] [--at N] -- ARGUMENT...\n", stderr);
         return 2;
     }
     char line[4096] = "prevail";
@@ -512,5 +515,5 @@ int __wrap_main(int argc, char **argv) {
         state->fail_at = at;
         return run_here(argc - i, argv + i);
     }
-    return sweep(argc - i, argv + i, tries, full, line);
+    return sweep(argc - i, argv + i, tries, places, full, line);
 }

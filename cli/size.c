@@ -107,8 +107,10 @@ const cli_command cli_size = {
     .summary = "how many cases and controls a study needs",
     .usage = "--prevalence P [--auc A --parameters K] [--threshold P] [--odds-ratio OR] [options]",
     .text =
-        "The number of cases and controls that an assumed model needs for a wanted calibration slope and optimism (the "
-        "criteria of Riley et al., at the design's proportions), for intervals of a wanted width, and for the power to "
+        "The number of cases and controls that an assumed model needs for a wanted shrinkage and optimism (the "
+        "criteria "
+        "of Riley et al., at the design's proportions) and calibration slope, for intervals of a wanted width, and for "
+        "the power to "
         "detect an odds ratio; the ratio of controls to cases that costs least; and what the design will tell. Each "
         "assumption is printed. With --cases, what a given design will tell.",
     .arguments = arguments,
@@ -116,7 +118,8 @@ const cli_command cli_size = {
     .options_size = sizeof(size_options),
     .output =
         "Text, or with --json one object: prevalence, design (cases, controls, rows, ratio, chosen, cost, binding), "
-        "model, criteria (each wanted, rows, cases, controls, reached), figures (slope, optimism, and value, lo, hi "
+        "model, criteria (each wanted, rows, cases, controls, reached), figures (shrinkage, optimism, slope, and "
+        "value, lo, hi "
         "and "
         "error of auc, risk, ppv, net_benefit, odds_ratio; power), curve (over the ratio), assumptions, warnings.",
     .examples = examples,

@@ -22,7 +22,7 @@ typedef struct pv_size_options {
     const char *score;  /* columns of the pilot */
     const char *outcome;
     const char *positive;
-    double slope, optimism; /* wanted */
+    double shrinkage, optimism, slope; /* wanted */
     double auc_width;
     double threshold; /* a risk */
     double risk_width, ppv_width, benefit_width;

@@ -27,7 +27,7 @@ const pv_option pv_size_option_table[] = {
     ROW(REAL, "cost-control", cost_control, "1", 1e-6, 1e9, "COST", "Cost of a control."),
     ROW(INT, "cases", cases, "0", 0, 1e12, "N",
         "Number of cases of a design that is given, with `ratio`: what it will tell. 0: find the number."),
-    ROW(REAL, "auc", auc, "0", 0, 0.9999, "A",
+    ROW(REAL, "auc", auc, "0", 0, 0.995, "A",
         "Assumed AUC of the model. Its scores are then normal in cases and in controls, with one variance."),
     ROW(REAL, "r2", r2, "0", 0, 0.9999, "R2", "In its place: Cox and Snell's R2 in the target population."),
     ROW(INT, "parameters", parameters, "0", 0, 1e6, "K",
@@ -39,8 +39,11 @@ const pv_option pv_size_option_table[] = {
     ROW(TEXT, "outcome", outcome, NULL, 0, 0, "COL", "Column of the pilot with two labels."),
     ROW(TEXT, "positive", positive, NULL, 0, 0, "LABEL",
         "The label of cases in the pilot. Default: the larger number, or the one that says so (yes, true, case, ...)."),
-    ROW(REAL, "slope", slope, "0.9", 0.5, 0.999, "S",
-        "Wanted calibration slope of the fitted model, its expected shrinkage (Riley et al., criterion 1)."),
+    ROW(REAL, "shrinkage", shrinkage, "0.9", 0.5, 0.999, "S",
+        "Wanted shrinkage of the coefficients, by the heuristic of Riley et al. (criterion 1)."),
+    ROW(REAL, "slope", slope, "0", 0, 0.999, "S",
+        "Wanted calibration slope, at least 0.5, of a fit without a prior or penalty: what the shrinkage stands for, "
+        "and promises too much of for a large AUC. 0: not asked for."),
     ROW(REAL, "optimism", optimism, "0.05", 0.001, 0.3, "D",
         "Wanted difference of the apparent and the adjusted Nagelkerke R2 (Riley et al., criterion 2)."),
     ROW(REAL, "auc-width", auc_width, "0", 0, 1, "W", "Wanted width of the interval of the AUC. 0: not asked for."),
@@ -82,7 +85,9 @@ static pv_status check_effects(pv_ctx *ctx, const pv_settings *settings, const p
         {"outcome", "it names a column of the pilot;\ngive a pilot, or leave it out", pilot},
         {"positive", "it is a label of the pilot;\ngive a pilot, or leave it out", pilot},
         {"parameters", "no model is assumed;\ngive `auc`, `r2` or a pilot, or leave it out", model},
-        {"slope", "it needs `parameters`;\ngive the number of coefficients, or leave it out", o->parameters > 0},
+        {"shrinkage", "it needs `parameters`;\ngive the number of coefficients, or leave it out", o->parameters > 0},
+        {"slope", "it needs `parameters`, 4 or more;\ngive the number of coefficients, or leave it out",
+         o->parameters >= PV__SIZE_FEWEST},
         {"optimism", "it needs `parameters`;\ngive the number of coefficients, or leave it out", o->parameters > 0},
         {"auc-width", "no model is assumed;\ngive `auc`, `r2` or a pilot, or leave it out", model},
         {"threshold", "no model is assumed;\ngive `auc`, `r2` or a pilot, or leave it out", model},
@@ -123,6 +128,8 @@ static pv_status check(pv_ctx *ctx, const pv_settings *settings, const pv_size_o
                         "`odds-ratio=%g` for a standard deviation of a normal exposure;\ngive one between 0.02 and 50, "
                         "or `exposure` for a share of exposed controls",
                         o->odds_ratio);
+    if (o->slope > 0 && o->slope < 0.5)
+        return pv__fail(ctx, PV_ERR_USAGE, "`slope=%g` is too small to plan for;\ngive 0.5 or more", o->slope);
     return check_effects(ctx, settings, o, pilot);
 }
 
@@ -153,10 +160,11 @@ static pv_status find_scores(pv__size_problem *p, const pv_table *pilot) {
     if (o->r2 > 0)
         auc = pv__size_auc_of_r2(o->r2, p->prevalence, &p->scores);
     if (isnan(auc))
-        return pv__fail(p->ctx, PV_ERR_USAGE,
-                        "`r2=%g`: at a prevalence of %g Cox and Snell's R2 is below %.4g;\ngive a smaller one (R2 by "
-                        "Nagelkerke is this one over %.4g)",
-                        o->r2, p->prevalence, pv__size_r2_most(p->prevalence), pv__size_r2_most(p->prevalence));
+        return pv__fail(
+            p->ctx, PV_ERR_USAGE,
+            "`r2=%g`: at a prevalence of %g Cox and Snell's R2 is below %.4g, and here an AUC of 0.995 is the "
+            "limit;\ngive a smaller one (Nagelkerke's R2 is it over %.4g)",
+            o->r2, p->prevalence, pv__size_r2_most(p->prevalence), pv__size_r2_most(p->prevalence));
     if (auc < 0.505)
         return pv__fail(p->ctx, PV_ERR_USAGE, "`r2=%g` is an AUC of %.4f, hardly more than 0.5;\ngive a larger one",
                         o->r2, auc);
@@ -185,6 +193,7 @@ static pv_status set_up(pv__size_problem *p, const pv_table *pilot, const pv_set
         p->beta = log(o->odds_ratio);
         pv__size_expose(o->odds_ratio, o->exposure, &p->exposure);
     }
+    want(p, PV__SIZE_SHRINKAGE, p->parameters > 0, o->shrinkage);
     want(p, PV__SIZE_SLOPE, p->parameters > 0, o->slope);
     want(p, PV__SIZE_OPTIMISM, p->parameters > 0, o->optimism);
     want(p, PV__SIZE_AUC, true, o->auc_width);
@@ -240,10 +249,16 @@ static pv_status unreachable(const pv__size_problem *p, int criterion) {
     pv__format(option, sizeof option, "%s", names[criterion]);
     for (char *at = option; *at; at++)
         *at = *at == '_' ? '-' : *at;
+    if (criterion == PV__SIZE_SHRINKAGE)
+        return pv__fail(
+            p->ctx, PV_ERR_USAGE,
+            "`shrinkage=%g`: R2 at this ratio of controls to cases is above it, so that every number of rows "
+            "is enough by this criterion;\ngive a larger one",
+            p->goal[criterion]);
     if (criterion == PV__SIZE_SLOPE)
-        return pv__fail(p->ctx, PV_ERR_USAGE,
-                        "`slope=%g`: R2 at this ratio of controls to cases is above it, so that every number of rows "
-                        "is enough by this criterion;\ngive a larger one",
+        return pv__fail(p->ctx, PV_ERR_NUMERIC,
+                        "the rows for `slope=%g` were not found at this ratio of controls to cases;\nstate another "
+                        "`ratio`, or leave `slope` out",
                         p->goal[criterion]);
     if (isfinite(p->prevalence_n) && p->rate[0] > 0 && p->rate[1] > 0)
         return pv__fail(p->ctx, PV_ERR_USAGE,

@@ -1,7 +1,7 @@
 /* src/size/size.h: what the files of this part share. Settings become a problem (size.c), whose scores are those of two
  * normal distributions (size_scores.c) or of a pilot (size_pilot.c). At a ratio of controls to cases the problem has
- * variances per row and an R2 (size_variances.c), and these give the rows that each criterion needs
- * (size_criteria.c), the best ratio (size_ratio.c), and the result (size_result.c, size_text.c).
+ * variances per row and an R2 (size_variances.c) and a calibration slope (size_slope.c), and these give the rows that
+ * each criterion needs (size_criteria.c), the best ratio (size_ratio.c), and the result (size_result.c, size_text.c).
  */
 #ifndef PV_SRC_SIZE_H
 #define PV_SRC_SIZE_H
@@ -9,10 +9,11 @@
 #include "base/value.h"
 #include "prevail/size.h"
 
-/* X(NAME, "key", "title", "reached key"): in the order of the table. */
+/* X(NAME, "key", "title"), in the order of the table. */
 #define PV__SIZE_CRITERIA(X)                                                                                           \
-    X(SLOPE, "slope", "calibration slope")                                                                             \
+    X(SHRINKAGE, "shrinkage", "shrinkage")                                                                             \
     X(OPTIMISM, "optimism", "optimism of Nagelkerke's R2")                                                             \
+    X(SLOPE, "slope", "calibration slope")                                                                             \
     X(MARGIN, "margin", "margin of the prevalence")                                                                    \
     X(AUC, "auc_width", "width, AUC")                                                                                  \
     X(RISK, "risk_width", "width, risk at the threshold")                                                              \
@@ -26,7 +27,8 @@ typedef enum pv__size_criterion {
         PV__SIZE_COUNT
 } pv__size_criterion;
 
-enum { PV__SIZE_NODES = 200, PV__SIZE_EXPOSURES = 48 };
+/* FEWEST: parameters for which a limit of many tells the slope. */
+enum { PV__SIZE_NODES = 200, PV__SIZE_EXPOSURES = 48, PV__SIZE_FEWEST = 4 };
 
 /* Log-likelihood ratios of cases against controls: points in rising order, with their share of the controls, mass[0],
  * and of the cases, mass[1]. */
@@ -111,8 +113,15 @@ PV_MUST_USE bool pv__size_design_of(const pv__size_problem *p, double ratio, pv_
 double pv__size_needed(const pv__size_problem *p, const pv__size_design *d, pv__size_criterion criterion);
 /* What a design of so many rows gives; NaN where it cannot be told. */
 double pv__size_reached(const pv__size_problem *p, const pv__size_design *d, double rows, pv__size_criterion criterion);
-/* Calibration slope that n rows give. */
-double pv__size_slope(double parameters, double r2, double rows);
+/* Heuristic shrinkage that n rows give. */
+double pv__size_shrinkage(double parameters, double r2, double rows);
+/* ---- size_slope.c ------------------------------------------------------------------------------------------------ */
+
+/* Expected calibration slope of a maximum-likelihood fit to normal scores a distance d apart; NaN: there is none. And
+ * the rows in all for a slope. */
+double pv__size_slope_of(double d, double share, double parameters, double rows);
+double pv__size_rows_of_slope(double d, double share, double parameters, double slope);
+
 /* A value and its interval by a normal interval, on the scale of log odds where logit is true. */
 typedef struct pv__size_interval {
     double value, lo, hi, error;

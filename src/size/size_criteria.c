@@ -1,14 +1,15 @@
 /* Rows that a criterion needs, and what a number of rows gives.
  *
- * Calibration slope S, with R2 and K parameters (Riley et al. 2019, from van Houwelingen and le Cessie's S = 1 -
+ * Shrinkage S, with R2 and K parameters (Riley et al. 2019, from van Houwelingen and le Cessie's S = 1 -
  * K/LR):
  *
  *   n = K / ((S - 1) log(1 - R2/S)) .
  *
- * Optimism delta of Nagelkerke's R2 = R2/max R2: the same with S = R2/(R2 + delta max R2). Both R2 are those at the
- * design's share of cases. Margin delta of a prevalence that the sample itself tells: n = z^2 pi (1 - pi)/delta^2.
- * Widths: the variance v = each/n + fixed at which a normal interval is that wide; on the scale of log odds for the
- * risk and the PPV. Power of Wald's test: n = each (z + z_power)^2/beta^2.
+ * The calibration slope itself is in size_slope.c. Optimism delta of Nagelkerke's R2 = R2/max R2: the same with S =
+ * R2/(R2 + delta max R2). Both R2 are those at the design's share of cases. Margin delta of a prevalence that the
+ * sample itself tells: n = z^2 pi (1 - pi)/delta^2. Widths: the variance v = each/n + fixed at which a normal interval
+ * is that wide; on the scale of log odds for the risk and the PPV. Power of Wald's test: n = each (z +
+ * z_power)^2/beta^2.
  */
 #include <math.h>
 
@@ -17,16 +18,16 @@
 
 enum { HALVINGS = 200 };
 
-static double rows_of_slope(double parameters, double r2, double slope) {
+static double rows_of_shrinkage(double parameters, double r2, double slope) {
     return r2 < slope ? parameters / ((slope - 1) * log1p(-r2 / slope)) : INFINITY;
 }
 
-/* Rows rise with the slope, from none at S = R2. */
-double pv__size_slope(double parameters, double r2, double rows) {
+/* Rows rise with S, from none at S = R2. */
+double pv__size_shrinkage(double parameters, double r2, double rows) {
     double low = r2, high = 1;
     for (int i = 0; i < HALVINGS && high - low > 1e-15; i++) {
         double middle = 0.5 * (low + high);
-        *(rows_of_slope(parameters, r2, middle) > rows ? &high : &low) = middle;
+        *(rows_of_shrinkage(parameters, r2, middle) > rows ? &high : &low) = middle;
     }
     return 0.5 * (low + high);
 }
@@ -57,15 +58,22 @@ static double ppv(const pv__size_problem *p) {
     return yes / (yes + no);
 }
 
+/* A pilot's scores are taken for normal ones of the same AUC here. */
+static double distance_of(const pv__size_problem *p) {
+    return sqrt(2) * pv_normal_quantile(p->scores.auc);
+}
+
 double pv__size_needed(const pv__size_problem *p, const pv__size_design *d, pv__size_criterion criterion) {
     double goal = p->goal[criterion], pi = p->prevalence, z = p->z;
     if (!p->wanted[criterion] || (criterion == PV__SIZE_MARGIN && !d->cohort))
         return NAN;
     switch (criterion) {
+    case PV__SIZE_SHRINKAGE:
+        return rows_of_shrinkage(p->parameters, d->r2, goal);
     case PV__SIZE_SLOPE:
-        return rows_of_slope(p->parameters, d->r2, goal);
+        return pv__size_rows_of_slope(distance_of(p), d->share[1], p->parameters, goal);
     case PV__SIZE_OPTIMISM:
-        return rows_of_slope(p->parameters, d->r2, d->r2 / (d->r2 + goal * d->r2_most));
+        return rows_of_shrinkage(p->parameters, d->r2, d->r2 / (d->r2 + goal * d->r2_most));
     case PV__SIZE_MARGIN:
         return z * z * pi * (1 - pi) / (goal * goal);
     case PV__SIZE_AUC:
@@ -98,12 +106,15 @@ static double width_at(const pv__size_problem *p, double value, pv__size_varianc
 
 double pv__size_reached(const pv__size_problem *p, const pv__size_design *d, double rows,
                         pv__size_criterion criterion) {
-    double slope = p->parameters > 0 ? pv__size_slope(p->parameters, d->r2, rows) : NAN, shift;
+    double shrinkage = p->parameters > 0 ? pv__size_shrinkage(p->parameters, d->r2, rows) : NAN, shift;
     switch (criterion) {
-    case PV__SIZE_SLOPE:
-        return slope;
+    case PV__SIZE_SHRINKAGE:
+        return shrinkage;
     case PV__SIZE_OPTIMISM:
-        return d->r2 * (1 / slope - 1) / d->r2_most;
+        return d->r2 * (1 / shrinkage - 1) / d->r2_most;
+    case PV__SIZE_SLOPE:
+        return p->parameters < PV__SIZE_FEWEST ? NAN
+                                               : pv__size_slope_of(distance_of(p), d->share[1], p->parameters, rows);
     case PV__SIZE_MARGIN:
         return p->z * sqrt(p->prevalence * (1 - p->prevalence) / rows);
     case PV__SIZE_AUC:

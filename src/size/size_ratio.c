@@ -38,6 +38,8 @@ static pv_status most_needed(const pv__size_problem *p, double ratio, double *to
                         ratio);
     for (int c = 0; c < PV__SIZE_COUNT; c++) {
         double needed = pv__size_needed(p, &d, (pv__size_criterion)c);
+        if (c == PV__SIZE_SLOPE && p->wanted[c] && isnan(needed))
+            needed = INFINITY;
         if (needed > *total) {
             *total = needed;
             *binding = c;

@@ -110,12 +110,9 @@ static void put_threshold(const maker *m, pv_result *made) {
 static pv_result *figures(const maker *m) {
     const pv__size_problem *p = m->p;
     pv_result *made = pv__value_object();
-    if (p->parameters > 0) {
-        (void)pv__value_set(made, "slope",
-                            pv__value_real(pv__size_reached(p, &m->design, m->rows->total, PV__SIZE_SLOPE)));
-        (void)pv__value_set(made, "optimism",
-                            pv__value_real(pv__size_reached(p, &m->design, m->rows->total, PV__SIZE_OPTIMISM)));
-    }
+    for (int c = 0; p->parameters > 0 && c <= PV__SIZE_SLOPE; c++)
+        (void)pv__value_set(made, criterion_key[c],
+                            pv__value_real(pv__size_reached(p, &m->design, m->rows->total, (pv__size_criterion)c)));
     if (p->has_scores)
         (void)pv__value_set(made, "auc",
                             interval(pv__size_interval_of(p, p->scores.auc, m->design.auc, m->rows->total, false)));
@@ -185,9 +182,10 @@ static void say_scores(const pv__size_problem *p, pv_result *list) {
             p->scores.people[1], p->scores.people[0]);
     if (p->parameters > 0)
         say(list,
-            "Slope and optimism: the heuristic shrinkage 1 - K/LR of a maximum-likelihood fit with %.0f parameters, "
-            "at the R2 of the design's proportions. A penalised fit shrinks by itself.",
-            p->parameters);
+            "Shrinkage and optimism: the heuristic 1 - K/LR of Riley et al. for %.0f parameters, at the R2 of the "
+            "design's proportions. Calibration slope: expected of a maximum-likelihood fit to normal predictors%s. A "
+            "fit with a prior shrinks by itself.",
+            p->parameters, p->scores.distance > 0 ? "" : " with the pilot's AUC");
     if (p->options->threshold > 0) {
         say(list,
             "Risk at the threshold: first-order variance of a maximum-likelihood fit with %.0f parameter%s, for a "
@@ -228,6 +226,30 @@ static void warn(const maker *m, pv_result *list, const char *text) {
     (void)pv__value_append(list, pv__value_text(text));
 }
 
+/* The heuristic promises more than a fit keeps. */
+static void warn_of_slope(const maker *m, pv_result *list) {
+    const pv__size_problem *p = m->p;
+    char text[TEXT];
+    double slope, shrinkage;
+    if (p->parameters < PV__SIZE_FEWEST)
+        return;
+    slope = pv__size_reached(p, &m->design, m->rows->total, PV__SIZE_SLOPE);
+    shrinkage = pv__size_reached(p, &m->design, m->rows->total, PV__SIZE_SHRINKAGE);
+    if (isnan(slope))
+        pv__format(text, sizeof text,
+                   "for %.0f rows and %.0f parameters no calibration slope was found: cases and controls may be "
+                   "separable, so that there is no fit without a prior",
+                   m->rows->total, p->parameters);
+    else if (slope < p->options->shrinkage - 0.02 && slope < shrinkage - 0.02)
+        pv__format(text, sizeof text,
+                   "a fit without a prior is expected to have a calibration slope of %.3f, less than the shrinkage of "
+                   "%.3f that the heuristic tells; ask for `slope` too, or fit with a prior",
+                   slope, shrinkage);
+    else
+        return;
+    warn(m, list, text);
+}
+
 static pv_result *warnings(const maker *m) {
     const pv__size_problem *p = m->p;
     const pv__size_rows *r = m->rows;
@@ -243,6 +265,7 @@ static pv_result *warnings(const maker *m) {
             r->cases, r->controls);
         warn(m, list, text);
     }
+    warn_of_slope(m, list);
     if (p->options->threshold > 0 && expected < 5) {
         pv__format(text, sizeof text,
                    "at the threshold of %.4g about %.1f rows of one kind are expected (cases or controls, above or "

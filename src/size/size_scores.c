@@ -82,7 +82,7 @@ double pv__size_r2_most(double share) {
 }
 
 double pv__size_auc_of_r2(double r2, double share, pv__size_scores *scores) {
-    double low = 0.5, high = 0.99999;
+    double low = 0.5, high = 0.995;
     pv__size_normal(high, scores);
     if (!(pv__size_r2(scores, share) > r2))
         return NAN;

@@ -110,14 +110,14 @@ static void add_criteria(lines *l, const pv_result *r) {
     const char *binding = text_of(get(r, "design"), "binding");
     if (pv_result_count(all) == 0)
         return;
-    addf(l, "\n  %-27s%9s%10s%10s%10s%10s\n", "Wanted", "", "rows", "cases", "controls", "design");
+    addf(l, "\n  %-27s%9s%12s%12s%12s%10s\n", "Wanted", "", "rows", "cases", "controls", "design");
     for (size_t i = 0; i < pv_result_count(all); i++) {
         const pv_result *own = pv_result_child(all, i);
         const char *key = pv_result_name(all, i);
         addf(l, "  %-27s%9.4g", title_of(key), number(own, "wanted"));
-        add_count(l, number(own, "rows"), 10);
-        add_count(l, number(own, "cases"), 10);
-        add_count(l, number(own, "controls"), 10);
+        add_count(l, number(own, "rows"), 12);
+        add_count(l, number(own, "cases"), 12);
+        add_count(l, number(own, "controls"), 12);
         addf(l, "%10.4g%s\n", number(own, "reached"), strcmp(key, binding) == 0 ? "  decides" : "");
     }
 }
@@ -128,10 +128,12 @@ static void add_figures(lines *l, const pv_result *r) {
     if (m)
         addf(l, "  %-32s%8.4f  in the population %.4f\n", "R2 (Cox and Snell)", number(m, "r2_design"),
              number(m, "r2"));
-    if (isfinite(number(f, "slope"))) {
-        addf(l, "  %-32s%8.4f\n", "calibration slope", number(f, "slope"));
+    if (isfinite(number(f, "shrinkage"))) {
+        addf(l, "  %-32s%8.4f\n", "shrinkage", number(f, "shrinkage"));
         addf(l, "  %-32s%8.4f\n", "optimism of Nagelkerke's R2", number(f, "optimism"));
     }
+    if (isfinite(number(f, "slope")))
+        addf(l, "  %-32s%8.4f\n", "calibration slope", number(f, "slope"));
     add_row(l, "AUC", get(f, "auc"));
     add_row(l, "a risk at the threshold", get(f, "risk"));
     if (isfinite(number(f, "tpr")))

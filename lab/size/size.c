@@ -41,6 +41,21 @@ static int read_numbers(cli_call *call, const char *option, const char *text, do
                      text, (int)SIZE_MOST, least, most);
 }
 
+/* In a context of its own: its warnings are not for those who run a study. */
+static int plan(cli_call *call, const size_study *s, size_cell *cell) {
+    pv_ctx *ctx;
+    int code = CLI_OK;
+    pv_status status = pv_ctx_new(NULL, &ctx);
+    if (status != PV_OK)
+        return cli_error(call, status, NULL, "out of memory");
+    status = size_plan(ctx, s, cell);
+    if (status != PV_OK)
+        code =
+            cli_error(call, status, NULL, "AUC %g, ratio %g: %s", cell->auc, cell->ratio, pv_ctx_error(ctx)->message);
+    pv_ctx_free(ctx);
+    return code;
+}
+
 static int prepare(cli_call *call, size_study *s) {
     double auc[SIZE_MOST], ratio[SIZE_MOST];
     size_t aucs = 0, ratios = 0;
@@ -54,9 +69,9 @@ static int prepare(cli_call *call, size_study *s) {
         for (size_t r = 0; r < ratios; r++) {
             size_cell *cell = &s->cell[s->cells++];
             *cell = (size_cell){.auc = auc[a], .ratio = ratio[r]};
-            pv_status status = size_plan(call->ctx, s, cell);
-            if (status != PV_OK)
-                return cli_done(call, status);
+            code = plan(call, s, cell);
+            if (code != CLI_OK)
+                return code;
         }
     return CLI_OK;
 }
@@ -91,8 +106,10 @@ static const pv_option option_table[] = {
     {"aucs", PV_OPTION_TEXT, AT(aucs), "0.7,0.8,0.9", 0, 0, NULL, "A,...", "AUCs of the model."},
     {"ratios", PV_OPTION_TEXT, AT(ratios), "1,4", 0, 0, NULL, "R,...", "Controls per case."},
     {"parameters", PV_OPTION_INT, AT(parameters), "10", 1, 100, NULL, "K",
-     "Predictors, of which one is none of noise."},
-    {"slope", PV_OPTION_REAL, AT(slope), "0.9", 0.6, 0.99, NULL, "S", "Calibration slope that the design is for."},
+     "Predictors. One tells cases from controls, the others are noise."},
+    {"by", PV_OPTION_CHOICE, AT(by), "slope", 0, 0, "slope|shrinkage", NULL,
+     "What designs are planned for: a calibration slope, or the heuristic shrinkage of Riley et al."},
+    {"slope", PV_OPTION_REAL, AT(slope), "0.9", 0.6, 0.99, NULL, "S", "The slope, or shrinkage."},
     STUDY_OPTION_PREVALENCE(size_options, "0.05"),
     {"prevalence-n", PV_OPTION_REAL, AT(prevalence_n), "5000", 100, 1e12, NULL, "N", "People that it rests on."},
     {"threshold", PV_OPTION_REAL, AT(threshold), "0.1", 1e-4, 0.99, NULL, "P", "Risk, and threshold of decisions."},

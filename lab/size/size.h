@@ -33,6 +33,7 @@ typedef struct size_options {
     study_options shared;
     const char *aucs, *ratios;
     int64_t replicates, parameters;
+    int by; /* criterion that the designs are for: 0: slope, 1: shrinkage */
     double prevalence, prevalence_n, slope, threshold, odds_ratio, exposure;
 } size_options;
 

@@ -240,7 +240,7 @@ static void warn_of_slope(const maker *m, pv_result *list) {
                    "for %.0f rows and %.0f parameters no calibration slope was found: cases and controls may be "
                    "separable, so that there is no fit without a prior",
                    m->rows->total, p->parameters);
-    else if (slope < p->options->shrinkage - 0.02 && slope < shrinkage - 0.02)
+    else if (slope < p->options->shrinkage - 0.05 && slope < shrinkage - 0.02)
         pv__format(text, sizeof text,
                    "a fit without a prior is expected to have a calibration slope of %.3f, less than the shrinkage of "
                    "%.3f that the heuristic tells; ask for `slope` too, or fit with a prior",

@@ -16,7 +16,7 @@ typedef struct size_options {
 
 static const pv_option input_table[] = {{"pilot", PV_OPTION_TEXT, offsetof(size_options, pilot), NULL, 0, 0, NULL,
                                          "FILE",
-                                         "In the place of --auc: a table with scores and outcomes, such as prevail cv "
+                                         "Instead of --auc: a table with scores and outcomes, such as prevail cv "
                                          "writes. Its distribution of scores is "
                                          "assumed."},
                                         CLI_OPTION_END};

@@ -119,7 +119,7 @@ def size(
     parameters : int
         Coefficients of the model, without the intercept.
     pilot : data frame
-        In the place of `auc`: scores and outcomes whose distribution is assumed.
+        Instead of `auc`: scores and outcomes whose distribution is assumed.
     score, outcome, positive : str
         Columns of the pilot, and the label of cases.
     shrinkage, optimism : float

@@ -29,7 +29,7 @@ const pv_option pv_size_option_table[] = {
         "Number of cases of a design that is given, with `ratio`: what it will tell. 0: find the number."),
     ROW(REAL, "auc", auc, "0", 0, 0.995, "A",
         "Assumed AUC of the model. Its scores are then normal in cases and in controls, with one variance."),
-    ROW(REAL, "r2", r2, "0", 0, 0.9999, "R2", "In its place: Cox and Snell's R2 in the target population."),
+    ROW(REAL, "r2", r2, "0", 0, 0.9999, "R2", "Instead of an AUC: Cox and Snell's R2 in the target population."),
     ROW(INT, "parameters", parameters, "0", 0, 1e6, "K",
         "Coefficients of the model, without the intercept: all candidates, with a spline or category counted by its "
         "columns."),
@@ -119,7 +119,7 @@ static pv_status check(pv_ctx *ctx, const pv_settings *settings, const pv_size_o
                         o->auc);
     if (o->odds_ratio > 0 && fabs(log(o->odds_ratio)) < 1e-3)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`odds-ratio=%g` is no effect to detect;\ngive one that differs from 1 by 0.001 or more",
+                        "`odds-ratio=%g` is not an effect to detect;\ngive one that differs from 1 by 0.001 or more",
                         o->odds_ratio);
     if (o->odds_ratio > 0 && o->odds_ratio < 1e-4)
         return pv__fail(ctx, PV_ERR_USAGE, "`odds-ratio=%g` is too small;\ngive 0.0001 or more", o->odds_ratio);
@@ -219,7 +219,7 @@ static pv_status find_ratio(pv__size_problem *p, double *ratio, const char **cho
         end = pv_parse_real(text, ratio);
         if (!end || *end || !(*ratio >= 1e-3 && *ratio <= 1e6))
             return pv__fail(p->ctx, PV_ERR_USAGE,
-                            "`ratio=%s` is no number of controls per case;\ngive a number from 0.001 to 1e6, "
+                            "`ratio=%s` is not a number of controls per case;\ngive a number from 0.001 to 1e6, "
                             "population, or best",
                             pv__show(text).text);
         return PV_OK;

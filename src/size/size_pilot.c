@@ -2,7 +2,7 @@
  *
  * Scores x (log odds where all lie strictly between 0 and 1) are calibrated first: a + b x is fitted to the pilot's
  * labels by maximum likelihood, and s = a + b x - log(n_1/n_0) is the log-likelihood ratio. Only a rising relation is
- * accepted, with cases and controls that overlap: otherwise there is no maximum.
+ * accepted, with cases and controls that overlap: otherwise a maximum does not exist.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -118,7 +118,7 @@ static double loss_of(const pilot *p, const double *b) {
     return loss;
 }
 
-/* Newton's method with halved steps; false: there is no maximum. */
+/* Newton's method with halved steps; false: it finds none. */
 static bool calibrate(const pilot *p, double *b) {
     b[0] = log(p->people[1] / p->people[0]);
     b[1] = 0;

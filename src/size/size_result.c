@@ -238,7 +238,7 @@ static void warn_of_slope(const maker *m, pv_result *list) {
     if (isnan(slope))
         pv__format(text, sizeof text,
                    "for %.0f rows and %.0f parameters no calibration slope was found: cases and controls may be "
-                   "separable, so that there is no fit without a prior",
+                   "separable, and a fit without a prior does not exist then",
                    m->rows->total, p->parameters);
     else if (slope < p->options->shrinkage - 0.05 && slope < shrinkage - 0.02)
         pv__format(text, sizeof text,
@@ -275,10 +275,11 @@ static pv_result *warnings(const maker *m) {
     }
     if (p->scores.people[0] > 0 && fmin(p->scores.people[0], p->scores.people[1]) < 100) {
         pv__size_interval i = pilot_auc(p);
-        pv__format(text, sizeof text,
-                   "the pilot has %.0f cases and %.0f controls, which tell its AUC of %.3f to lie between %.3f and "
-                   "%.3f; plan with the lower one too (`auc`)",
-                   p->scores.people[1], p->scores.people[0], i.value, i.lo, fmin(i.hi, 1));
+        pv__format(
+            text, sizeof text,
+            "the pilot has %.0f cases and %.0f controls: the interval of its AUC of %.3f is %.3f to %.3f; plan with "
+            "its lower end too (`auc`)",
+            p->scores.people[1], p->scores.people[0], i.value, i.lo, fmin(i.hi, 1));
         warn(m, list, text);
     }
     return list;

@@ -10,7 +10,8 @@
  *
  * r is normal in each label, so that all means are integrals over one variable. Newton's method finds b_0, log alpha,
  * log q and log lambda, and log n too where the slope is given. The slope is that of b in any population, since the
- * labels stay normal: S = alpha d/(alpha^2 + q). Without a solution the labels can be separated: there is no fit.
+ * labels stay normal: S = alpha d/(alpha^2 + q). Without a solution the labels can be separated, and a fit does not
+ * exist.
  */
 #include <math.h>
 

@@ -205,7 +205,7 @@ static void refuses_with_the_remedy(void **state) {
     refuses(NULL, PAIRS(MODEL, {"score", "x"}), usage, "`score` has no effect");
     refuses(NULL, PAIRS(MODEL, {"ppv-width", "0.1"}), usage, "`threshold`");
     refuses(NULL, PAIRS(MODEL, {"power", "0.8"}), usage, "`odds-ratio`");
-    refuses(NULL, PAIRS(MODEL, {"odds-ratio", "1"}), usage, "no effect to detect");
+    refuses(NULL, PAIRS(MODEL, {"odds-ratio", "1"}), usage, "not an effect to detect");
     refuses(NULL, PAIRS(MODEL, {"odds-ratio", "0.001"}), usage, "between 0.02 and 50");
     refuses(NULL, PAIRS(EXPOSURE, {"odds-ratio", "2"}, {"threshold", "0.1"}), usage, "no model is assumed");
     refuses(NULL, PAIRS({"prevalence", "0.1"}, {"auc", "0.8"}, {"auc-width", "0.1"}, {"slope", "0.9"}), usage,

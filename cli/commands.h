@@ -13,6 +13,7 @@
     X(eval)                                                                                                            \
     X(adjust)                                                                                                          \
     X(rate)                                                                                                            \
+    X(size)                                                                                                            \
     X(cv)                                                                                                              \
     X(sweep)                                                                                                           \
     X(summary)                                                                                                         \

@@ -177,6 +177,10 @@ for i, head in enumerate([b"\0\0\0\n", b"\1\x50\0\n", b"\2\x5c\0\n", b"\0\x5c\0\
                           b"\0\x10\7\n", b"\2\x3c\0\n", b"\0\x7c\0\n"]):
     put("rate", str(i), head + rates.encode())
 put("rate", "labels", b"\0\x50\0\n" + rates.replace("1,1,1,b", "1,1,2,b").replace("0,0,,a", "2,0,,a").encode())
+pilot = "y,x\n" + "".join(f"{i % 2},{(i * 7 % 20) / 10 + i % 2}\n" for i in range(40))
+for i, head in enumerate([b"\5\1\1\0", b"\6\0\1\0", b"\7\1\1\0", b"\x0f\x0e\1\2", b"\x19\x16\1\1", b"\x20\x20\0\0", b"\5\x40\2\0", b"\x4d\x80\1\xc2",
+                          b"\x25\xa0\x11\x40"]):
+    put("size", str(i), head + pilot.encode())
 put("costs", "wrong", "action,0,1\na,0,x\nb,,1\n")
 for i, text in enumerate(["<script>alert(1)</script>", '" onload="x', "a & b &amp; &lt;", "\u00e9\u4e2d\U0001f600", b"\xff\xc0\x80\x01\x7f",
                           "]]>", "-->"]):

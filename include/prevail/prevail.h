@@ -101,6 +101,7 @@
  *   predict.h    decisions with costs; an unknown prevalence from log-likelihoods of your own
  *   probs.h      another model's probabilities, from a file
  *   rate.h       how common labels are, by imperfect verdicts and gold rows
+ *   sets.h       sets of labels with guaranteed coverage, and a "refer" region
  *   judge.h      ensembles; evaluation of existing predictions
  *   assess.h     definitions of the metrics; metrics of your own arrays; curves
  *   validate.h   hold-out samples, mixtures of models
@@ -123,6 +124,7 @@
 #include "prevail/probs.h"
 #include "prevail/rate.h"
 #include "prevail/report.h"
+#include "prevail/sets.h"
 #include "prevail/validate.h"
 
 #endif

@@ -36,19 +36,6 @@ static double at_most(double n, double p, double x) {
     return x >= n ? 1 : !(p > 0) ? 1 : pv_beta_cdf(n - x, x + 1, 1 - p);
 }
 
-/* The largest x for which the test passes; -1: none. */
-static double passing(double n, double bound, double level) {
-    double low = -1, high = n + 1; /* low passes */
-    while (high - low > 1) {
-        double middle = floor((low + high) / 2);
-        if (at_most(n, bound, middle) <= level)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static size_t by_rows(const double *bound, size_t n, double people, double rows, double level) {
     size_t from = 0;
     while (from < n && at_most(people, bound[from], rows) > level)
@@ -58,9 +45,11 @@ static size_t by_rows(const double *bound, size_t n, double people, double rows,
 
 static size_t by_power(const double *bound, const double *expected, size_t n, double people, double level) {
     size_t best = n;
-    double most = 0;
+    double most = 0, passing = -1; /* the most wrong rows with which the test passes; it grows with the bound */
     for (size_t i = 0; i < n; i++) {
-        double power = at_most(people, fmin(expected[i], 1 - 1e-9), passing(people, bound[i], level));
+        while (passing < people && at_most(people, bound[i], passing + 1) <= level)
+            passing++;
+        double power = at_most(people, fmin(expected[i], 1 - 1e-9), passing);
         if (power > most) {
             most = power;
             best = i;
@@ -69,13 +58,16 @@ static size_t by_power(const double *bound, const double *expected, size_t n, do
     return best;
 }
 
-static void run_chain(const pv__sets_scores *wrong, const double *bound, size_t from, double level,
-                      pv__sets_side *side) {
-    for (size_t i = from; i < side->candidates; i++) {
+/* Returns the first threshold that is not shown to hold. */
+static size_t run_chain(const pv__sets_scores *wrong, const double *bound, size_t from, double level,
+                        pv__sets_side *side) {
+    size_t i = from;
+    for (; i < side->candidates; i++) {
         if (at_most(wrong->people, bound[i], pv__sets_upto(wrong, side->at[i])) > level)
-            return;
+            return i;
         side->holds[i] = true;
     }
+    return i;
 }
 
 /* The wrong label's share up to each distinct score, if the model is right. */
@@ -111,11 +103,15 @@ pv_status pv__sets_side_of(pv_ctx *ctx, const pv__sets_scores *right, const pv__
         bound[i] = side->tolerance * fmax(0, right->upto[from] / right->people - slack);
         expected[i] = expected[from]; /* i <= from */
     }
+    size_t stopped = 0; /* where the chains at the second level have failed */
     for (int s = 0; s < STARTS && error > 0; s++) {
         double level = delta / 2 * start_level[s];
         size_t from = start_rows[s] < 0 ? by_power(bound, expected, n, wrong->people, level)
                                         : by_rows(bound, n, wrong->people, start_rows[s], level);
-        run_chain(wrong, bound, from, level, side);
+        if (s == 0)
+            (void)run_chain(wrong, bound, from, level, side);
+        else if (s == 1 || from > stopped)
+            stopped = run_chain(wrong, bound, from, level, side);
     }
 done:
     pv__free(ctx, expected);

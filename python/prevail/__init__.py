@@ -3,7 +3,7 @@
 There are two scikit-learn estimators, `PrevalenceAdjusted` around any classifier and `PrevalenceClassifier` for the
 library's own fits. Other functions evaluate probabilities in the population (`evaluate`, `Scorer`, `net_benefit`,
 `report`, displays) and correct them for another population (`adjust`, `infer_prevalence`, `decide`). `rate` estimates
-how common labels are from imperfect verdicts.
+how common labels are from imperfect verdicts. `sets` finds sets of labels with guaranteed coverage.
 """
 
 from ._adjusted import PrevalenceAdjusted
@@ -15,6 +15,7 @@ from ._options import options
 from ._population import Decisions, InferredPrevalence, adjust, decide, infer_prevalence
 from ._ranks import Ranks
 from ._rate import Rate, rate
+from ._sets import Sets, sets
 from ._version import __version__
 
 
@@ -39,6 +40,7 @@ __all__ = [
     "Report",
     "RocDisplay",
     "Scorer",
+    "Sets",
     "__version__",
     "adjust",
     "decide",
@@ -48,4 +50,5 @@ __all__ = [
     "options",
     "rate",
     "report",
+    "sets",
 ]

@@ -40,6 +40,8 @@
     X(report, 8)                                                                                                       \
     X(metrics, 0)                                                                                                      \
     X(cross_validate, 8)                                                                                               \
+    X(sets_calibrate, 5)                                                                                               \
+    X(sets_apply, 4)                                                                                                   \
     X(rate, 5)
 
 #define ARGUMENTS_0 void

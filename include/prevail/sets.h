@@ -27,7 +27,7 @@ PV_MUST_USE pv_status pv_sets_settings_new(pv_ctx *ctx, pv_settings **settings);
  * y is at least labels.y.threshold. Weights of the rows are counts. unit [rows]: the unit that each row belongs to, of
  * which one row of each label is used; NULL: each row is one. *rule has: labels (by label: coverage, rows, rank,
  * threshold, expected, range, sets), population, refer, warnings; docs/guides/sets.md explains them. The caller frees
- * it. PV_ERR_INPUT: a label has too few rows, or weights are no counts. */
+ * it. PV_ERR_INPUT: a label has too few rows, or weights are not counts. */
 PV_MUST_USE pv_status pv_sets_calibrate(pv_ctx *ctx, const pv_probs *calibration, const int32_t *unit,
                                         const pv_settings *settings, pv_result **rule);
 

@@ -154,7 +154,7 @@ def sets(
     >>> y = np.repeat([0, 1], [300, 100])
     >>> p = 1 / (1 + np.exp(-rng.normal(4.0 * y - 2, 1.5)))
     >>> found = prevail.sets(p, y, coverage={0: 0.9, 1: 0.95})
-    >>> found.predict([0.01, 0.5, 0.99]).astype(int)
+    >>> found.predict([0.01, 0.47, 0.99]).astype(int)
     array([[1, 0],
            [1, 1],
            [0, 1]])

@@ -30,15 +30,15 @@ def test_covers_each_label():
 def test_order_of_labels():
     p, y = rows(3, 500, 300)
     named = np.array(["ill", "well"])[1 - y]  # ill is the positive one, and the first by spelling
-    a = prevail.sets(np.column_stack([p, 1 - p]), named, classes=["ill", "well"], positive="ill", refer={"ill": 0.3, "well": 0.02}, prevalence=0.3)
-    b = prevail.sets(p, y, refer={1: 0.3, 0: 0.02}, prevalence=0.3)
+    a = prevail.sets(np.column_stack([p, 1 - p]), named, classes=["ill", "well"], positive="ill", refer={"ill": 0.3, "well": 0.05}, prevalence=0.3)
+    b = prevail.sets(p, y, refer={1: 0.3, 0: 0.05}, prevalence=0.3)
     assert (a.predict(np.column_stack([p, 1 - p]))[:, 0] == b.predict(p)[:, 1]).all()
     called = b.call(p)
     assert {None, 0, 1} == set(called)
     assert (a.call(np.column_stack([p, 1 - p])) == np.where(called == 1, "ill", np.where(called == 0, "well", None))).all()
     wrong = (y[called == 0] == 1).sum() / 300 * 0.3
     right = (y[called == 0] == 0).sum() / 500 * 0.7
-    assert 0 < wrong / (wrong + right) <= 0.02
+    assert 0 < wrong / (wrong + right) <= 0.05
 
 
 def test_three_labels_of_a_model():

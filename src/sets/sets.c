@@ -2,7 +2,7 @@
  * sets.
  *
  * With the probabilities p_y of n_y calibration rows of label y, sorted, and k = floor((n_y + 1)(1 - c)), the set of a
- * row is {y: p_y(x) >= p_y(k)}. A new row of label y is in the place of any of n_y + 1 rows, so that
+ * row is {y: p_y(x) >= p_y(k)}. The rank of a new row of label y among the n_y + 1 is uniform, so that
  *
  *     P(y in set | Y = y) >= 1 - k/(n_y + 1) >= c,                equality on the left where scores have no ties,
  *
@@ -172,7 +172,7 @@ pv_status pv_sets_calibrate(pv_ctx *ctx, const pv_probs *calibration, const int3
     pv__sets_data d = {.ctx = ctx, .options = pv_settings_values(settings, pv_sets_option_table), .probs = calibration};
     *rule = NULL;
     if (!d.options)
-        return pv__fail(ctx, PV_ERR_USAGE, "these are no settings of sets;\nmake them with pv_sets_settings_new");
+        return pv__fail(ctx, PV_ERR_USAGE, "the settings are not those of sets;\nmake them with pv_sets_settings_new");
     if (!calibration->data->label || calibration->data->frequency)
         return pv__fail(ctx, PV_ERR_INPUT,
                         "calibration rows need a label each;\nname the column of outcomes, not columns of votes");

@@ -53,7 +53,7 @@ pv_result *pv__sets_result(const pv__sets_data *d, pv_result *refer, pv_result *
         (void)pv__value_set(labels, d->probs->labels[y], one_label(d, y));
     (void)pv__value_set(made, "labels", labels);
     (void)pv__value_set(made, "population", d->prevalence[0] ? population(d) : pv__value_null());
-    (void)pv__value_set(made, "refer", refer ? refer : pv__value_null());
+    (void)pv__value_set(made, "refer", d->error ? refer : pv__value_null()); /* NULL: no memory */
     (void)pv__value_set(made, "warnings", warnings);
     return made;
 }

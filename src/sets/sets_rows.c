@@ -64,9 +64,10 @@ pv_status pv__sets_people(pv__sets_data *d, const int32_t *unit) {
         d->weight[i] = rows->weight ? rows->weight[i] : 1;
         PV_TRY(check_count(d, i, d->weight[i]));
         if (unit && d->weight[i] != 1)
-            return pv__fail(d->ctx, PV_ERR_INPUT,
-                            "calibration rows have counts as well as units, of which one row each is used;\nleave out "
-                            "the weights or the units");
+            return pv__fail(
+                d->ctx, PV_ERR_INPUT,
+                "calibration rows have counts as well as units, and one row of each unit is used;\nleave out "
+                "the weights or the units");
         if (unit && unit[i] < 0)
             return pv__fail(d->ctx, PV_ERR_INPUT, "calibration row %zu belongs to no unit;\ngive each row its unit",
                             (rows->table_row ? rows->table_row[i] : i) + 1);

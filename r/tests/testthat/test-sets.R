@@ -21,8 +21,8 @@ test_that("sets cover each label", {
 test_that("the order of the labels does not matter", {
   known <- rows(3, 500, 300)
   named <- ifelse(known$y == 1, "ill", "well")
-  a <- sets(cbind(ill = known$p, well = 1 - known$p), named, positive = "ill", refer = c(ill = 0.3, well = 0.02), prevalence = 0.3)
-  b <- sets(known$p, known$y, refer = c("1" = 0.3, "0" = 0.02), prevalence = 0.3)
+  a <- sets(cbind(ill = known$p, well = 1 - known$p), named, positive = "ill", refer = c(ill = 0.3, well = 0.05), prevalence = 0.3)
+  b <- sets(known$p, known$y, refer = c("1" = 0.3, "0" = 0.05), prevalence = 0.3)
   expect_equal(unname(predict(a, cbind(ill = known$p, well = 1 - known$p))[, "ill"]), unname(predict(b, known$p)[, "1"]))
   called <- predict(b, known$p, type = "call")
   expect_equal(as.character(predict(a, cbind(ill = known$p, well = 1 - known$p), type = "call")), c("well", "ill")[as.integer(called)])

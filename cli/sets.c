@@ -294,11 +294,13 @@ static int write_sets(cli_call *call, const work *held) {
                 return cli_fail(call, status);
         }
     cli_extra *extra = cli_alloc(k + 1, sizeof *extra);
+    char **name = cli_alloc(k, sizeof *name);
     char *calls[3] = {rows->labels[0], rows->labels[1], (char[]){"(refer)"}};
     for (size_t y = 0; y < k; y++) {
-        char *name = cli_alloc(strlen(rows->labels[y]) + 6, 1);
-        snprintf(name, strlen(rows->labels[y]) + 6, "set__%s", rows->labels[y]);
-        extra[y] = (cli_extra){.name = name, .code = held->member + y * n};
+        size_t size = strlen(rows->labels[y]) + sizeof "set__";
+        name[y] = cli_alloc(size, 1);
+        snprintf(name[y], size, "set__%s", rows->labels[y]);
+        extra[y] = (cli_extra){.name = name[y], .code = held->member + y * n};
     }
     extra[k] = (cli_extra){.name = "call__", .code = held->call, .word = calls};
     const cli_predictions out = {.labels = rows->labels,
@@ -314,7 +316,8 @@ static int write_sets(cli_call *call, const work *held) {
                                  .undecided = true};
     int code = cli_write_predictions(call, &out, held->options->output);
     for (size_t y = 0; y < k; y++)
-        free((void *)(uintptr_t)extra[y].name);
+        free(name[y]);
+    free(name);
     free(extra);
     return code;
 }

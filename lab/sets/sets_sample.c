@@ -184,7 +184,7 @@ static void find_sets(const sets_truth *t, const pv_result *labels, sets_outcome
 
 /* One threshold for all labels. */
 static void find_pooled(const sets_study *s, const sets_truth *t, const sample *a, sets_outcome *to) {
-    double *own = cli_alloc(a->rows, sizeof *own), cover[SETS_LABEL_MOST];
+    double *own = cli_alloc(a->rows, sizeof *own), cover[SETS_LABEL_MOST] = {0};
     int k = t->labels;
     for (size_t i = 0; i < a->rows; i++)
         own[i] = a->p[i * (size_t)k + (size_t)a->label[i]];

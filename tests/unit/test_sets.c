@@ -125,7 +125,7 @@ static void one_row_of_each_unit(void **state) {
     /* rows of one unit differ, and the seed chooses among them */
     int different = 0;
     for (size_t i = 0; i < TIMES * N; i++)
-        p[i] = fmod(score[i % N] + 0.1 * (double)(i / N), 1);
+        p[i] = fmod(score[i % N] + 0.1 * floor((double)i / N), 1);
     pv_probs_free(ctx, copies);
     ok(pv_probs_new(ctx, TIMES * N, names, 2, 1, p, y, NULL, &copies));
     ok(run(ctx, copies, unit, usual, &rule[0]));

@@ -12,6 +12,7 @@
     X(predict)                                                                                                         \
     X(eval)                                                                                                            \
     X(adjust)                                                                                                          \
+    X(sets)                                                                                                            \
     X(rate)                                                                                                            \
     X(size)                                                                                                            \
     X(cv)                                                                                                              \

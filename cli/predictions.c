@@ -145,6 +145,8 @@ static made columns_of(const writer *w, bool cells) {
         add_numbers(&m, "lo__", what, y, what->lo);
         add_numbers(&m, "hi__", what, y, what->hi);
     }
+    if (what->undecided)
+        return m;
     pv_column *decision = add_column(&m, "decision__", "", PV_COLUMN_TEXT);
     list_levels(decision, what->costs ? what->costs->action : what->labels,
                 what->costs ? what->costs->actions : (size_t)what->classes);
@@ -214,6 +216,10 @@ static void add_row(text *t, const writer *w, size_t n) {
         add_number(t, what->lo[n * classes + y]);
         add_byte(t, ',');
         add_number(t, what->hi[n * classes + y]);
+    }
+    if (what->undecided) {
+        add_byte(t, '\n');
+        return;
     }
     add_byte(t, ',');
     add_field(t, (what->costs ? what->costs->action : what->labels)[w->decision[n]]);

@@ -43,7 +43,8 @@ typedef struct cli_predictions {
     size_t copies;
     const cli_extra *extra; /* [extras], columns between the copied ones and the probabilities */
     size_t extras;
-    size_t before; /* number of rows that precede the table in its source */
+    size_t before;  /* number of rows that precede the table in its source */
+    bool undecided; /* no column decision__ */
 } cli_predictions;
 
 /* Decisions over all pieces. Free with cli_decided_free. */

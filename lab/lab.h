@@ -19,6 +19,7 @@
     X(designs)                                                                                                         \
     X(rate)                                                                                                            \
     X(size)                                                                                                            \
+    X(sets)                                                                                                            \
     X(bench)
 
 #define LAB_COMMAND_DECLARE(name) extern const cli_command lab_##name;

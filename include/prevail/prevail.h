@@ -102,6 +102,7 @@
  *   probs.h      another model's probabilities, from a file
  *   rate.h       how common labels are, by imperfect verdicts and gold rows
  *   size.h       how many cases and controls a study needs
+ *   sets.h       sets of labels with guaranteed coverage, and a "refer" region
  *   judge.h      ensembles; evaluation of existing predictions
  *   assess.h     definitions of the metrics; metrics of your own arrays; curves
  *   validate.h   hold-out samples, mixtures of models
@@ -125,6 +126,7 @@
 #include "prevail/rate.h"
 #include "prevail/report.h"
 #include "prevail/size.h"
+#include "prevail/sets.h"
 #include "prevail/validate.h"
 
 #endif

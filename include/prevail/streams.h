@@ -43,6 +43,7 @@ extern "C" {
     X(BOOTSTRAP, 51, "replicate")                                                                                      \
     X(IMPORTANCE, 52, "column x 2^32 + permutation")                                                                   \
     X(RATE, 53, "replicate")                                                                                           \
+    X(SETS, 61, "0")                                                                                                   \
     X(STUDY_PEOPLE, 901, "replicate")                                                                                  \
     X(STUDY_PREVALENCE, 902, "replicate")                                                                              \
     X(STUDY_SBC, 903, "replicate")                                                                                     \
@@ -51,6 +52,7 @@ extern "C" {
     X(STUDY_CLINIC, 921, "0")                                                                                          \
     X(STUDY_RATE, 931, "cell x replicates + replicate")                                                                \
     X(STUDY_SIZE, 961, "cell x replicates + replicate")                                                                \
+    X(STUDY_SETS, 937, "cell x replicates + replicate")                                                                \
     X(TARGET_PREVALENCE, 0x7072, "pair of draws of pi")                                                                \
     X(TARGET_CHAIN, 0x7073, "draw of w")                                                                               \
     X(TARGET_DIRICHLET, 0x7074, "draw")                                                                                \

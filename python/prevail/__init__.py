@@ -3,7 +3,8 @@
 There are two scikit-learn estimators, `PrevalenceAdjusted` around any classifier and `PrevalenceClassifier` for the
 library's own fits. Other functions evaluate probabilities in the population (`evaluate`, `Scorer`, `net_benefit`,
 `report`, displays) and correct them for another population (`adjust`, `infer_prevalence`, `decide`). `rate` estimates
-how common labels are from imperfect verdicts. `size` says how many cases and controls a study needs.
+how common labels are from imperfect verdicts. `size` says how many cases and controls a study needs, and
+`sets` finds sets of labels with guaranteed coverage.
 """
 
 from ._adjusted import PrevalenceAdjusted
@@ -16,6 +17,7 @@ from ._population import Decisions, InferredPrevalence, adjust, decide, infer_pr
 from ._ranks import Ranks
 from ._rate import Rate, rate
 from ._size import Size, size
+from ._sets import Sets, sets
 from ._version import __version__
 
 
@@ -41,6 +43,7 @@ __all__ = [
     "RocDisplay",
     "Scorer",
     "Size",
+    "Sets",
     "__version__",
     "adjust",
     "decide",
@@ -51,4 +54,5 @@ __all__ = [
     "rate",
     "report",
     "size",
+    "sets",
 ]

@@ -41,7 +41,9 @@
     X(metrics, 0)                                                                                                      \
     X(cross_validate, 8)                                                                                               \
     X(rate, 5)                                                                                                         \
-    X(size, 4)
+    X(size, 4)                                                                                                         \
+    X(sets_calibrate, 5)                                                                                               \
+    X(sets_apply, 4)
 
 #define ARGUMENTS_0 void
 #define ARGUMENTS_1 SEXP
@@ -56,7 +58,5 @@
 #define CALL_PROTOTYPE(name, count) SEXP call_##name(ARGUMENTS_##count);
 CALL_LIST(CALL_PROTOTYPE)
 #undef CALL_PROTOTYPE
-
-SEXP value_of(const pv_result *value); /* (rate.c) a tree of named values as lists */
 
 #endif

@@ -76,6 +76,8 @@ SEXP list_done(named_list *list); /* unprotects them */
 void set_options(SEXP session, pv_settings *settings, SEXP names, SEXP texts);
 /* Options for an unknown prevalence, in settings that live as long as handle. */
 pv_unknown_options unknown_of(SEXP session, SEXP names, SEXP texts, double level, SEXP *handle);
+/* A tree of named values as lists. */
+SEXP new_tree(const pv_result *value);
 /* The inference of an unknown prevalence; R_NilValue for NULL. */
 SEXP new_inferred(const pv_unknown_prevalence *found);
 

@@ -3,31 +3,6 @@
 
 #include <string.h>
 
-/* A tree of named values as lists. */
-SEXP value_of(const pv_result *value) {
-    pv_result_type type = pv_result_type_of(value);
-    if (type == PV_RESULT_TEXT)
-        return new_text(pv_result_text(value));
-    if (type == PV_RESULT_FLAG)
-        return Rf_ScalarLogical(pv_result_number(value) > 0);
-    if (type == PV_RESULT_INTEGER || type == PV_RESULT_REAL)
-        return Rf_ScalarReal(pv_result_number(value));
-    if (type != PV_RESULT_OBJECT && type != PV_RESULT_LIST)
-        return Rf_ScalarReal(NA_REAL);
-    R_xlen_t count = (R_xlen_t)pv_result_count(value);
-    SEXP made = PROTECT(Rf_allocVector(VECSXP, count));
-    SEXP names = PROTECT(Rf_allocVector(STRSXP, count));
-    for (R_xlen_t i = 0; i < count; i++) {
-        SET_VECTOR_ELT(made, i, value_of(pv_result_child(value, (size_t)i)));
-        if (type == PV_RESULT_OBJECT)
-            SET_STRING_ELT(names, i, Rf_mkCharCE(pv_result_name(value, (size_t)i), CE_UTF8));
-    }
-    if (type == PV_RESULT_OBJECT)
-        Rf_setAttrib(made, R_NamesSymbol, names);
-    UNPROTECT(2);
-    return made;
-}
-
 /* gold: R_NilValue where the sample has the gold rows. */
 SEXP call_rate(SEXP session, SEXP sample, SEXP gold, SEXP names, SEXP texts) {
     pv_ctx *ctx = session_ctx(session);
@@ -43,7 +18,7 @@ SEXP call_rate(SEXP session, SEXP sample, SEXP gold, SEXP names, SEXP texts) {
     need(session, pv_rate_estimate(ctx, handle_get(sample, HANDLE_TABLE),
                                    gold == R_NilValue ? NULL : handle_get(gold, HANDLE_TABLE), settings, &result));
     handle_set(result_handle, result);
-    list_add(&made, "result", value_of(result));
+    list_add(&made, "result", new_tree(result));
     need(session, pv_rate_text(ctx, result, &text));
     SEXP shown = Rf_allocVector(RAWSXP, (R_xlen_t)strlen(text)); /* a failure leaves the text behind */
     memcpy(RAW(shown), text, strlen(text));

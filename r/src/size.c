@@ -17,7 +17,7 @@ SEXP call_size(SEXP session, SEXP pilot, SEXP names, SEXP texts) {
     set_options(session, settings, names, texts);
     need(session, pv_size_find(ctx, pilot == R_NilValue ? NULL : handle_get(pilot, HANDLE_TABLE), settings, &result));
     handle_set(result_handle, result);
-    list_add(&made, "result", value_of(result));
+    list_add(&made, "result", new_tree(result));
     need(session, pv_size_text(ctx, result, &text));
     SEXP shown = Rf_allocVector(RAWSXP, (R_xlen_t)strlen(text)); /* a failure leaves the text behind */
     memcpy(RAW(shown), text, strlen(text));

@@ -125,3 +125,27 @@ SEXP new_inferred(const pv_unknown_prevalence *found) {
     list_add(&made, "check_p", Rf_ScalarReal(found->check.both));
     return list_done(&made);
 }
+
+SEXP new_tree(const pv_result *value) {
+    pv_result_type type = pv_result_type_of(value);
+    if (type == PV_RESULT_TEXT)
+        return new_text(pv_result_text(value));
+    if (type == PV_RESULT_FLAG)
+        return Rf_ScalarLogical(pv_result_number(value) > 0);
+    if (type == PV_RESULT_INTEGER || type == PV_RESULT_REAL)
+        return Rf_ScalarReal(pv_result_number(value));
+    if (type != PV_RESULT_OBJECT && type != PV_RESULT_LIST)
+        return Rf_ScalarReal(NA_REAL);
+    R_xlen_t count = (R_xlen_t)pv_result_count(value);
+    SEXP made = PROTECT(Rf_allocVector(VECSXP, count));
+    SEXP names = PROTECT(Rf_allocVector(STRSXP, count));
+    for (R_xlen_t i = 0; i < count; i++) {
+        SET_VECTOR_ELT(made, i, new_tree(pv_result_child(value, (size_t)i)));
+        if (type == PV_RESULT_OBJECT)
+            SET_STRING_ELT(names, i, Rf_mkCharCE(pv_result_name(value, (size_t)i), CE_UTF8));
+    }
+    if (type == PV_RESULT_OBJECT)
+        Rf_setAttrib(made, R_NamesSymbol, names);
+    UNPROTECT(2);
+    return made;
+}

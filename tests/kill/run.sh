@@ -28,7 +28,7 @@ cd "$scratch" || exit 1
 "$prevail" simulate gaussian --cases 5000 --controls 5000 --dimensions 5 --prevalence 0.05 -o long.csv || exit 1
 cp "$here/../arrays/discs.npz" .
 
-names=(table packed images vi vi_batches hmc cv sweep sweep_holdout contingency coverage ranks calibration calibration_data bias robust unknown designs rate size nodules ratings)
+names=(table packed images vi vi_batches hmc cv sweep sweep_holdout contingency coverage ranks calibration calibration_data bias robust unknown designs rate size sets nodules ratings)
 arguments() {
     local fit="--outcome y --prevalence 0.1"
     case $1 in
@@ -50,6 +50,7 @@ arguments() {
     robust) echo lab robust --truths right,square-0.3 --rows 40,60 --columns 2 --replicates 8 ;;
     unknown) echo lab unknown --replicates 2 --populations ties ;;
     designs) echo lab designs --quick --only 2_ --replicates 6 ;;
+    sets) echo lab sets --kinds right,labels --rows 200 --replicates 60 ;;
     rate) echo lab rate --rates 0.1,0.3 --gold 50 --replicates 40 ;;
     size) echo lab size --aucs 0.8 --ratios 1,4 --replicates 60 ;;
     nodules) echo lab nodules --quick --networks convnet --batches balanced --prevalences 0.01 --methods ig-linear,iw --folds 2 --epochs 20 ;;

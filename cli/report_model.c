@@ -44,7 +44,7 @@ static void put_fit(pv_report *report, const char *path, const pv_classifier *c)
     else if (isinf(c->prevalence_n))
         report_cell_format(&cells, "%.6g, known exactly", c->prevalence[c->schema->classes - 1]);
     else
-        report_cell_format(&cells, "%.6g, known as from %s observations", c->prevalence[c->schema->classes - 1],
+        report_cell_format(&cells, "%.6g, as precise as from %s observations", c->prevalence[c->schema->classes - 1],
                            pv_group_digits(c->prevalence_n).text);
     report_cell(&cells, "posterior");
     report_cell(&cells, c->posterior ? pv_posterior_kind_name(c->posterior->kind) : "none: one estimate");
@@ -199,25 +199,27 @@ static int read_slopes(cli_call *call, const pv_classifier *c, double level, slo
 }
 
 static void put_table(pv_report *report, const slopes *list) {
-    static const char *const heads[] = {"column", "label", "coefficient",      "from", "to", "odds ratio",
-                                        "from",   "to",    "odds ratio per sd"};
+    static const char *const heads[] = {"column",     "label", "coefficient", "from", "to",
+                                        "odds ratio", "from",  "to",          "per",  "odds ratio per sd"};
     report_cells cells = {0};
     size_t count = list->count, shown = count < 200 ? count : 200;
     for (size_t i = 0; i < shown; i++) {
         const pv_coefficient *k = slope(list, i);
         report_cell(&cells, k->name);
         report_cell(&cells, k->label);
-        const double numbers[] = {k->value.mean,
-                                  k->value.lo,
-                                  k->value.hi,
-                                  k->odds_ratio,
-                                  k->odds_ratio_lo,
-                                  k->odds_ratio_hi,
-                                  exp(k->value.mean * k->scale)};
+        char per[32] = "1 unit";
+        double unit = cli_odds_unit(&k->value);
+        if (unit != 1)
+            cli_unit_text(unit, per, sizeof per);
+        const double numbers[] = {
+            k->value.mean,          k->value.lo, k->value.hi, exp(unit * k->value.mean), exp(unit * k->value.lo),
+            exp(unit * k->value.hi)};
         for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++)
             report_cell_number(&cells, numbers[j]);
+        report_cell(&cells, per);
+        report_cell_number(&cells, exp(k->value.mean * k->scale));
     }
-    report_put_cells(report, &cells, "Coefficients and odds ratios, per unit of the column", "ttnnnnnnn", heads, true);
+    report_put_cells(report, &cells, "Coefficients per unit of the column, and odds ratios", "ttnnnnnntn", heads, true);
     if (count > shown)
         report_note(report, PV_NOTE_MISSING, "%zu more coefficients; prevail summary prints all.", count - shown);
 }
@@ -298,7 +300,7 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
     char text[300];
     snprintf(text, sizeof text,
              "Right of the dashed line a column raises the odds; left of it, it lowers them. n = %s training rows.%s",
-             pv_group_digits((double)c->rows).text, count > shown ? " The first columns only." : "");
+             pv_group_digits((double)c->rows).text, count > shown ? " Only the first columns are shown." : "");
     pv_figure figure = {.name = "coefficients",
                         .title = draws ? "Odds ratios with their posterior densities." : "Odds ratios.",
                         .text = text,

@@ -21,7 +21,7 @@ int cli_check_level(cli_call *call, int64_t bootstrap, bool shown) {
     if (shown || !cli_given(call, "interval") || !cli_given(call, "bootstrap") || bootstrap > 0)
         return CLI_OK;
     return cli_error(call, PV_ERR_USAGE, NULL,
-                     "--interval is the level of intervals, and --bootstrap 0 wants none: leave one of them out");
+                     "--interval sets the level of intervals, but --bootstrap 0 asks for none: leave one of them out");
 }
 
 void cli_json_target(pv_result *object, const pv_unknown_prevalence *t, char *const *labels) {
@@ -85,10 +85,11 @@ void cli_note_target(cli_call *call, const pv_unknown_prevalence *t, char *const
                  "more rows, %sor the prevalence itself",
                  t->worth, cli_value(call, "labels") ? "labels for some of them (--labels), " : "");
     if (t->swayed)
-        cli_warn(call,
-                 "the prevalence depends on its prior: another would move it by %.2g standard deviations. Give more "
-                 "rows, or justify --dirichlet",
-                 t->movement);
+        cli_warn(
+            call,
+            "the prevalence depends on its prior: another prior would move it by %.2g standard deviations. Give more "
+            "rows, or justify --dirichlet",
+            t->movement);
 }
 
 /* ---- assumptions ------------------------------------------------------------------------------------------------- */

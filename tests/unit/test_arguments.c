@@ -195,7 +195,7 @@ static void wrong_questions(void **state) {
     pv_validation *v;
     how.folds = 1;
     REFUSED(pv_cross_validate(ctx, p.schema, p.data, &options, &how, &v), PV_ERR_USAGE,
-            "two folds and one repeat at least");
+            "at least two folds and one repeat");
     REFUSED(pv_validation_mix(ctx, 0, NULL, NULL, &v), PV_ERR_USAGE, "a mixture needs members");
     problem_free(ctx, &p);
 }

@@ -257,7 +257,7 @@ static void refuses(const char *first, const char *second, const settings_pair *
 static void refuses_with_the_remedy(void **state) {
     (void)state;
     const pv_status usage = PV_ERR_USAGE, input = PV_ERR_INPUT;
-    refuses(sample, gold, PAIRS({"verdict", "v"}, {"outcome", "y"}), usage, "how were the gold rows drawn");
+    refuses(sample, gold, PAIRS({"verdict", "v"}, {"outcome", "y"}), usage, "depends on how the gold rows were drawn");
     refuses(sample, gold, PAIRS({"verdict", "v"}, {"outcome", "y"}, {"gold-by", "people"}), usage,
             "label, verdict or random");
     refuses(sample, gold, PAIRS({"outcome", "y"}, {"gold-by", "label"}), usage, "`verdict` is missing");

@@ -72,7 +72,7 @@ void eval_importance_print(const eval_inputs *inputs) {
         width = own > width ? own : width;
     }
     width = width < 40 ? width : 40;
-    printf("  %-*s %10s %10s %8s\n", width, "column", "lost", "sd", "of all");
+    printf("  %-*s %10s %10s %8s\n", width, "column", "increase", "sd", "of total");
     for (size_t c = 0; c < found->columns; c++) {
         char part[32] = "-";
         if (!isnan(part_of(found, c)))
@@ -138,7 +138,7 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_importance *fo
         {.mark = PV_MARK_LINE, .ink = PV_INK_MUTED, .n = 2, .x = zero, .y = span, .dashed = true, .size = 1.2},
         {.mark = PV_MARK_SPANS,
          .ink = PV_INK_POSITIVE,
-         .name = "increase of the log loss, with two standard deviations",
+         .name = "increase, with two standard deviations",
          .n = shown,
          .x = x,
          .y = y,

@@ -177,6 +177,22 @@ static const pv_coefficient *slope(const slopes *list, size_t i) {
     return &s->coefficient[i / features * s->terms + i % features + s->intercepts];
 }
 
+/* A name for a chart: of COLUMN=LEVEL a long column is cut first, because the level tells the slopes apart. */
+static void slope_label(const char *name, char *to, size_t size) {
+    enum { MOST = 40, COLUMN = 10, LEVEL = 29 };
+    const char *equals = strchr(name, '=');
+    char column[48], level[100];
+    if (!equals || strlen(name) <= MOST) {
+        pv_text_short(name, MOST, to, size);
+        return;
+    }
+    char whole[400];
+    snprintf(whole, sizeof whole, "%.*s", (int)(equals - name), name);
+    pv_text_short(whole, COLUMN, column, sizeof column);
+    pv_text_short(equals + 1, LEVEL, level, sizeof level);
+    snprintf(to, size, "%s=%s", column, level);
+}
+
 /* The caller clears list, also on failure. */
 static int read_slopes(cli_call *call, const pv_classifier *c, double level, slopes *list) {
     pv_status status = pv_classifier_summary(call->ctx, c, level, &list->summary);
@@ -245,7 +261,7 @@ static void density_of(const pv_coefficient *k, size_t draws, const double *draw
 }
 
 static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c, const slopes *list) {
-    size_t count = list->count, shown = count < COEFFICIENTS_DRAWN ? count : COEFFICIENTS_DRAWN, drawn = 0,
+    size_t count = list->count, shown = count < COEFFICIENTS_DRAWN ? count : COEFFICIENTS_DRAWN, drawn = 0, widest = 0,
            draws = c->posterior ? c->posterior->count : 0;
     draws = draws < 4000 ? draws : 4000;
     bool errors = list->summary->has_errors;
@@ -259,11 +275,12 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
     for (size_t i = 0; i < shown; i++) {
         const pv_coefficient *k = slope(list, i);
         size_t row = shown - 1 - i; /* the first on top */
-        char label[160], column[160];
-        pv_text_short(k->name, 22, column, sizeof column);
+        char label[160], column[192];
+        slope_label(k->name, column, sizeof column);
         pv_text_short(k->label, 10, label, sizeof label);
         snprintf(texts + 256 * row, 256, c->schema->classes > 2 ? "%.110s, %.110s" : "%.110s", column, label);
         names[row] = texts + 256 * row;
+        widest = strlen(names[row]) > widest ? strlen(names[row]) : widest;
         x[i] = exp(k->value.mean * k->scale);
         y[i] = (double)row;
         lo[i] = exp(k->value.lo * k->scale);
@@ -295,7 +312,7 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
                       .n_series = drawn,
                       .x = {.label = "odds ratio, per standard deviation of a column of numbers", .log = true},
                       .y = {.name = names, .n_names = shown},
-                      .width = 420,
+                      .width = 420 + (widest > 22 ? 6 * fmin((double)widest - 22, 20) : 0),
                       .height = 100 + 30 * (double)shown};
     char text[300];
     snprintf(text, sizeof text,

@@ -100,14 +100,14 @@ void cli_print_misleading(size_t count, const pv_validation *const *validation, 
 }
 
 void cli_print_elsewhere(const char *label, double observed, double prevalence) {
-    char population[40] = "another proportion";
+    char population[40] = "differs";
     if (!isnan(prevalence))
-        snprintf(population, sizeof population, "the proportion %.4g", prevalence);
-    printf("  Metrics with * are for these rows: a proportion of %.4g has label ", observed);
+        snprintf(population, sizeof population, "is %.4g", prevalence);
+    printf("  Metrics with * are for the rows as they are, where a proportion of %.4g has label ", observed);
     cli_put_name(label, 0);
-    printf(
-        ". The predictions are for a\n  population where %s has: evaluate them there with --stated-for population.\n\n",
-        population);
+    printf(".\n  The predictions are for a population where it %s; to evaluate them there, add --stated-for "
+           "population.\n\n",
+           population);
 }
 
 /* ---- warnings ---------------------------------------------------------------------------------------------------- */

@@ -141,7 +141,7 @@ class Evaluation(Mapping[str, Metric]):
         return self is other
 
     def to_frame(self) -> Any:
-        """The metrics as a data frame with the columns value, lo, hi and meaning."""
+        """The metrics as a data frame with the columns value, lo, hi and what, the meaning of each."""
         return frame(
             {
                 "value": [metric.value for metric in self.values()],
@@ -248,7 +248,7 @@ class Evaluation(Mapping[str, Metric]):
 
     def _lead(self):
         stated = self.stated[list(self.classes).index(self.positive)]
-        return f"{self.rows} rows, metrics for a prevalence of {stated:.4g} of {self.positive!s}"
+        return f"{self.rows} rows, metrics for a population where the prevalence of {self.positive!s} is {stated:.4g}"
 
     def __repr__(self) -> str:
         lines = [f"Evaluation: {self._lead()}"]

@@ -50,15 +50,17 @@ estimate_text <- function(fit) {
   if (is.null(fit$estimate) || is.na(fit$hausman)) return(NULL)
   paste0("estimate: ", switch(fit$estimate, efficient = "efficient, which assumes that the linear model is right",
     weighted = "weighted, as with loss iw; intervals do not assume that the linear model is right",
-    combined = paste0("combined, the weighted one (loss iw) contributing ", weighting_text(fit),
-      "; intervals do not assume that the linear model is right")), "; Hausman's test p = ", format(fit$hausman, digits = 2))
+    combined = paste0("combined: ", weighting_text(fit), "; intervals do not assume that the linear model is right")), "; Hausman's test p = ", format(fit$hausman, digits = 2))
 }
 
 # Range of the weighted estimate's share over the slopes.
 weighting_text <- function(fit) {
   found <- summary_rows(fit, 0.95)
-  shares <- format(range(found$weighting[!found$term %in% threshold_terms(fit)], na.rm = TRUE), digits = 2)
-  paste(unique(trimws(shares)), collapse = " to ")
+  shares <- range(found$weighting[!found$term %in% threshold_terms(fit)], na.rm = TRUE)
+  if (shares[2] < 0.005) return("the efficient estimate in every slope")
+  if (shares[1] > 0.995) return("the weighted estimate (loss iw) in every slope")
+  paste("the weighted estimate (loss iw) contributes", paste(unique(trimws(format(shares, digits = 2))), collapse = " to "),
+    "of the slopes")
 }
 
 # For models with an equation for each label but the first.
@@ -194,7 +196,7 @@ print.summary.prevail <- function(x, digits = max(3L, getOption("digits") - 3L),
     shown[, 7] <- p
     if (all(p == "")) shown <- shown[, 1:5, drop = FALSE]
     if (any(x$units != 1)) {
-      shown <- cbind(shown[, 1:5, drop = FALSE], `per units` = ifelse(x$units == 1, "", format(x$units, scientific = TRUE)),
+      shown <- cbind(shown[, 1:5, drop = FALSE], units = ifelse(x$units == 1, "", format(x$units, scientific = TRUE)),
         shown[, -(1:5), drop = FALSE])
     }
     print(shown, quote = FALSE, right = TRUE)

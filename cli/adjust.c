@@ -35,7 +35,7 @@ static const pv_option option_table[] = {
      "order. With --strata a file as for --from, or unknown: one for each. Required."},
     {"strata", PV_OPTION_TEXT, offsetof(adjust_options, strata), NULL, 0, 0, NULL, "COLS",
      "Columns of PROBS, comma-separated, that name the stratum (site, age group) of a row. Each stratum is adjusted "
-     "from its own prevalence to its own."},
+     "from its own prevalence in --from to its own in --to."},
     {"columns", PV_OPTION_TEXT, offsetof(adjust_options, columns), NULL, 0, 0, NULL, "LABEL=COL,...",
      "The column with the probability of each label. Default: the columns named p__LABEL. With two labels one is "
      "enough."},
@@ -62,9 +62,10 @@ static const pv_option unknown_table[] = {
 
 static const pv_option source_table[] = {
     {"labelled-sample", PV_OPTION_TEXT, offsetof(adjust_options, source), NULL, 0, 0, NULL, "FILE",
-     "Probabilities like PROBS for other rows. With two labels: rows with known labels, in any proportions, that the "
-     "model has not seen. They recalibrate the probabilities, if these are too extreme or not extreme enough (log "
-     "likelihood ratios become shift + slope times them); --outcome names the column of the labels. --to unknown "
+     "Probabilities of the same model for other rows. With two labels: rows with known labels, in any proportions, "
+     "that the "
+     "model has not seen. They recalibrate probabilities that are too extreme or not extreme enough (a log likelihood "
+     "ratio L becomes shift + slope L); --outcome names the column of the labels. --to unknown "
      "--method bbse: rows drawn from the population of --from, whose probabilities give the confusion matrix."},
     {"outcome", PV_OPTION_TEXT, offsetof(adjust_options, target_column), NULL, 0, 0, NULL, "COL",
      "The column of --labelled-sample with the true labels."},
@@ -134,7 +135,7 @@ static int check_options(cli_call *call, const adjust_options *options) {
         return code;
     if (options->strata && options->source)
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--labelled-sample does not support strata: leave it out, or --strata");
+                         "--labelled-sample does not support strata: leave out one of the two");
     bool bins = options->target.method == PV_UNKNOWN_BINS;
     if (options->source && !bins && options->target.method != PV_UNKNOWN_BBSE)
         return cli_error(call, PV_ERR_USAGE, NULL,
@@ -279,7 +280,7 @@ static int learn_source(cli_call *call, const adjust_options *options, work *hel
     for (int y = 0; y < probs->classes; y++)
         if (held->source->classes != probs->classes || strcmp(held->source->labels[y], probs->labels[y]) != 0)
             return cli_error(call, PV_ERR_INPUT, options->source,
-                             "lacks the columns of probabilities of %s; give rows of the same model",
+                             "lacks the probability columns of %s; give probabilities of the same model",
                              call->argument[0]);
     if (options->target_column) {
         status = pv_probs_reference(call->ctx, held->source, held->from, &held->reference);
@@ -367,7 +368,7 @@ static int report(cli_call *call, const adjust_options *options, const work *hel
     bool read = held->reference && !is_unknown(options);
     if (read && !options->running.json)
         cli_note(call,
-                 "recalibrated by the labelled rows: log likelihood ratios become %.3g + %.3g times them (standard "
+                 "recalibrated on the labelled rows: a log likelihood ratio L becomes %.3g + %.3g L (standard "
                  "errors %.2g and %.2g)",
                  held->read_by.shift, held->read_by.slope, sqrt(held->read_by.covariance[0]),
                  sqrt(held->read_by.covariance[2]));
@@ -472,9 +473,9 @@ static const cli_example examples[] = {
     {"prevail adjust probs.csv --from 0.5 --to unknown --interval 0.95",
      "The same with an unknown prevalence, inferred from the rows, with intervals."},
     {"prevail adjust probs.csv --strata site --from trained.csv --to here.csv",
-     "Sites, each with its own prevalence in the rows and here."},
+     "Sites, each with its own prevalence in the training data and in the target population."},
     {"prevail adjust probs.csv --from 0.5 --to 0.01 --labelled-sample labelled.csv --outcome cancer --interval 0.95",
-     "Probabilities that may be too extreme, recalibrated by labelled rows that the model has not seen."},
+     "Probabilities that may be too extreme, recalibrated on labelled rows that the model has not seen."},
     {"prevail adjust probs.csv --from 0.5 --to 0.01 --columns yes=risk", "One column only, the probability of yes."},
     {NULL, NULL}};
 

@@ -7,10 +7,10 @@ void cli_print_boosted(const pv_classifier *c) {
     const pv_boosted *of = c->boosted;
     if (!of)
         return;
-    printf("\n  %lld rounds of trees of depth %lld, each counted %.6g times; ", (long long)of->rounds,
+    printf("\n  %lld rounds of trees of depth %lld at a learning rate of %.6g; ", (long long)of->rounds,
            (long long)of->depth, of->rate);
     if (of->folds == 0) {
-        printf("the number was stated\n");
+        printf("a stated number\n");
         return;
     }
     printf(of->chosen ? "the best of up to %lld, by the loss of\n  rows " : "as stated; the loss of rows\n  ",
@@ -19,5 +19,5 @@ void cli_print_boosted(const pv_classifier *c) {
         printf("held out (cross-validation in %lld folds, by unit): ", (long long)of->folds);
     else
         printf("held out, by unit: ");
-    printf("%.5f a row, without trees %.5f\n", of->loss, of->guess);
+    printf("%.5f per row, without trees %.5f\n", of->loss, of->guess);
 }

@@ -83,6 +83,22 @@ static void print_heads(shown what, bool details, double level, bool student) {
                "odds ratio", interval, details && what == SHOWN_DRAWS ? "   sign" : "");
 }
 
+/* A power of ten: the odds ratio of this many units says more than that of one unit, which would be 1.0000001 or
+ * infinite, because the column is in tiny or huge units. 1: the unit of the column. */
+double cli_odds_unit(const pv_spread *log_odds) {
+    const double tiny = 5e-4, huge = 50;
+    bool bounded = isfinite(log_odds->lo) && isfinite(log_odds->hi);
+    double size = bounded ? fmax(fabs(log_odds->lo), fabs(log_odds->hi)) : fabs(log_odds->mean);
+    double spread = bounded ? (log_odds->hi - log_odds->lo) / 4 : 0;
+    if (!(size > 0) || !isfinite(size) || (size >= tiny && fmax(fabs(log_odds->mean), spread) <= huge))
+        return 1;
+    return pow(10, -round(log10(size)));
+}
+
+void cli_unit_text(double unit, char *text, size_t size) {
+    snprintf(text, size, "1e%.0f units", log10(unit));
+}
+
 /* Whether it differs from 1 but would be printed as 1 with this many decimals. */
 static bool is_lost(double odds, int decimals) {
     double off = fabs(odds - 1);
@@ -91,17 +107,24 @@ static bool is_lost(double odds, int decimals) {
 
 /* Prints an odds ratio and its bounds with enough decimals to distinguish them from 1 and from each other: never 1 (1
  * to 1). */
-static void print_odds(const pv_coefficient *k) {
-    double width = k->odds_ratio_hi - k->odds_ratio_lo, most = fmax(k->odds_ratio, k->odds_ratio_hi);
+static void print_odds(const pv_spread *s, double unit) {
+    double ratio = exp(unit * s->mean), lo = exp(unit * s->lo), hi = exp(unit * s->hi);
+    double width = hi - lo, most = fmax(ratio, hi);
     int decimals = 2;
-    while (decimals < 8 && (width * pow(10, decimals) < 10 || is_lost(k->odds_ratio_lo, decimals) ||
-                            is_lost(k->odds_ratio_hi, decimals)))
+    while (decimals < 8 && (width * pow(10, decimals) < 10 || is_lost(lo, decimals) || is_lost(hi, decimals)))
         decimals++;
     if (isfinite(width) && most < 1000 && width > 0)
-        printf(" %10.*f %10.*f %10.*f", decimals, k->odds_ratio, decimals, k->odds_ratio_lo, decimals,
-               k->odds_ratio_hi);
+        printf(" %10.*f %10.*f %10.*f", decimals, ratio, decimals, lo, decimals, hi);
     else
-        printf(" %10.4g %10.4g %10.4g", k->odds_ratio, k->odds_ratio_lo, k->odds_ratio_hi);
+        printf(" %10.4g %10.4g %10.4g", ratio, lo, hi);
+}
+
+void cli_print_unit(double unit) {
+    char text[32];
+    if (unit == 1)
+        return;
+    cli_unit_text(unit, text, sizeof text);
+    printf("  per %s", text);
 }
 
 static void print_coefficient(const pv_coefficient *k, shown what, bool details, bool slope) {
@@ -110,10 +133,12 @@ static void print_coefficient(const pv_coefficient *k, shown what, bool details,
         puts("          NA   (constant within every matched set)");
         return;
     }
+    double unit = slope ? cli_odds_unit(s) : 1;
     if (what == SHOWN_ALONE) {
         printf("  %12.6g", s->mean);
         if (slope)
-            printf("  %12.6g", k->odds_ratio);
+            printf("  %12.6g", exp(unit * s->mean));
+        cli_print_unit(unit);
         fputc('\n', stdout);
         return;
     }
@@ -125,11 +150,12 @@ static void print_coefficient(const pv_coefficient *k, shown what, bool details,
     else
         printf(" %11.4g %10.4g %10.4g %10.4g", s->mean, s->sd, s->lo, s->hi);
     if (slope)
-        print_odds(k);
+        print_odds(s, unit);
     else if (sign)
         printf(" %10s %10s %10s", "", "", "");
     if (sign)
         printf(" %6.3f", s->sign);
+    cli_print_unit(unit);
     fputc('\n', stdout);
 }
 

@@ -13,6 +13,10 @@
 /* details: also the probability of the sign. */
 void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *summary, bool details);
 void cli_print_classes(const pv_classifier *classifier, const pv_summary *summary);
+/* How many units of its column an odds ratio is shown for: 1, or a power of ten if one unit is tiny or huge. */
+double cli_odds_unit(const pv_spread *log_odds);
+void cli_unit_text(double unit, char *text, size_t size);
+void cli_print_unit(double unit); /* prints nothing for 1 */
 /* Whether the model has a single prior. The members of a mixture have their own, and trees have none. */
 static inline bool cli_has_prior(const pv_classifier *classifier) {
     return !classifier->stacked && !classifier->boosted;

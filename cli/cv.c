@@ -59,7 +59,7 @@ static const pv_option cv_table[] = {
     CLI_OPTION_END};
 
 static const pv_option run_table[] = {
-    CLI_OPTION_OUTPUT(cv_options, output, "Write the out-of-fold predictions there, as CSV."),
+    CLI_OPTION_OUTPUT(cv_options, output, "Write the out-of-fold predictions to this file, as CSV."),
     CLI_OPTIONS_REPORT(cv_options, report),
     CLI_OPTION_THREADS(cv_options, running.threads),
     CLI_OPTION_MEMORY(cv_options, running.memory),
@@ -448,7 +448,7 @@ static const cli_example examples[] = {
     {"prevail cv study.csv --outcome cancer --prevalence 0.01 --group patient --folds 5 --repeats 10 -o oof.csv",
      "No patient in two folds; writes the out-of-fold predictions."},
     {"prevail cv study.csv --outcome cancer --prevalence 0.01 --stated-for rows",
-     "Metrics of the rows as they are, with as many cases as the study has."},
+     "Metrics for the rows as they are, at the study's own proportion of cases."},
     {"prevail cv study.csv --outcome cancer --prevalence 0.01 --loss plain --population design",
      "Plain log-loss, evaluated on the population it was trained on."},
     {"prevail cv study.csv --outcome cancer --prevalence 0.01 --compare loss=iw,model=mlp:4",
@@ -474,13 +474,15 @@ const cli_command cli_cv = {
         "A table of the most important metrics with intervals, pooled over all rows, and a verdict. --all adds the "
         "other metrics of prevail eval, means and standard deviations over folds, and each fold if there are at most "
         "three. With --repeats values and bounds are means over repeats.\nWith --json one object: verdict, metrics "
-        "(name: {value, mean, sd, folds, lo, hi}; value is pooled, folds how many define it), parts (a list of "
+        "(name: {value, mean, sd, folds, lo, hi}; value is pooled; folds is the number of folds in which it is "
+        "defined), parts (a list of "
         "{repeat, fold, rows, stop, metrics (name: value)}; with --population unknown target, what prevail predict "
         "--json has for it), strata (with --strata, as eval --json, for the population), compared (a list of {name, "
         "metrics, differences} of --compare), rows, dropped, folds, repeats, group, population, population_prevalence "
         "(label: p, in that population), prevalence (label: p, stated to the fits), observed (label: proportion of the "
         "rows), stated_for (label: p, of the population of the metrics), positive, interval, bootstrap (replicates), "
-        "data, seed, seconds, output, version, warnings. Undefined is null.\n-o CSV has the row's id or number, "
+        "data, seed, seconds, output, version, warnings. Undefined values are null.\n-o CSV has the row's id or "
+        "number, "
         "repeat__ (with --repeats), fold__, observed__, p__LABEL for each label, and decision__, the most probable "
         "label.\nThe exit code is 3 if a fit diverged or did not converge.",
     .examples = examples,

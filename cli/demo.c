@@ -337,13 +337,13 @@ static void print_text(const demo_options *options, const work *held) {
     char opening[SENTENCE];
     snprintf(opening, sizeof opening,
              "Simulated lung nodules; one in a hundred is malignant. The models learn from %d malignant and %d benign "
-             "ones (seed %lld) and are evaluated on %d others from the population.",
-             CASES, CONTROLS, (long long)options->seed, PEOPLE);
+             "ones (seed %lld) and are evaluated on %s others from the population.",
+             CASES, CONTROLS, (long long)options->seed, pv_group_digits(PEOPLE).text);
     cli_wrap(stdout, opening);
     static const char heads[] = "  %-20s %11s %9s %7s %7s %6s %11s\n";
     fputc('\n', stdout);
-    printf(heads, "method", "calibration", "mean", "AUC", "sensi-", "PPV", "coefficient");
-    printf(heads, "", "in large", "-log p", "", "tivity", "", "error");
+    printf(heads, "method", "calibration", "log loss", "AUC", "sensi-", "PPV", "coefficient");
+    printf(heads, "", "ratio", "", "", "tivity", "", "error");
     for (int m = 0; m < METHODS; m++) {
         const result *r = &held->result[m];
         printf("  %-20s %11.3f %9.6f %7.4f %7.3f %6.3f", methods[m].name, r->calibration, r->nll, r->auc,
@@ -353,9 +353,9 @@ static void print_text(const demo_options *options, const work *held) {
         else
             printf(" %11.4f\n", r->coefficient_error);
     }
-    printf("\n  calibration ratio: mean predicted risk over observed share, best 1\n  sensitivity, PPV: called "
-           "malignant at a risk above 1/%d, where a missed\n    cancer costs %d false alarms\n  coefficient error: "
-           "root mean square over slopes per standard deviation\n",
+    printf("\n  calibration ratio: mean predicted risk over observed proportion; 1 is best\n  sensitivity, PPV: at a "
+           "risk above 1/%d, the threshold if a missed cancer costs as\n    much as %d false alarms\n  coefficient "
+           "error: root mean square over the standardised slopes\n",
            COST_RATIO + 1, COST_RATIO);
     for (int i = 0; i < SENTENCES; i++) {
         fputc('\n', stdout);
@@ -377,12 +377,12 @@ static pv_status rank_training(cli_call *call, const work *held, const double *s
 }
 
 static void put_methods(pv_report *report, const work *held) {
-    static const char *const heads[] = {"method", "calibration ratio", "mean -log p", "AUC", "sensitivity",
+    static const char *const heads[] = {"method", "calibration ratio", "log loss", "AUC", "sensitivity",
                                         "PPV",    "coefficient error"};
     char text[SENTENCES][SENTENCE];
     report_cells cells = {0};
     say(held, text);
-    pv_report_section(report, "methods", "Four ways to learn from the sample");
+    pv_report_section(report, "methods", "Five ways to learn from the sample");
     for (int i = 0; i < SENTENCES; i++)
         pv_report_paragraph(report, text[i]);
     for (int m = 0; m < METHODS; m++) {
@@ -393,7 +393,7 @@ static void put_methods(pv_report *report, const work *held) {
             report_cell_number(&cells, numbers[k]);
     }
     report_put_cells(report, &cells, "All methods", "tnnnnnn", heads, false);
-    pv_report_paragraph(report, "The other sections are about ig profile.");
+    pv_report_paragraph(report, "The other sections are about the method ig profile.");
 }
 
 static int fill_report(cli_call *call, const demo_options *options, const work *held, pv_report *report,

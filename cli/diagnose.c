@@ -126,8 +126,8 @@ static int check_all(cli_call *call, work *held) {
     cli_progress_clear(call);
     if (status == PV_ERR_INTERRUPTED)
         return cli_error(call, status, NULL,
-                         "stopped on request: the fits with other seeds did not finish, so there is no verdict; "
-                         "without DATA they are not made");
+                         "stopped on request: the fits with other seeds did not finish, so there is no verdict; leave "
+                         "DATA out to skip them");
     return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
@@ -175,8 +175,8 @@ const cli_command cli_diagnose = {
             "depth\nprevalence\tig, iw: the model's p(y|w) is within a factor of 1.5 of the stated "
             "prevalence\npopulation\tlinear models: the linear model is adequate in the population, by Hausman's test "
             "at 0.01, or the weighted estimate is in use\nseparation\tlinear: no coefficient of a standardised column "
-            "is above 10\nprior_weight\tlinear, normal prior, posterior: no slope's posterior is above 0.9 of its "
-            "prior's width\ndata\tWith DATA: it is the training table, by its hash and number of rows\nseed\tWith "
+            "is above 10\nprior_weight\tlinear, normal prior, posterior: no slope's posterior is wider than 0.9 times "
+            "its prior\ndata\tWith DATA: its hash and number of rows are those of the training table\nseed\tWith "
             "DATA: two fits with other seeds change no coefficient by more than 0.2 posterior standard deviations "
             "(without a posterior: 0.2 of its size, coefficients below 0.1 per standard deviation counted as 0.1; mlp: "
             "the predicted log odds by 0.2 of their standard deviation)",

@@ -46,10 +46,12 @@ static void print_linear(const pv_classifier *c, const pv_summary *s, bool detai
             fputs("  ", stdout);
             cli_put_name(own[i].name, width);
             printf(" %11.4g %10.4g %10.4g %10.4g", linear->mean, linear->sd, linear->lo, linear->hi);
+            double unit = i >= s->intercepts ? cli_odds_unit(&own[i].value) : 1;
             if (i >= s->intercepts)
-                printf(" %10.4g", exp(linear->mean));
+                printf(" %10.4g", exp(unit * linear->mean));
             if (details && i >= s->intercepts)
                 printf(" %10.2f", own[i].weighting);
+            cli_print_unit(unit);
             fputc('\n', stdout);
         }
     }

@@ -22,9 +22,10 @@ static const pv_option option_table[] = {
      "Soft labels instead of --outcome: a column of votes (counts or shares) for each label, in the order of the "
      "labels, or as LABEL=COL,... A row then counts towards each label by its proportion of votes."},
     {"binarise", PV_OPTION_TEXT, offsetof(eval_options, binarise), NULL, 0, 0, NULL, "LABEL",
-     "For a model of ordered labels, such as grades from 1 to 5: evaluate them as two, below and above this one. A row "
-     "counts by its proportion of votes on either side; rows with more than half on this label are uncertain: they are "
-     "counted and left out. Probabilities are those of the two sides, conditional on not being this label. (fit "
+     "For a model of ordered labels, such as grades from 1 to 5: evaluate them as two labels, below and above this "
+     "one. A row counts towards each side by its proportion of votes; rows with more than half of their votes on this "
+     "label are uncertain, and are left out and counted. Probabilities are those of the two sides, conditional on not "
+     "being this label. (fit "
      "--binarise is different: it learns two labels, by the mean of each image's votes; evaluate such a model without "
      "this option.)"},
     CLI_OPTION_ENSEMBLE(eval_options, ensemble),
@@ -43,8 +44,8 @@ static const pv_option option_table[] = {
     CLI_OPTION_STATED(eval_options, stated_for, "rows", "metrics and curves are"),
     CLI_OPTION_INTERVAL(eval_options, interval, "0.95", "Level of the intervals."),
     {"bootstrap", PV_OPTION_INT, offsetof(eval_options, bootstrap), NULL, 0, 1e6, NULL, "N",
-     "Bootstrap replicates for the metrics' intervals, stratified by label; 0: no intervals. Default: 1000, or fewer, "
-     "at least 100, for more than 50,000 rows of more than two labels."},
+     "Bootstrap replicates for the metrics' intervals, stratified by label; 0: no intervals. Default: 1000, or fewer "
+     "(at least 100) for more than two labels and 50,000 rows."},
     {"seed", PV_OPTION_INT, offsetof(eval_options, seed), "1", 0, 9007199254740992.0, NULL, "S",
      "Seed of the bootstrap."},
     {"all", PV_OPTION_FLAG, offsetof(eval_options, all), NULL, 0, 0, NULL, NULL,
@@ -99,9 +100,8 @@ static const pv_option importance_table[] = {
 static const pv_option report_table[] = {
     CLI_OPTIONS_REPORT(eval_options, report),
     {"engine", PV_OPTION_TEXT, offsetof(eval_options, report.engine), NULL, 0, 0, NULL, "FILE",
-     "The engine for JavaScript (engine.js of `make js`): it becomes part of the report, with the model, and scores "
-     "rows that the "
-     "reader gives to the page, offline."},
+     "The JavaScript engine (engine.js from `make js`). It is embedded in the report together with the model, so that "
+     "readers can score rows of their own offline."},
     {"training", PV_OPTION_TEXT, offsetof(eval_options, training), NULL, 0, 0, NULL, "FILE",
      "The training table: the report also shows its calibration, with rows reweighted by label."},
     CLI_OPTION_END};
@@ -195,7 +195,7 @@ static void warn_of_weights(cli_call *call, const pv_dataset *data) {
     for (size_t i = 0; data->weight && whole && i < data->rows; i++)
         whole = data->weight[i] == floor(data->weight[i]);
     if (!whole)
-        cli_warn(call, "a row with weight v counts as v rows in the intervals, which are too narrow for sampling "
+        cli_warn(call, "a row with weight v counts as v rows, so the intervals are too narrow if these are sampling "
                        "weights; use prevail cv, which scales weights to the number of rows");
 }
 
@@ -340,6 +340,6 @@ const cli_command cli_eval = {
 #define LINE(name, text) #name "\t" text "\n"
     PV_CURVE_LIST(LINE)
 #undef LINE
-        "Undefined is NA in the files; a threshold above all probabilities is inf.",
+        "Undefined values are NA in the files; a threshold above all probabilities is inf.",
     .examples = examples,
     .run = run};

@@ -29,7 +29,7 @@ static int compare(cli_call *call, const eval_options *options, const eval_input
     made->name = cli_copy(name);
     int code = eval_judge(call, &alone, &other);
     if (code == CLI_OK && eval_is_training(&other))
-        cli_warn(call, "%s was fitted on these rows: the comparison is in its favour", name);
+        cli_warn(call, "%s was fitted on these rows: the comparison favours it", name);
     if (code == CLI_OK) {
         pv_status status =
             pv_judgement_compare(call->ctx, first->judged, other.judged, name, options->interval, &made->difference);

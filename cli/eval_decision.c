@@ -118,7 +118,7 @@ void eval_decision_print(const eval_inputs *inputs) {
     if (!costs)
         return;
     printf("\n");
-    print_rate("cost", &d->cost, "mean cost of a person, by these decisions");
+    print_rate("cost", &d->cost, "mean cost per person of these decisions");
     for (size_t a = 0; a < costs->actions; a++) {
         char text[120];
         snprintf(text, sizeof text, "the same with %.60s for everyone", costs->action[a]);

@@ -72,7 +72,7 @@ void eval_importance_print(const eval_inputs *inputs) {
         width = own > width ? own : width;
     }
     width = width < 40 ? width : 40;
-    printf("  %-*s %10s %10s %8s\n", width, "column", "lost", "sd", "of all");
+    printf("  %-*s %10s %10s %8s\n", width, "column", "increase", "sd", "of total");
     for (size_t c = 0; c < found->columns; c++) {
         char part[32] = "-";
         if (!isnan(part_of(found, c)))
@@ -138,7 +138,7 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_importance *fo
         {.mark = PV_MARK_LINE, .ink = PV_INK_MUTED, .n = 2, .x = zero, .y = span, .dashed = true, .size = 1.2},
         {.mark = PV_MARK_SPANS,
          .ink = PV_INK_POSITIVE,
-         .name = "increase of the log loss, with two standard deviations",
+         .name = "increase, with two standard deviations",
          .n = shown,
          .x = x,
          .y = y,
@@ -155,7 +155,7 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_importance *fo
              "Increase of the log loss when a column's cells are permuted. The model's information is %.4g nats per "
              "person. n = %s rows.%s",
              found->information, pv_group_digits((double)found->rows).text,
-             found->columns > shown ? " The first columns only." : "");
+             found->columns > shown ? " Only the first columns are shown." : "");
     pv_figure figure = {.name = "importance",
                         .title = "Permutation importance in the population.",
                         .text = text,
@@ -205,9 +205,8 @@ static pv_status draw_dependence(cli_call *call, pv_report *report, const pv_imp
     snprintf(title, sizeof title, "Mean risk of %s by each column of numbers (partial dependence).", shown);
     const pv_figure figure = {.name = "dependence",
                               .title = title,
-                              .text =
-                                  "What the model predicts on average once all people of the population have the same "
-                                  "value in a column, all else being as it is; from the 5th to the 95th percentile.",
+                              .text = "The model's mean prediction if everyone in the population had the same value in "
+                                      "a column and were otherwise unchanged; from the 5th to the 95th percentile.",
                               .panel = panel,
                               .panels = n,
                               .columns = 3};
@@ -225,7 +224,7 @@ int eval_importance_report(cli_call *call, pv_report *report, const eval_inputs 
     report_say(report,
                "Each column's cells were permuted %lld times among the people of the population, which removes the "
                "column's information. The increase of the log loss is the column's importance. Correlated columns "
-               "share theirs: neither loses much while the other is present.",
+               "share their importance: permuting one of them costs little while the other is intact.",
                (long long)found->permutations);
     const pv_judgement *j = inputs->judged;
     pv_status status = draw(call, report, found);

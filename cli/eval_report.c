@@ -94,10 +94,9 @@ static void print_footer(const cli_call *call, const eval_options *options, cons
     pv_judgement_verdict(j, verdict, sizeof verdict);
     cli_print_verdict(call, verdict);
     if (!j->as_rows)
-        printf("\n  *: depends on the prevalence; for a prevalence of %.4g (%.4g in the rows)", j->stated[j->positive],
-               observed);
+        printf("\n  *: depends on the prevalence, here %.4g (%.4g in the rows)", j->stated[j->positive], observed);
     else
-        printf("\n  *: depends on the prevalence; for that of the rows, %.4g", observed);
+        printf("\n  *: depends on the prevalence, here that of the rows, %.4g", observed);
     fputs(" of label ", stdout);
     cli_put_name(j->labels[j->positive], 0);
     fputc('\n', stdout);

@@ -14,7 +14,7 @@ typedef struct export_options {
 
 static const pv_option run_table[] = {
     CLI_OPTION_OUTPUT(export_options, output,
-                      "The file to write: MODEL.onnx, MODEL.c or MODEL.sql; the extension chooses the language."),
+                      "The file to write: MODEL.onnx, MODEL.c or MODEL.sql; the extension determines the language."),
     CLI_OPTION_JSON(export_options, running.json, "Print one JSON object: what was written, its inputs and outputs."),
     CLI_OPTION_QUIET(export_options, running.quiet), CLI_OPTION_END};
 
@@ -97,7 +97,8 @@ const cli_command cli_export = {
     .name = "export",
     .summary = "a model as ONNX, C or SQL, for other programs",
     .usage = "MODEL -o FILE [--population NAME] [--missing WHAT] [--unseen WHAT] [--table NAME] [--json]",
-    .text = "Writes everything that prevail predict does with a row: encoding, standardisation, terms, the model, "
+    .text = "Writes a program that does everything prevail predict does with a row: encoding, standardisation, terms, "
+            "the model, "
             "averages over uncertainty, and the adjustment to a population. ONNX supports all models; C and SQL "
             "support those of tables. A row that cannot be predicted gets NaN or NULL, and no label.",
     .arguments = arguments,

@@ -272,7 +272,7 @@ static void print_method(const cli_call *call, const fit_options *options, const
         fputc('\n', stdout);
     cli_print_posterior(c);
     if (pv_loss_of_design(c->loss))
-        printf("%s learns the rows as they are; %s\n", pv_loss_name(c->loss),
+        printf("%s fits the rows as sampled; %s\n", pv_loss_name(c->loss),
                c->prevalence ? "predict corrects for the stated prevalence"
                              : "predict needs --population: design for data like these, or known:P");
 }
@@ -280,7 +280,7 @@ static void print_method(const cli_call *call, const fit_options *options, const
 /* Printed where the gain is beyond noise. */
 static void print_outlook(const pv_outlook *outlook) {
     if (outlook->lead > 2 * outlook->se)
-        printf("\nA mixture predicts better than this model: --model auto gains %.2g nats a person in the\n"
+        printf("\nA mixture predicts better than this model: --model auto gains %.2g nats per person in the\n"
                "population (standard error %.2g; cross-validated, with linear models and a small network).\n",
                outlook->lead, outlook->se);
 }
@@ -311,7 +311,7 @@ static void print_text(const cli_call *call, const fit_options *options, const p
     if (options->output)
         printf("\nsaved in %s\n", options->output);
     else
-        printf("\nnot saved; -o FILE keeps the model\n");
+        printf("\nnot saved; use -o FILE to save the model\n");
 }
 
 static int show(cli_call *call, const fit_options *options, const pv_classifier *classifier,
@@ -408,7 +408,7 @@ static int prepare(cli_call *call, fit_options *options, cli_training *training)
         return cli_error(call, PV_ERR_USAGE, NULL, "--group is for --validation: add it, or leave --group out");
     if (options->output && strcmp(options->output, "-") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL,
-                         "-o -: a model is binary and does not go to standard output; give the name of a file");
+                         "-o -: a model is binary and cannot be written to standard output; give the name of a file");
     if (options->trace && strcmp(options->trace, "-") == 0)
         return cli_error(call, PV_ERR_USAGE, NULL, "--trace -: give the name of a file");
     code = report_check(call, &options->report);
@@ -571,7 +571,7 @@ const cli_command cli_fit = {
         "posterior (laplace, vi or hmc), posterior_stop, draws, interval (the level), marginal_interval (label: "
         "{value, sd, lo, hi}), elbo and elbo_se (vi; for laplace the log evidence), evidence (vi), chains, rhat_max, "
         "ess_min and divergences (hmc).\nstop is converged, completed (a schedule of fixed length), max_iter, diverged "
-        "(exit code 3), interrupted, no_progress or early (the validation score got no better); posterior_stop may "
-        "also be poor (it finished but is known to be bad: exit code 3).",
+        "(exit code 3), interrupted, no_progress or early (the validation score stopped improving); posterior_stop may "
+        "also be poor (it finished but failed its checks: exit code 3).",
     .examples = examples,
     .run = run};

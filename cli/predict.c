@@ -392,7 +392,7 @@ static int report(cli_call *call, const predict_options *options, const work *he
         note_update(call, held);
     if (options->interval > 0 && c->posterior && c->posterior->dims < pv_model_params(c->model))
         cli_note(call, "the intervals are for the network's last layer only: they contain the true risk far less often "
-                       "than their level");
+                       "than their level states");
     if (held->said->inferred)
         cli_note_target(call, held->said->inferred, c->schema->labels, held->rows);
     cli_note_strata(call, held->said->strata, c->schema->labels, c->schema->classes);
@@ -490,8 +490,7 @@ static const cli_common common[] = {
     {"Data", "id", NULL},
     {NULL, "keep", "Columns of DATA to copy into the output."},
     {NULL, "missing", "What to do with missing cells."},
-    {"Population", "population",
-     "Where the probabilities are to hold: true, known:P, unknown, counts:N,N,... or design."},
+    {"Population", "population", "The population to predict for: true, known:P, unknown, counts:N,N,... or design."},
     {NULL, "labels", "Unknown prevalence: a column with the labels of some rows."},
     {"Uncertainty", "interval", "Adds the central interval of this level, as in --interval 0.95."},
     {"Decisions", "costs", "A CSV file of costs: the action of least expected cost for each row."},
@@ -533,8 +532,9 @@ const cli_command cli_predict = {
         "(or the column named with --id)\np__LABEL\tThe probability of each label, in the order of the model's "
         "labels\nlo__LABEL, hi__LABEL\tWith --interval, its bounds for each label\nlp__\tWith --scale lp, the linear "
         "predictor, instead of all later columns\ndecision__\tThe most probable label, the first if tied; with "
-        "--costs, the action of least expected cost\ncost__\tWith --costs, that expected cost\nNumbers read back "
-        "exactly. The file appears only when it is complete.\nWith --json one object: population, prevalence (label: "
+        "--costs, the action of least expected cost\ncost__\tWith --costs, that expected cost\nNumbers have enough "
+        "digits to be read back exactly. The file appears only when it is complete.\nWith --json one object: "
+        "population, prevalence (label: "
         "p), rows, dropped, costs (actions, and for two classes the thresholds), and of an unknown population "
         "target_prevalence (label: value, lo, hi, sd), method, iterations, stop, identified, calibrated, shift and "
         "expected; with --posterior joint posterior_draws, the effective number of draws.",

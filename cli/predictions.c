@@ -445,7 +445,7 @@ int cli_read_costs(cli_call *call, const char *path, char *const *labels, int cl
         for (int y = 0; y < classes; y++) {
             double cost = (*costs)->cost[a * (size_t)classes + (size_t)y];
             if (cost < 0)
-                cli_note(call, "note: %s: the cost of %s for label %s is %g; below 0 it is a gain", path,
+                cli_note(call, "note: %s: the cost of %s for label %s is %g; a negative cost is a gain", path,
                          (*costs)->action[a], labels[y], cost);
         }
     return CLI_OK;
@@ -482,9 +482,9 @@ void cli_note_decided(cli_call *call, const pv_costs *costs, const cli_decided *
     if (!costs || !decided->count)
         return;
     for (size_t a = 0; a < costs->actions; a++)
-        cli_note(call, "decision: %s for %zu of %zu rows; for all of them it would cost %.6g", costs->action[a],
+        cli_note(call, "decision: %s for %zu of %zu rows; for all rows it would cost %.6g", costs->action[a],
                  decided->count[a], decided->rows, decided->alone[a]);
-    cli_note(call, "expected total cost of the decisions: %.6g, %.4g a row", decided->cost,
+    cli_note(call, "expected total cost of the decisions: %.6g, %.4g per row", decided->cost,
              decided->cost / (double)decided->rows);
 }
 

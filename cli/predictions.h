@@ -20,7 +20,7 @@ typedef struct cli_extra {
             "A CSV file of costs: a row for each action, with its name first, then a column for each label; or, for "  \
             "two labels, the costs of a false positive and a false negative, fp=1,fn=50 (and tp=, tn=), with the "     \
             "actions treat and none. Decisions are the actions with the least expected cost. Prints the number of "    \
-            "each, the expected total cost, and that of each action for everyone."                                     \
+            "each, their expected total cost, and the cost of each action for everyone."                               \
     }
 #define CLI_OPTION_LABELS(type, field)                                                                                 \
     {                                                                                                                  \

@@ -16,7 +16,7 @@ typedef struct rate_options {
 
 static const pv_option input_table[] = {
     {"gold", PV_OPTION_TEXT, offsetof(rate_options, gold), NULL, 0, 0, NULL, "FILE",
-     "The gold rows: the columns of verdicts and outcomes. Default: the rows of DATA that have an outcome."},
+     "File of gold rows, with the columns of verdicts and outcomes. Default: the rows of DATA that have an outcome."},
     CLI_OPTION_END};
 static const pv_option run_table[] = {
     CLI_OPTION_JSON(rate_options, running.json, "Print one JSON object instead of text."),
@@ -92,7 +92,7 @@ static int run(cli_call *call) {
 }
 
 static const cli_argument arguments[] = {
-    {"DATA", "The sample whose rate is wanted: a row for each case, with its verdict."}, {NULL, NULL}};
+    {"DATA", "The sample whose rate is to be estimated: a row for each case, with its verdict."}, {NULL, NULL}};
 static const cli_group groups[] = {{"Gold rows", input_table, 0},
                                    {"The rate", pv_rate_option_table, offsetof(rate_options, how)},
                                    {"Reading", pv_csv_option_table, offsetof(rate_options, csv)},
@@ -100,9 +100,9 @@ static const cli_group groups[] = {{"Gold rows", input_table, 0},
                                    {NULL, NULL, 0}};
 static const cli_example examples[] = {
     {"prevail rate answers.csv --verdict judge --gold labelled.csv --outcome truth --gold-by label",
-     "The rate of wrong answers, by a judge that was tried on known right and wrong ones."},
+     "The rate of wrong answers, from a judge that was tested on known right and wrong ones."},
     {"prevail rate answers.csv --verdict judge --outcome truth --gold-by verdict --width 0.02",
-     "People checked some answers of each verdict; how many more to check."},
+     "People checked some answers of each verdict: the rate, and how many more answers to check."},
     {"prevail rate serum.csv --verdict test --sensitivity 93/100 --specificity 198/200",
      "A serosurvey with the manufacturer's validation study."},
     {NULL, NULL}};
@@ -111,11 +111,10 @@ const cli_command cli_rate = {
     .name = "rate",
     .summary = "how common labels are, by an imperfect classifier, test or judge",
     .usage = "DATA --verdict COL --outcome COL --gold-by label|verdict|random [--gold FILE] [options]",
-    .text =
-        "The share of each label in a large sample that has verdicts, corrected for their errors, which a small number "
-        "of gold rows with true labels tell. The interval takes both into account: it inverts the likelihood ratio, "
-        "calibrated by a bootstrap, stays within [0, 1], and is [0, 1] where verdicts tell nothing of the labels. How "
-        "the gold rows were drawn must be stated.",
+    .text = "Estimates the proportion of each label in a large sample of verdicts, corrected for the verdicts' errors, "
+            "which are estimated from a small number of gold rows with true labels. The interval accounts for the "
+            "uncertainty of both: it inverts a likelihood ratio test calibrated by a bootstrap, stays within [0, 1], "
+            "and is [0, 1] if verdicts carry no information about the labels. State how the gold rows were drawn.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(rate_options),

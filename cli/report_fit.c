@@ -27,8 +27,8 @@ static void say_sample(pv_report *report, const pv_classifier *c) {
         snprintf(population, sizeof population, "It predicts for a population where the prevalence of %s is %.4g%s.",
                  label, c->prevalence[y], c->estimated ? ", as the model estimates it" : "");
     else
-        snprintf(population, sizeof population, "It predicts for a population like the rows, where %.4g have %s.",
-                 c->design[y], label);
+        snprintf(population, sizeof population,
+                 "It predicts for a population like the rows, where a proportion of %.4g has %s.", c->design[y], label);
     report_say(report, "The model was fitted to %s %s, %.1f %% of them with %s. %s",
                pv_group_digits((double)c->rows).text, c->schema->image ? "images" : "rows", 100 * c->design[y], label,
                population);

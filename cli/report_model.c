@@ -44,7 +44,7 @@ static void put_fit(pv_report *report, const char *path, const pv_classifier *c)
     else if (isinf(c->prevalence_n))
         report_cell_format(&cells, "%.6g, known exactly", c->prevalence[c->schema->classes - 1]);
     else
-        report_cell_format(&cells, "%.6g, known as from %s observations", c->prevalence[c->schema->classes - 1],
+        report_cell_format(&cells, "%.6g, as precise as from %s observations", c->prevalence[c->schema->classes - 1],
                            pv_group_digits(c->prevalence_n).text);
     report_cell(&cells, "posterior");
     report_cell(&cells, c->posterior ? pv_posterior_kind_name(c->posterior->kind) : "none: one estimate");
@@ -177,6 +177,22 @@ static const pv_coefficient *slope(const slopes *list, size_t i) {
     return &s->coefficient[i / features * s->terms + i % features + s->intercepts];
 }
 
+/* A name for a chart: of COLUMN=LEVEL a long column is cut first, because the level tells the slopes apart. */
+static void slope_label(const char *name, char *to, size_t size) {
+    enum { MOST = 40, COLUMN = 10, LEVEL = 29 };
+    const char *equals = strchr(name, '=');
+    char column[48], level[100];
+    if (!equals || strlen(name) <= MOST) {
+        pv_text_short(name, MOST, to, size);
+        return;
+    }
+    char whole[400];
+    snprintf(whole, sizeof whole, "%.*s", (int)(equals - name), name);
+    pv_text_short(whole, COLUMN, column, sizeof column);
+    pv_text_short(equals + 1, LEVEL, level, sizeof level);
+    snprintf(to, size, "%s=%s", column, level);
+}
+
 /* The caller clears list, also on failure. */
 static int read_slopes(cli_call *call, const pv_classifier *c, double level, slopes *list) {
     pv_status status = pv_classifier_summary(call->ctx, c, level, &list->summary);
@@ -199,25 +215,27 @@ static int read_slopes(cli_call *call, const pv_classifier *c, double level, slo
 }
 
 static void put_table(pv_report *report, const slopes *list) {
-    static const char *const heads[] = {"column", "label", "coefficient",      "from", "to", "odds ratio",
-                                        "from",   "to",    "odds ratio per sd"};
+    static const char *const heads[] = {"column",     "label", "coefficient", "from", "to",
+                                        "odds ratio", "from",  "to",          "per",  "odds ratio per sd"};
     report_cells cells = {0};
     size_t count = list->count, shown = count < 200 ? count : 200;
     for (size_t i = 0; i < shown; i++) {
         const pv_coefficient *k = slope(list, i);
         report_cell(&cells, k->name);
         report_cell(&cells, k->label);
-        const double numbers[] = {k->value.mean,
-                                  k->value.lo,
-                                  k->value.hi,
-                                  k->odds_ratio,
-                                  k->odds_ratio_lo,
-                                  k->odds_ratio_hi,
-                                  exp(k->value.mean * k->scale)};
+        char per[32] = "1 unit";
+        double unit = cli_odds_unit(&k->value);
+        if (unit != 1)
+            cli_unit_text(unit, per, sizeof per);
+        const double numbers[] = {
+            k->value.mean,          k->value.lo, k->value.hi, exp(unit * k->value.mean), exp(unit * k->value.lo),
+            exp(unit * k->value.hi)};
         for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++)
             report_cell_number(&cells, numbers[j]);
+        report_cell(&cells, per);
+        report_cell_number(&cells, exp(k->value.mean * k->scale));
     }
-    report_put_cells(report, &cells, "Coefficients and odds ratios, per unit of the column", "ttnnnnnnn", heads, true);
+    report_put_cells(report, &cells, "Coefficients per unit of the column, and odds ratios", "ttnnnnnntn", heads, true);
     if (count > shown)
         report_note(report, PV_NOTE_MISSING, "%zu more coefficients; prevail summary prints all.", count - shown);
 }
@@ -243,7 +261,7 @@ static void density_of(const pv_coefficient *k, size_t draws, const double *draw
 }
 
 static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c, const slopes *list) {
-    size_t count = list->count, shown = count < COEFFICIENTS_DRAWN ? count : COEFFICIENTS_DRAWN, drawn = 0,
+    size_t count = list->count, shown = count < COEFFICIENTS_DRAWN ? count : COEFFICIENTS_DRAWN, drawn = 0, widest = 0,
            draws = c->posterior ? c->posterior->count : 0;
     draws = draws < 4000 ? draws : 4000;
     bool errors = list->summary->has_errors;
@@ -257,11 +275,12 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
     for (size_t i = 0; i < shown; i++) {
         const pv_coefficient *k = slope(list, i);
         size_t row = shown - 1 - i; /* the first on top */
-        char label[160], column[160];
-        pv_text_short(k->name, 22, column, sizeof column);
+        char label[160], column[192];
+        slope_label(k->name, column, sizeof column);
         pv_text_short(k->label, 10, label, sizeof label);
         snprintf(texts + 256 * row, 256, c->schema->classes > 2 ? "%.110s, %.110s" : "%.110s", column, label);
         names[row] = texts + 256 * row;
+        widest = strlen(names[row]) > widest ? strlen(names[row]) : widest;
         x[i] = exp(k->value.mean * k->scale);
         y[i] = (double)row;
         lo[i] = exp(k->value.lo * k->scale);
@@ -293,12 +312,12 @@ static pv_status draw(cli_call *call, pv_report *report, const pv_classifier *c,
                       .n_series = drawn,
                       .x = {.label = "odds ratio, per standard deviation of a column of numbers", .log = true},
                       .y = {.name = names, .n_names = shown},
-                      .width = 420,
+                      .width = 420 + (widest > 22 ? 6 * fmin((double)widest - 22, 20) : 0),
                       .height = 100 + 30 * (double)shown};
     char text[300];
     snprintf(text, sizeof text,
              "Right of the dashed line a column raises the odds; left of it, it lowers them. n = %s training rows.%s",
-             pv_group_digits((double)c->rows).text, count > shown ? " The first columns only." : "");
+             pv_group_digits((double)c->rows).text, count > shown ? " Only the first columns are shown." : "");
     pv_figure figure = {.name = "coefficients",
                         .title = draws ? "Odds ratios with their posterior densities." : "Odds ratios.",
                         .text = text,

@@ -29,13 +29,12 @@ typedef struct simulate_options {
 static const pv_option option_table[] = {
     INT("rows", rows, "1000", 1, 1e9, "Number of rows drawn from the population."),
     INT("cases", cases, NULL, 0, 1e9,
-        "With --controls: a case-control sample of the population, this many cases of it."),
+        "With --controls: draw a case-control sample of the population, with this many cases."),
     INT("controls", controls, NULL, 0, 1e9, "With --cases: this many controls."),
     REAL("prevalence", prevalence, "0.01", 1e-9, 1 - 1e-9, "P",
          "Proportion of cases in the population. sites, cohort, matched, survey: 0.1 by default."),
-    REAL(
-        "strength", strength, "1", 0, 100, NULL,
-        "nodules: factor on the log odds ratios, which have published sizes. With 1.6 a model reaches an AUC of 0.83."),
+    REAL("strength", strength, "1", 0, 100, NULL,
+         "nodules: factor that multiplies the published log odds ratios. With 1.6 a model reaches an AUC of 0.83."),
     INT("dimensions", dimensions, "10", 1, 10000, "gaussian: number of features."),
     REAL("separation", separation, "2", 0, 1000, NULL, "gaussian: distance of the two means, in standard deviations."),
     INT("size", size, "40", 16, 256, "ct-nodules: side of a patch, in voxels of 1 mm."),
@@ -60,7 +59,7 @@ static const pv_option option_table[] = {
      "Selection by a feature: rows outside this range are never observed, as in age=50:75. Either end may be left "
      "out."},
     {"within-of", PV_OPTION_CHOICE, offsetof(simulate_options, within_of), "all", 0, 0, "all|controls|cases", NULL,
-     "The rows that --within applies to; controls or cases alone make the selection one by feature and label."},
+     "The rows that --within applies to; with controls or cases alone, selection depends on both feature and label."},
     {"truth", PV_OPTION_TEXT, offsetof(simulate_options, truth), NULL, 0, 0, NULL, "FILE",
      "Also write the coefficients the data were drawn with, as CSV: name,value; intercept first."},
     CLI_OPTION_OUTPUT(simulate_options, output, "The file to write. Default: standard output."),

@@ -126,7 +126,7 @@ void cli_note_strata(cli_call *call, const pv_predicted_strata *of, char *const 
     }
     if (borrowed)
         cli_note(call,
-                 "%d of %d strata have rows that carry little information; the common shift of all strata is their "
-                 "prior, worth ten labelled rows",
+                 "%d of %d strata have rows that carry little information; their prior is the common shift of all "
+                 "strata, with the information of ten labelled rows",
                  borrowed, of->strata);
 }

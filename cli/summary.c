@@ -40,7 +40,7 @@ static void print_image(const pv_image_encoding *e) {
     printf("\n  training    views turned by up to %.6g degrees, %s, shifted by up to %.6g, scaled by up to %.6g\n",
            e->rotate, e->flip ? "mirrored" : "not mirrored", e->shift, e->scale);
     if (*e->votes)
-        printf("  votes       array %s, %lld an image at least", e->votes, (long long)e->votes_min);
+        printf("  votes       array %s, at least %lld per image", e->votes, (long long)e->votes_min);
     if (*e->votes && e->binarise > 0)
         printf("; two labels, the mean vote below and above %.6g", e->binarise);
     if (*e->votes)
@@ -124,7 +124,7 @@ static void print_text(const cli_call *call, const pv_classifier *c, const pv_su
     else if (isinf(c->prevalence_n))
         printf("  prevalence  stated, known exactly\n");
     else
-        printf("  prevalence  stated, known as from %s observations\n", pv_group_digits(c->prevalence_n).text);
+        printf("  prevalence  stated, as precise as from %s observations\n", pv_group_digits(c->prevalence_n).text);
     if (c->stratified)
         cli_print_strata_columns(c, "  strata      ");
     printf("  stopped     %s after %lld steps, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,

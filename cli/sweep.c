@@ -24,12 +24,12 @@ static const pv_option sweep_table[] = {
      "proportions to the prevalence; it does not support strata, for which the default is ig,iw."},
     {"folds", PV_OPTION_INT, AT(folds), "3", 2, 1e6, NULL, "K", "Cross-validation: folds, the same for every row."},
     {"repeats", PV_OPTION_INT, AT(repeats), "1", 1, 1e5, NULL, "R",
-     "Cross-validation: number of repeats, with other folds each time."},
+     "Cross-validation: number of repeats, with different folds each time."},
     {"holdout", PV_OPTION_TEXT, AT(holdout), NULL, 0, 0, NULL, "FILE",
      "Evaluate on the rows of this CSV file instead; the models are fitted to all of DATA."},
     {"population", PV_OPTION_TEXT, AT(population), "true", 0, 0, NULL, "NAME",
-     "The population of the evaluated probabilities: true: each assumption's own. design: that of DATA, for which all "
-     "assumptions can be compared, and a right correction makes no difference. known:P. unknown: inferred from the "
+     "The population of the evaluated probabilities: true: each assumption's own. design: that of DATA, in which all "
+     "assumptions can be compared and a correct adjustment makes no difference. known:P. unknown: inferred from the "
      "evaluated rows without their labels. holdout_nll does not depend on it unless it is unknown."},
     CLI_OPTION_STATED(sweep_options, stated_for, "population", "metrics are"),
     {"mixture", PV_OPTION_FLAG, AT(mixture), NULL, 0, 0, NULL, NULL,
@@ -39,7 +39,7 @@ static const pv_option sweep_table[] = {
     CLI_OPTION_END};
 
 static const pv_option run_table[] = {
-    CLI_OPTION_OUTPUT(sweep_options, output, "Also write all metrics there, as CSV."),
+    CLI_OPTION_OUTPUT(sweep_options, output, "Also write all metrics to this file, as CSV."),
     CLI_OPTIONS_REPORT(sweep_options, report),
     CLI_OPTION_THREADS(sweep_options, running.threads),
     CLI_OPTION_RANKS(sweep_options, running.ranks),
@@ -405,8 +405,10 @@ const cli_command cli_sweep = {
         "prevalence (label: p), population_prevalence (label: p, in the population of the predictions), stated_for "
         "(label: p), metrics (as in prevail cv, without intervals)}), rows (how many were evaluated), dropped, "
         "holdout_dropped, observed (label: proportion of the rows), by (cv or holdout), folds, repeats, group, "
-        "population, data, holdout, seed, seconds (of all fits), output, version, warnings. Undefined is null.\n-o CSV "
+        "population, data, holdout, seed, seconds (of all fits), output, version, warnings. Undefined values are "
+        "null.\n-o CSV "
         "has loss, prevalence (with --strata odds x FACTOR), every metric, pooled, by its name, and sd__NAME, its "
-        "standard deviation over folds. Undefined is empty.\nThe exit code is 3 if a fit diverged or did not converge.",
+        "standard deviation over folds. Undefined values are empty.\nThe exit code is 3 if a fit diverged or did not "
+        "converge.",
     .examples = examples,
     .run = run};

@@ -21,7 +21,7 @@ int cli_check_level(cli_call *call, int64_t bootstrap, bool shown) {
     if (shown || !cli_given(call, "interval") || !cli_given(call, "bootstrap") || bootstrap > 0)
         return CLI_OK;
     return cli_error(call, PV_ERR_USAGE, NULL,
-                     "--interval is the level of intervals, and --bootstrap 0 wants none: leave one of them out");
+                     "--interval sets the level of intervals, but --bootstrap 0 asks for none: leave one of them out");
 }
 
 void cli_json_target(pv_result *object, const pv_unknown_prevalence *t, char *const *labels) {
@@ -81,14 +81,16 @@ void cli_note_target(cli_call *call, const pv_unknown_prevalence *t, char *const
                          : "the rows hardly determine it; give more rows, or a stronger prior (--dirichlet)");
     if (t->weak)
         cli_warn(call,
-                 "the rows hardly identify the prevalence: they carry as much information as %.0f labelled rows. Give "
+                 "the rows hardly identify the prevalence: they carry as much information as %.0f labelled row%s. Give "
                  "more rows, %sor the prevalence itself",
-                 t->worth, cli_value(call, "labels") ? "labels for some of them (--labels), " : "");
+                 t->worth, t->worth >= 0.5 && t->worth < 1.5 ? "" : "s",
+                 cli_value(call, "labels") ? "labels for some of them (--labels), " : "");
     if (t->swayed)
-        cli_warn(call,
-                 "the prevalence depends on its prior: another would move it by %.2g standard deviations. Give more "
-                 "rows, or justify --dirichlet",
-                 t->movement);
+        cli_warn(
+            call,
+            "the prevalence depends on its prior: another prior would move it by %.2g standard deviations. Give more "
+            "rows, or justify --dirichlet",
+            t->movement);
 }
 
 /* ---- assumptions ------------------------------------------------------------------------------------------------- */
@@ -126,15 +128,18 @@ void cli_note_shift(cli_call *call, const pv_unknown_prevalence *t, char *const 
     note_doubts(call, t);
     if (!(check->both < TOO_SMALL))
         return;
-    char why[200] = "";
+    const double printed = 1e-16; /* smaller ones would be 0 */
+    char why[200] = "", p[24] = "p < 1e-16";
+    if (check->both >= printed)
+        snprintf(p, sizeof p, "p = %.2g", check->both);
     if (feature && check->column >= 0 && check->column_p < TOO_SMALL)
         snprintf(why, sizeof why, ": the mean of '%.100s' is %.2g standard errors %s that of any mixture",
                  feature[check->column], fabs(check->column_z), check->column_z > 0 ? "above" : "below");
     cli_warn(call,
-             "the rows are not a mixture of the labels as in training (p = %.2g)%s, so that neither the prevalence nor "
+             "the rows are not a mixture of the labels as in training (%s)%s, so that neither the prevalence nor "
              "the probabilities can be trusted. Check that these rows were selected and measured like the training "
              "rows; leave out columns that were not, or fit with rows like these",
-             check->both, why);
+             p, why);
 }
 
 double cli_threshold(const pv_costs *costs) {

@@ -77,13 +77,13 @@ void cli_print_stated(size_t count, const pv_validation *const *validation) {
     for (size_t i = 0; i < count; i++)
         several = several || (first->stated && validation[i]->stated[positive] != first->stated[positive]);
     if (several)
-        printf("  *: depends on the prevalence; for that of each row's population (%.4g in the data)\n",
+        printf("  *: depends on the prevalence, here that of each row's population (%.4g in the data)\n",
                observed[positive]);
     else if (first->stated)
-        printf("  *: depends on the prevalence; for a prevalence of %.4g (%.4g in the rows)\n", first->stated[positive],
+        printf("  *: depends on the prevalence, here %.4g (%.4g in the rows)\n", first->stated[positive],
                observed[positive]);
     else
-        printf("  *: depends on the prevalence; for that of the rows, %.4g\n", observed[positive]);
+        printf("  *: depends on the prevalence, here that of the rows, %.4g\n", observed[positive]);
 }
 
 void cli_print_misleading(size_t count, const pv_validation *const *validation, char *const *labels) {
@@ -100,14 +100,14 @@ void cli_print_misleading(size_t count, const pv_validation *const *validation, 
 }
 
 void cli_print_elsewhere(const char *label, double observed, double prevalence) {
-    char population[40] = "another proportion";
+    char population[40] = "differs";
     if (!isnan(prevalence))
-        snprintf(population, sizeof population, "the proportion %.4g", prevalence);
-    printf("  Metrics with * are for these rows: a proportion of %.4g has label ", observed);
+        snprintf(population, sizeof population, "is %.4g", prevalence);
+    printf("  Metrics with * are for the rows as they are, where a proportion of %.4g has label ", observed);
     cli_put_name(label, 0);
-    printf(
-        ". The predictions are for a\n  population where %s has: evaluate them there with --stated-for population.\n\n",
-        population);
+    printf(".\n  The predictions are for a population where it %s; to evaluate them there, add --stated-for "
+           "population.\n\n",
+           population);
 }
 
 /* ---- warnings ---------------------------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static void warn_of_targets(cli_call *call, const pv_validation *v, const char *
         unsettled += t->stop != PV_STOP_CONVERGED && t->stop != PV_STOP_COMPLETED ? 1 : 0;
     }
     if (unsettled)
-        cli_warn(call, "%s: in %zu of %zu folds the inferred prevalence has not settled: use --method exact", what,
+        cli_warn(call, "%s: in %zu of %zu folds the inferred prevalence did not converge: use --method exact", what,
                  unsettled, parts);
     if (weak)
         cli_warn(
@@ -131,8 +131,8 @@ static void warn_of_targets(cli_call *call, const pv_validation *v, const char *
             what, weak, parts);
     if (swayed)
         cli_warn(call,
-                 "%s: in %zu of %zu folds the prior decides much of the prevalence: use fewer folds, more rows, or be "
-                 "sure of --dirichlet",
+                 "%s: in %zu of %zu folds the prevalence depends noticeably on its prior: use fewer folds or more "
+                 "rows, or justify --dirichlet",
                  what, swayed, parts);
 }
 

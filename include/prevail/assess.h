@@ -164,7 +164,8 @@ void pv_binarise_log(size_t n, int classes, int middle, const double *log_p, dou
     X(calibration, "observed proportion of positives against mean probability, in bins of equal numbers of rows")      \
     X(calibration_smooth, "the same as a smooth curve of the probability, with a pointwise band")                      \
     X(expected, "false positives and negatives expected from the probabilities themselves against those observed")     \
-    X(net_benefit, "decision curve: true positives less the false ones at the threshold's odds, per row")              \
+    X(net_benefit,                                                                                                     \
+      "decision curve: net benefit: true positives minus false positives times the odds of the threshold, per row")    \
     X(predictive_values, "ppv and npv of the decision at a fixed threshold, against the prevalence")
 
 typedef enum pv_curve_kind {

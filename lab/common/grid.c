@@ -22,7 +22,7 @@ const char *const grid_method_text[GRID_METHODS] = {"ig, constant", "ig, linear"
 
 const pv_option grid_option_table[] = {
     /* before the options of fit, which would otherwise hide the study's */
-    {"seed", PV_OPTION_INT, AT(shared.seed), "1", 0, 1e15, NULL, NULL, "Of every random stream."},
+    {"seed", PV_OPTION_INT, AT(shared.seed), "1", 0, 1e15, NULL, NULL, "Seed of every random stream."},
     {"data", PV_OPTION_TEXT, AT(data), NULL, 0, 0, NULL, "FILE", "Images, as fit has them, instead of simulated ones."},
     {"outcome", PV_OPTION_TEXT, AT(target), NULL, 0, 0, NULL, "COL",
      "nodules: their column of labels. Default: labels, or --votes."},

@@ -15,7 +15,7 @@
 #define AT(field) offsetof(study_options, field)
 
 const pv_option study_option_table[] = {
-    {"seed", PV_OPTION_INT, AT(seed), "1", 0, 1e15, NULL, NULL, "Of every random stream."},
+    {"seed", PV_OPTION_INT, AT(seed), "1", 0, 1e15, NULL, NULL, "Seed of every random stream."},
     {"output", PV_OPTION_TEXT, AT(output), NULL, 0, 0, NULL, "DIR",
      "Also write results and pictures into this folder; it is created if needed. One that has the results of "
      "another study is refused; those of the same study are replaced."},

@@ -1,4 +1,4 @@
-"""Any classifier of scikit-learn's kind, with probabilities for the population instead of the training rows."""
+"""Adapts any scikit-learn classifier to predict for the population instead of the training sample."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _own_population(fitted):
 
 
 class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
-    """Makes a classifier's probabilities right for a population with another prevalence than its training rows.
+    """Corrects a classifier's probabilities for a population whose prevalence differs from that of its training rows.
 
     Undersampling, oversampling, class weights and case-control designs all shift a classifier's probabilities towards
     the label proportions of its training rows. This wrapper knows these proportions (the design) and corrects the
@@ -59,14 +59,14 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
         The prevalence of the classes in the population. A number is that of the positive class; a sequence is in the
         order of `classes_`. "unknown": inferred from the rows of each prediction; with two classes the cross-fitted
         scores of the training rows are used too (`fit` keeps the rows for this, and a pickled model has none).
-        "design": probabilities are left as they are. It may be changed after fitting, and is needed to predict.
+        "design": probabilities are left as they are. It may be changed after fitting, and must be set to predict.
     design : float, mapping, sequence, "estimate" or None
         The label proportions that the estimator was fitted to. "estimate": estimated from its predictions of held-out
         rows (five-fold cross-fitting). None: those of the rows given to `fit` if they are unweighted. If they are
         weighted (`sample_weight`, `class_weight`, `scale_pos_weight`, ...), those given by the parameters, compared with
         the estimate: `fit` raises an error if the two contradict each other. If the parameters do not determine them
-        (meta-estimators, resampling pipelines), the estimate. An estimator of this package knows which population it
-        predicts for.
+        (meta-estimators, resampling pipelines), the estimate. Estimators of this package need no
+        design: they know which population they predict for.
     positive : label, optional
         Of two classes, the one that a single number refers to. Default: the larger number, or the one with a name
         such as case, yes, true or malignant, else the last.
@@ -76,7 +76,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : estimator
-        The fitted one.
+        The fitted estimator.
     classes_ : ndarray
         The labels.
     positive_ : object
@@ -86,9 +86,9 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
     design_se_ : ndarray of shape (n_classes,)
         Standard errors of log(design_ / design_[0]); 0 if the design is known.
     prevalence_ : ndarray of shape (n_classes,)
-        That of the population; if it is inferred, that of the last prediction.
+        The prevalence of the population; if it is inferred, that of the last prediction.
     inferred_ : InferredPrevalence
-        With an unknown prevalence, what the rows of the last prediction said, with its interval.
+        With an unknown prevalence: the prevalence inferred from the rows of the last prediction, with its interval.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X, y
-            As the estimator takes them.
+            As the estimator expects them.
         sample_weight : array-like of shape (n,), optional
             Passed to the estimator, and used in the design.
         **fit_params
@@ -165,7 +165,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
         return self
 
     def _check(self, classes):
-        """Refuses what cannot be, before the work."""
+        """Rejects invalid parameters before any work is done."""
         with Context() as ctx:
             for name in ("design", "prevalence"):
                 given = getattr(self, name)
@@ -194,7 +194,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
         name = type(_design.last_step(estimator)).__name__
         if found is None:
             raise InputError(
-                f"the design that {name} was fitted to cannot be told from its parameters or its predictions: state it with "
+                f"the design that {name} was fitted to cannot be determined from its parameters or predictions: state it with "
                 "`design`, 0.5 for balanced labels",
                 "usage",
             )
@@ -244,8 +244,8 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
             if self._knows_design():
                 return self.estimator
             raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Its estimator is: say what label shares it has "
-                "learned from with `design`, or call 'fit'"
+                f"This {type(self).__name__} instance is not fitted yet. Its estimator is: state the label proportions that it "
+                "was trained on with `design`, or call 'fit'"
             )
         check_is_fitted(self)
 
@@ -306,10 +306,10 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         prevalence : float, mapping, sequence, "unknown" or "design"
-            As the parameter. "unknown": inferred from the rows of each prediction.
+            As in the constructor. "unknown": inferred from the rows of each prediction.
         X : array-like, optional
-            With "unknown": rows of the population, from which it is inferred now; `prevalence_` and `inferred_` have
-            it, and predictions are for it.
+            With "unknown": rows of the population, from which the prevalence is inferred at once. It is stored in
+            `prevalence_` and `inferred_`, and predictions use it.
 
         Returns
         -------
@@ -349,12 +349,12 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
             return given.matrix(moved.p)
 
     def __getstate__(self):
-        """Without the training rows, which no file of a model is to hold; the models of the folds stay."""
+        """Without the training rows, which a pickled model must not contain; the models of the folds stay."""
         return {name: value for name, value in super().__getstate__().items() if name != "_training"}
 
     def _reference(self):
-        """(labels of the training rows, their probabilities by models that have not seen them, these models), by which an unknown
-        prevalence of two classes is told; None where they cannot be had. The folds are fitted when they are first asked for."""
+        """(labels of the training rows, their probabilities by models that have not seen them, these models), from which an
+        unknown prevalence of two classes is inferred; None if they are not available. The folds are fitted on first use."""
         if "_fold_models" not in self.__dict__:
             X, y, labels, fit_params = self.__dict__.get("_training") or (None,) * 4
             if X is None or len(self.classes_) != 2 or _design.is_frozen(self.estimator) or _own_population(self.estimator_) is not None:
@@ -367,7 +367,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
         return self._fold_models
 
     def _by_reference(self, ctx, given, source, X):
-        """How the prevalence of X is inferred: by training rows that models without them have scored, where there are any."""
+        """Settings that infer the prevalence of X: from cross-fitted scores of the training rows, if there are any."""
         found = self._reference()
         if found is None:
             return unknown_options(ctx, 0.95)

@@ -51,7 +51,7 @@ def terms_with(terms, columns):
 
 
 class Scored:
-    """Estimators that were fitted to the training rows, and what they say of rows.
+    """Estimators fitted to the training rows, and their log-likelihood ratios for other rows.
 
     Attributes
     ----------
@@ -114,15 +114,15 @@ class Scored:
 
 
 def _deal(codes, weights, units, seed):
-    """Folds by unit, of the rows that count; others are in the first."""
+    """Folds by unit, of the rows with a positive weight; the other rows are in the first fold."""
     rows = np.arange(len(codes)) if weights is None else np.flatnonzero(weights > 0)
     own = rows if units is None else units[rows]
     labels = [len(np.unique(own[codes[rows] == label])) for label in np.unique(codes[rows])]
     folds = min(_FOLDS if len(np.unique(own)) <= _MANY_UNITS else _MANY_FOLDS, *labels)
     if folds < 2:
         raise InputError(
-            "`candidates`: estimators are weighed by rows that they have not seen, and there are too few to leave some out: give two "
-            "rows (groups, clusters) at least of each label",
+            "`candidates`: estimators are weighted by cross-validation, and there are too few rows: give at least two rows (groups, "
+            "clusters) of each label",
             "input",
         )
     kind = (StratifiedKFold if units is None else StratifiedGroupKFold)(folds, shuffle=True, random_state=seed % 2**32)
@@ -167,7 +167,7 @@ def _shares_of(fitted, name, p, codes, weights):
     found = _design.estimate(p, codes, weights)
     if found is None:
         raise InputError(
-            f"`candidates`: the design that {name} has learned from cannot be told from its parameters or its predictions; give "
+            f"`candidates`: the design that {name} was trained on cannot be determined from its parameters or predictions; give "
             "PrevalenceAdjusted of it, with a prevalence and a design",
             "usage",
         )

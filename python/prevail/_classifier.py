@@ -42,7 +42,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         Of two classes, the one that `prevalence` and odds ratios refer to. Default: the larger number, or the one with a
         name such as case, yes, true or malignant, else the last.
     order : sequence of labels, optional
-        All labels in their order, for `model` "ordinal". Default: numbers by size, texts by spelling.
+        All labels in order, for `model` "ordinal". Default: numbers by size, texts alphabetically.
     model : str
         "linear", "additive" (a smooth curve for each column), "ordinal", "trees" (boosted, by the package xgboost), "mlp:64,32", or
         for images "convnet" or "inception". "auto": a mixture of models for the best predictions, weighted by cross-validation;
@@ -52,10 +52,11 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         classifiers, as in ["all", RandomForestClassifier()] or [("forest", RandomForestClassifier())]; a list without texts adds
         them to all of the library's own. They are cross-fitted by unit, and weighted with the others.
     loss : {"ig", "iw", "plain", "matched"}
-        Corrected for the sampling (information gain); class weights; log-loss, corrected when predicting; matched
-        sets.
+        "ig": information gain, corrected for the sampling. "iw": class weights. "plain": log-loss, corrected when
+        predicting. "matched": conditional likelihood of matched sets.
     infer : {"map", "ml", "laplace", "vi", "hmc", "robust"}
-        The best parameters, with or without a prior; a posterior; or the weighted estimate without a prior.
+        A point estimate with ("map") or without ("ml") a prior; a posterior ("laplace", "vi", "hmc"); or the weighted
+        estimate without a prior ("robust").
     weighting : {"auto", "0", "1"}
         For linear models: the efficient estimate ("0"), the weighted one ("1"), which is valid even if the linear
         model is wrong, or the two combined term by term, with the intervals of the weighted one.
@@ -64,42 +65,44 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         "usual": normal, with a scale chosen from the rows if there are few rows per slope or weight, else
         "normal:2.5".
     prevalence_n : str or float
-        How well the prevalence is known: a number of observations, "known", "rows" or "auto".
+        How well the prevalence is known: the number of observations behind it, "known" (exactly), "rows" (as many as
+        training rows) or "auto".
     missing : {"refuse", "drop", "indicator", "impute"}
         How to treat missing cells.
     terms : str, optional
-        Features made of columns: "log(age), ns(dose,3), age:sex".
+        Features computed from columns, such as "log(age), ns(dose,3), age:sex".
     offset : str, optional
         A column of X that is added to the log odds with a coefficient of 1.
     strata, matched, group, cluster, id : str, optional
         Columns of X with this role.
     prevalence_by, phase_one : data frame or path, optional
         With strata: the prevalence and share of each (columns prevalence and share), or the counts of the cohort by stratum and
-        label (a column count, and one named y or as the y given to `fit` is; `cohort.groupby(["site", "ill"]).size()` is that).
+        label: a column count, and a column of labels named y or like the y given to `fit`, as in
+        `cohort.groupby(["site", "ill"]).size()`.
     prevalence_odds : float
-        What the odds of every prevalence in `prevalence_by` are multiplied by.
+        A factor for the odds of every prevalence in `prevalence_by`.
     seed : int
-        Of every random stream.
+        The seed of every random stream.
     threads : int, optional
         The largest number of threads.
     verbose : bool
-        Whether progress is shown.
+        Whether to show progress.
 
     Attributes
     ----------
     classes_ : ndarray
         The labels.
     positive_ : object
-        The positive class of two.
+        The positive class, if there are two.
     coef_, intercept_ : ndarray
-        Of linear models, per unit of each column, in the population: of shape (1, n_features) and (1,) for two
-        classes, and one row for each of more.
+        Linear models: coefficients per unit of each column, in the population, of shape (1, n_features) and (1,) for
+        two classes, and with a row for each class if there are more.
     odds_ratios_ : DataFrame
-        Of linear models: each feature's, with its interval.
+        Linear models: the odds ratio of each feature, with its interval.
     prevalence_, design_ : ndarray of shape (n_classes,)
-        Of the population and of the rows learned from.
+        Label proportions of the population and of the training rows.
     posterior_ : ndarray of shape (draws, n_coefficients) or None
-        Draws of the coefficients, the intercept first; matched sets have none.
+        Posterior draws of the coefficients, the intercept first (matched sets have no intercept).
     stop_ : str
         Why the fit stopped.
     n_iter_ : int
@@ -107,7 +110,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
     features_ : list of str
         The columns of the encoded matrix.
     estimators_ : dict
-        The classifiers among the candidates by name, fitted to all rows.
+        The classifiers among the candidates, by name, fitted to all rows.
 
     Examples
     --------
@@ -284,7 +287,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         chosen = self.get_params(deep=False)
         chosen["candidates"], estimators = split(self.candidates)
         if estimators and not scores:
-            raise InputError("`candidates`: classifiers learn from X and y; call `fit` with a table of these", "usage")
+            raise InputError("`candidates`: classifiers need X and y; call `fit` with a table and its labels", "usage")
         if scores:
             chosen["terms"] = terms_with(self.terms, scores)
         return chosen
@@ -376,7 +379,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         memory: int | None = None,
         ranks: Ranks | None = None,
     ) -> PrevalenceClassifier:
-        """Fits a table from its source, as the command does: it does not pass through Python.
+        """Fits a table directly from its source, as the command does, without loading it into Python.
 
         Parameters
         ----------
@@ -391,7 +394,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         memory : int, optional
             The largest number of bytes of memory; further data are spilled to temporary files.
         ranks : Ranks, optional
-            The processes that fit together. All make this call with the same arguments, and get the same model.
+            The processes that fit together. All of them make this call with the same arguments and get the same model.
         """
         with Context(self.threads, self.verbose) as ctx:
             ctx.call("pv_ctx_set_duckdb", duckdb_library())
@@ -414,7 +417,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         table.add_codes(TARGET, codes.astype(np.int32), label_texts(classes))
 
     def _learn(self, ctx, function, arguments, classes):
-        """Fits, and takes over what was found; after Ctrl-C what there is by then."""
+        """Fits, and stores the results; after Ctrl-C those so far."""
         self.__dict__.pop("_model", None)
         model = Model(ctx.new(function, *arguments))
         ctx.resume()

@@ -1,4 +1,4 @@
-"""What differs between versions of scikit-learn, from 1.2 on."""
+"""Compatibility with scikit-learn from version 1.2 on."""
 
 import warnings
 
@@ -132,7 +132,7 @@ def check_weights(sample_weight, rows):
 
 
 def checked_labels(y, rows, own):
-    """One label a row, checked as scikit-learn does. rows: how many there should be; None: any number."""
+    """One label per row, checked as scikit-learn does. rows: the expected number; None: any number."""
     if y is None:
         raise ValueError(f"{own} requires y to be passed, but the target y is None")
     check_no_label_is_missing(np.asarray(y))

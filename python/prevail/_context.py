@@ -73,7 +73,7 @@ class Context:
     threads : int or None
         The most threads that the library uses; None: as many as the machine has.
     verbose : int or bool
-        Whether progress is shown.
+        Whether to show progress.
     names : dict of str to list of str
         The columns of tables in memory by the name of the table, for messages.
     looks : bool
@@ -82,7 +82,7 @@ class Context:
 
     def __init__(self, threads=None, verbose=0, names=None, looks=True):
         if threads is not None and (not isinstance(threads, int) or threads < 1):
-            raise ValueError(f"threads={threads!r}: give a number from 1 on, or None for all")
+            raise ValueError(f"threads={threads!r}: give a number of at least 1, or None for all")
         self.names = names or {}
         self.stopped = False
         self._resumed = False
@@ -169,7 +169,7 @@ class Context:
         self._kept.extend(borrowed)
 
     def warn(self, text, category=PrevailWarning):
-        """A warning of the library's, told at the end."""
+        """A warning from the library, issued at the end."""
         self._warnings.append((in_python(text), category))
 
     def _fail(self, status):
@@ -228,7 +228,7 @@ def _outside():
 
 @contextmanager
 def brief():
-    """A context for a moment's work that has nothing to tell."""
+    """A context for short work without progress or messages."""
     handle = ctypes.c_void_p()
     if lib.pv_ctx_new(None, ctypes.byref(handle)) != 0:
         raise MemoryError

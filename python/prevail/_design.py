@@ -51,7 +51,7 @@ def last_step(estimator):
 
 
 def has_probabilities(estimator):
-    """Whether it has `predict_proba`, once it is fitted: a stack says so only then, where its last model is the usual one."""
+    """Whether it has `predict_proba` once it is fitted. A stack with the default final model has it only then."""
     last = last_step(estimator)
     if hasattr(last, "refit") and hasattr(last, "estimator"):  # a search
         return has_probabilities(last.estimator)
@@ -71,7 +71,7 @@ def is_frozen(estimator):
 
 
 def chosen(fitted):
-    """What a search has chosen in its place, also at the end of a pipeline; others are themselves."""
+    """The estimator that a search has chosen, also at the end of a pipeline; other estimators unchanged."""
     found = getattr(fitted, "best_estimator_", None)
     if found is not None:
         return chosen(found)
@@ -174,7 +174,7 @@ def by_rows(codes, classes, weights):
 
 
 def by_parameters(estimator, codes, classes, weights):
-    """The design that the parameters say; None: they do not say it."""
+    """The design according to the parameters; None if they do not determine it."""
     last = last_step(estimator)
     mass = by_rows(codes, classes, weights)
     if is_frozen(estimator):
@@ -205,8 +205,8 @@ def by_parameters(estimator, codes, classes, weights):
 
 
 def is_in_doubt(estimator, weights, repeated):
-    """Whether the model's behaviour is to be compared with its parameters: something weights its labels, or may, or rows of a label
-    are there several times, which flexible models learn by heart."""
+    """Whether to compare the model's behaviour with its parameters: something weights its labels, or may, or rows of a label
+    are repeated, which flexible models memorise."""
     if repeated is not None:
         return True
     if _is_calibrated(estimator):
@@ -239,7 +239,7 @@ def _row_keys(X):
 
 
 class Repetitions(NamedTuple):
-    """Rows of a label that are there several times."""
+    """Repeated rows of a label."""
 
     number: np.ndarray  # of each row, among those that differ
     label: int

@@ -1,4 +1,4 @@
-"""Curves by matplotlib, in the convention of scikit-learn's displays."""
+"""Curves drawn with matplotlib, following the convention of scikit-learn's displays."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def _limits(least, most):
 class _CurveDisplay:
     """A curve of an evaluation; `from_estimator` and `from_predictions` make and plot one.
 
-    Use `ax` to plot several models into one figure: each adds its curve to the legend, and reference lines are drawn
-    once.
+    Pass the same `ax` to plot several models in one figure: each adds its curve to the legend, and reference lines are
+    drawn once.
 
     Parameters
     ----------
     evaluation : Evaluation
-        What is shown.
+        The evaluation to show.
     name : str, optional
         The name in the legend.
 
@@ -75,13 +75,14 @@ class _CurveDisplay:
         ax : matplotlib Axes, optional
             Where to plot; default: new axes.
         level : float
-            Of the band.
+            The level of the band.
         pos_label : label, optional
             The positive class.
         line_kw, evaluate_kw : dict, optional
-            Arguments of the curve and of `evaluate`.
+            Further arguments of the curve and of `evaluate`.
         **kwargs
-            Those of `evaluate` (prevalence, stated_for, sample_weight, ...), and others are the curve's (color, linestyle, ...).
+            Arguments of `evaluate` (prevalence, stated_for, sample_weight, ...) or of the curve (color, linestyle,
+            ...).
         """
         given, line = _split(kwargs, line_kw, evaluate_kw)
         given["positive"] = one_positive(given.get("positive"), pos_label)

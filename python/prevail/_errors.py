@@ -12,15 +12,15 @@ logger = logging.getLogger("prevail")
 
 
 class PrevailWarning(UserWarning):
-    """The result may not be what was wanted; the text says why and what to do."""
+    """The result may not be what was intended; the message says why and what to do."""
 
 
 class ConvergenceWarning(PrevailWarning, sklearn.exceptions.ConvergenceWarning):
-    """The optimiser or the sampler stopped before it was done."""
+    """The optimiser or the sampler stopped before it converged."""
 
 
 class PrevailError(Exception):
-    """Something that the library could not do.
+    """An operation of the library failed.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class PrevailError(Exception):
     option : str or None
         The parameter concerned.
     value : str or None
-        What it was given, where that is the problem.
+        Its value, if that is the problem.
     problem : str
         What is wrong.
     remedy : str or None
@@ -72,7 +72,7 @@ class FileError(PrevailError, OSError):
 
 
 class NumericError(PrevailError, ArithmeticError):
-    """Numbers that left their domain."""
+    """A numerical failure."""
 
 
 KINDS = {

@@ -1,7 +1,8 @@
-"""What a fit found: coefficients, odds ratios, draws, the summary, the diagnosis, model files."""
+"""Results of a fit: coefficients, odds ratios, draws, the summary, the diagnosis, model files."""
 
 from __future__ import annotations
 
+import math
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +49,8 @@ class Found:
 
     @property
     def prevalence_(self) -> Doubles:
-        """The prevalence of the population that it predicts for, by class; that of the design if none was stated; if
-        it is inferred, that of the last prediction."""
+        """The prevalence of the target population, by class; that of the design if none was stated; if it is inferred, that
+        of the last prediction."""
         found = self._population_shares()
         if found is None and "inferred_" not in self.__dict__:
             raise AttributeError("the prevalence is inferred when rows are predicted: call `predict_proba` first")
@@ -140,7 +141,11 @@ class Found:
         return self.odds_ratios()
 
     def odds_ratios(self, level: float = 0.95) -> Any:
-        """Odds ratios per unit of each feature, with intervals: a data frame. NaN where there is no estimate."""
+        """Odds ratios per unit of each feature, with intervals: a data frame. NaN where there is no estimate.
+
+        If a feature is in tiny or huge units, its odds ratio is close to 1, or infinite; `summary` shows that of a power of
+        ten of units instead.
+        """
         self._linear()
         rows = [row for row in self._model.summary(level)[0] if np.isnan([row["odds_ratio"], row["coefficient"]]).sum() != 1]
         columns = {
@@ -202,18 +207,20 @@ class Found:
         unseen: str = "refuse",
         table: str | None = None,
     ) -> dict[str, Any]:
-        """Writes the model for programs without prevail, and returns what was written: inputs and outputs.
+        """Exports the model for use without prevail, and returns a description of its inputs and outputs.
 
         Parameters
         ----------
         path : path
-            The extension chooses the language: .onnx (all models), .c or .sql (models of tables).
+            The extension determines the language: .onnx (all models), .c or .sql (models of tables).
         population : str, float or mapping, optional
             The population of the probabilities: "true", "design", or a prevalence. None: the prevalence is an input.
         missing : {"model", "refuse", "impute"}
-            Rows with missing cells: as the model learned, without probabilities, or filled in.
+            Rows with missing cells: treated as in training ("model"), no probabilities ("refuse"), or imputed
+            ("impute").
         unseen : {"refuse", "other", "missing", "reference"}
-            Rows with levels that training did not have: without probabilities, or as `prevail predict --unseen` has them.
+            Rows with levels that the training data did not have: no probabilities ("refuse"), or as in `prevail
+            predict --unseen`.
         table : str, optional
             SQL: the table with the rows. Default: "data".
         """
@@ -223,7 +230,7 @@ class Found:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """A model file, of the command or of `save`, as a fitted estimator."""
+        """Reads a model file, written by the command or by `save`, as a fitted estimator."""
         made = cls()
         made._take(Model.load(path))
         made.model = made._model.tree()["model"]
@@ -250,6 +257,23 @@ def _alike(one, other):
         return bool(np.all(one == other))
     except (TypeError, ValueError):
         return False
+
+
+def _odds_unit(estimate, lo, hi):
+    """How many units of its column an odds ratio is shown for: 1, or a power of ten if one unit is tiny or huge."""
+    bounded = np.isfinite(lo) and np.isfinite(hi)
+    size, spread = (max(abs(lo), abs(hi)), (hi - lo) / 4) if bounded else (abs(estimate), 0.0)
+    if not 0 < size < np.inf or (size >= 5e-4 and max(abs(estimate), spread) <= 50):
+        return 1.0
+    return 10.0 ** -round(math.log10(size))
+
+
+def _bounds_text(lo, hi):
+    """With enough digits that bounds near 1 do not look like 1."""
+    digits = 4
+    while digits < 12 and (f"{lo:.{digits}g}" == "1" or f"{hi:.{digits}g}" == "1") and lo != 1 != hi:
+        digits += 1
+    return f"{lo:.{digits}g} to {hi:.{digits}g}"
 
 
 def _number(value, missing):
@@ -311,9 +335,12 @@ class Summary:
         """Term, coefficient, odds ratio and interval, as texts."""
         for row in self._rows:
             coefficient = _number(row["coefficient"], "NA")
-            ratio = _number(row["odds_ratio"], "NA" if coefficient == "NA" else "")
-            bounds = (row["odds_ratio_lo"], row["odds_ratio_hi"])
-            interval = "" if np.isnan(bounds).any() else f"{bounds[0]:.4g} to {bounds[1]:.4g}"
+            unit = 1.0 if np.isnan(row["odds_ratio"]) else _odds_unit(row["coefficient"], row["lo"], row["hi"])
+            with np.errstate(over="ignore"):
+                ratio, lo, hi = (np.exp(unit * row[end]) for end in ("coefficient", "lo", "hi"))
+            ratio = _number(np.nan if np.isnan(row["odds_ratio"]) else ratio, "NA" if coefficient == "NA" else "")
+            interval = "" if np.isnan(row["odds_ratio"]) or np.isnan([lo, hi]).any() else _bounds_text(lo, hi)
+            interval += "" if unit == 1 else f" per {unit:.0e} units".replace("e+0", "e").replace("e-0", "e-")
             name = f"{row['label']}: {row['term']}" if self._labelled else row["term"]
             yield name, coefficient, ratio, interval
 

@@ -1,4 +1,4 @@
-"""The evaluation of predictions: evaluate, net_benefit, scorers."""
+"""Evaluation of predictions: evaluate, net_benefit, scorers."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ class Evaluation(Mapping[str, Metric]):
     classes : ndarray
         The labels.
     positive : object
-        The one that rates and curves refer to.
+        The label that rates and curves refer to.
     observed, stated : ndarray of shape (n_classes,)
         The label proportions in the rows, and in the population of the metrics.
     rows : int
         The number of rows.
     level : float
-        Of the intervals.
+        The level of the intervals.
     misleading : bool
         The metrics are for the rows as they are, whose label proportions are far from the population's.
     """
@@ -141,7 +141,7 @@ class Evaluation(Mapping[str, Metric]):
         return self is other
 
     def to_frame(self) -> Any:
-        """The metrics as a data frame with the columns value, lo, hi and what each is."""
+        """The metrics as a data frame with the columns value, lo, hi and what, the meaning of each."""
         return frame(
             {
                 "value": [metric.value for metric in self.values()],
@@ -201,7 +201,7 @@ class Evaluation(Mapping[str, Metric]):
         return {name: made["values"][:, c] for c, name in enumerate(made["columns"])}
 
     def rates(self, threshold: float, *, level: float | None = None) -> dict[str, Metric]:
-        """Rates of the decision that calls rows of probability `threshold` or more positive, with intervals.
+        """Rates, with intervals, of classifying rows with a probability of at least `threshold` as positive.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class Evaluation(Mapping[str, Metric]):
         target: str | None = None,
         figures: str | os.PathLike[str] | None = None,
     ) -> Report:
-        """The page of `report` for what was judged."""
+        """The page of `report` for this evaluation."""
         if self._judgement is None:
             raise InputError("an evaluation that was pickled cannot make a report; make it before pickling", "usage")
         return Report(self, path, title, target, figures)
@@ -248,7 +248,7 @@ class Evaluation(Mapping[str, Metric]):
 
     def _lead(self):
         stated = self.stated[list(self.classes).index(self.positive)]
-        return f"{self.rows} rows, metrics for a prevalence of {stated:.4g} of {self.positive!s}"
+        return f"{self.rows} rows, metrics for a population where the prevalence of {self.positive!s} is {stated:.4g}"
 
     def __repr__(self) -> str:
         lines = [f"Evaluation: {self._lead()}"]
@@ -272,11 +272,11 @@ class Report:
     Attributes
     ----------
     path : str or None
-        Where it was written.
+        The file that the page was written to.
     html : str
         The whole page, which is self-contained.
     evaluation : Evaluation
-        The evaluation that it shows.
+        The evaluation that the page shows.
     """
 
     def __init__(self, evaluation: Evaluation, path: Any, title: str | None, target: str | None, figures: Any) -> None:
@@ -320,17 +320,17 @@ def report(
     figures: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Report:
-    """Makes an HTML page about probabilities: the answer in three sentences, metrics with intervals, an explorer of
+    """Writes an HTML page about probabilities: a summary in three sentences, metrics with intervals, an explorer of
     prevalences and costs, and charts. A notebook displays it.
 
     Parameters
     ----------
     y, proba
-        As for `evaluate`, which takes the further options.
+        As for `evaluate`, which also takes the further options.
     path : path, optional
         The HTML file, which is self-contained. Default: none, for notebooks.
     title : str, optional
-        Of the page.
+        The title of the page.
     target : str, optional
         The name of the outcome, such as "malignant".
     figures : path, optional
@@ -398,7 +398,7 @@ def evaluate(
     sample_weight : array-like of shape (n,), optional
         Weights, as counts of identical rows.
     level : float
-        Of the intervals.
+        The level of the intervals.
     bootstrap : int
         Bootstrap replicates for the intervals; 0: no intervals; -1: as many as time allows.
     seed, threads : int, optional
@@ -458,8 +458,8 @@ def evaluate(
             )
         if made.misleading:
             ctx.warn(
-                "the metrics are of the rows as they are, whose label shares are far from the prevalence: "
-                "state them for the population with `stated-for=population`"
+                "the metrics are for the rows as they are, whose label proportions are far from the prevalence: evaluate them for "
+                "the population with `stated-for=population`"
             )
         return made
 
@@ -499,14 +499,16 @@ def net_benefit(
     level: float = 0.95,
     **more: Any,
 ) -> Any:
-    """The decision curve: true positives, less the false ones at the odds of the threshold, per row.
+    """The decision curve: net benefit per person, against the threshold.
+
+    Net benefit is the rate of true positives less that of false positives times the odds of the threshold.
 
     Parameters
     ----------
     y, proba, prevalence, stated_for, level
         As for `evaluate`, which takes further arguments.
     thresholds : sequence of float, optional
-        Default: those that the rows have, 500 at most.
+        Default: the thresholds in the data, at most 500.
 
     Returns
     -------
@@ -556,10 +558,10 @@ class Scorer:
     Parameters
     ----------
     metric : str
-        A metric of `evaluate`; metrics where less is better are negated.
+        A metric of `evaluate`; metrics for which lower is better are negated.
     prevalence : float, mapping, sequence or str, optional
-        The prevalence of the population that the probabilities are for. Default: the estimator's own if it is from
-        this package, also at the end of a pipeline; else unknown.
+        The prevalence of the population that the probabilities are for. Default: the estimator's own prevalence if it
+        is from this package (also at the end of a pipeline); otherwise unknown.
     stated_for : optional
         As for `evaluate`; default: the population.
     positive, pos_label : label, optional
@@ -567,8 +569,8 @@ class Scorer:
 
     Notes
     -----
-    Scores for different populations cannot be compared. In a search over `prevalence` itself give the scorer a
-    `stated_for` number; a prevalence is known, not tuned.
+    Scores for different populations cannot be compared. To search over `prevalence` itself, give the scorer a number
+    as `stated_for`; but a prevalence should be known, not tuned.
 
     Examples
     --------

@@ -22,7 +22,7 @@ def is_missing(label):
 
 
 def check_no_label_is_missing(y):
-    """Refuses an array of labels in which there is none in some row."""
+    """Rejects an array of labels with a missing label."""
     if y.dtype.kind not in "fO" or y.ndim != 1:
         return
     absent = np.isnan(y) if y.dtype.kind == "f" else np.fromiter(map(is_missing, y), bool, len(y))
@@ -136,7 +136,7 @@ def prevalence_text(prevalence, classes, positive=None, option="prevalence"):
 
 
 def _of_which(option, share, classes, positive):
-    """Raises an error where nothing says which label one number is of: spelling would decide."""
+    """Raises an error if it is unclear which label a single number refers to."""
     if not is_guess(classes, positive):
         return
     one, other = (_shown(label) for label in classes)
@@ -157,7 +157,7 @@ def _shown(label):
 
 
 def missing_prevalence(option, classes, positive=None):
-    """What to say where a prevalence is needed and none was given."""
+    """The message for a prevalence that is needed but missing."""
     if len(classes) != 2:
         by_label = ", ".join(f"{_shown(label)}: ..." for label in classes[:3])
         return f"`{option}` is missing: state how common each class is, {option}={{{by_label}}}"

@@ -42,6 +42,9 @@ def _row(label, term, entry):
         "p_value": "p",
     }
     row = {"label": label, "term": term, **{name: number(entry.get(key)) for name, key in numbers.items()}}
+    for name, log_odds in (("odds_ratio", "coefficient"), ("odds_ratio_lo", "lo"), ("odds_ratio_hi", "hi")):
+        if name in entry and entry[name] is None and row[log_odds] > 0:
+            row[name] = math.inf
     row["df"] = entry.get("df", math.inf if "se" in entry else math.nan)
     row["weighting"] = number(entry.get("weighting"))
     row["linear"] = tuple(number(linear.get(key)) for key in ("value", "se", "lo", "hi"))
@@ -49,7 +52,7 @@ def _row(label, term, entry):
 
 
 class Model:
-    """What a fit has found. It is pickled and copied by the bytes of a model file."""
+    """The results of a fit. They are pickled and copied as the bytes of a model file."""
 
     def __init__(self, handle):
         self.handle = handle
@@ -106,7 +109,7 @@ class Model:
     # ---- contents ----------------------------------------------------------------------------------------------------
 
     def tree(self, level=0.95):
-        """What the model says of itself, as `prevail summary --json` prints it; level: of the intervals."""
+        """The model's description, as `prevail summary --json` prints it; level: of the intervals."""
         if level not in self._trees:
             with Context(looks=False) as ctx:
                 self._trees[level] = ctx.tree("pv_classifier_result", self.handle, level)

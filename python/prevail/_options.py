@@ -1,4 +1,4 @@
-"""The options of a fit: what they are called, their texts, and an estimator's parameters as the library's settings."""
+"""The options of a fit: names, help texts, and an estimator's parameters converted to the library's settings."""
 
 from __future__ import annotations
 

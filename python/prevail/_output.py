@@ -1,4 +1,4 @@
-"""Probabilities as data frames, where that is asked for."""
+"""Probabilities as data frames, if requested."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class FrameOutput:
     def set_output(self, *, transform: str | None = None) -> Any:
         """Whether `predict_proba` and the like give arrays ("default") or data frames ("pandas", "polars").
 
-        Data frames have a column for each label and, for pandas, the index of X. Only this method asks for them: a pipeline's
-        `set_output` and `sklearn.set_config` speak of transformers.
+        Data frames have a column for each label and, for pandas, the index of X. Only this method sets the output: a
+        pipeline's `set_output` and `sklearn.set_config` concern transformers.
 
         Parameters
         ----------
         transform : {"default", "pandas", "polars"} or None
-            None: as it is.
+            None: unchanged.
         """
         if transform is not None:
             if transform not in _KINDS:

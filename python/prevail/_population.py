@@ -26,7 +26,7 @@ _codes = ctypes.POINTER(ctypes.c_int32)
 
 
 class InferredPrevalence:
-    """What rows without labels say of how common each class is among them.
+    """The prevalence of each class among rows without labels, as inferred from them.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class InferredPrevalence:
     value, lo, hi, sd : ndarray of shape (n_classes,)
         The prevalence of each class, its interval and standard deviation. NaN if the method has none.
     level : float
-        Of the interval.
+        The level of the interval.
     prevalence, interval : float, (float, float)
         The same for the positive class of two.
     weak : bool
@@ -337,7 +337,7 @@ def adjust(
     positive: Label | None = None,
     threads: int | None = None,
 ) -> Doubles:
-    """Corrects probabilities from the population they were made for to another one.
+    """Corrects probabilities made for one population to another with a different prevalence.
 
     Parameters
     ----------
@@ -350,8 +350,8 @@ def adjust(
         The prevalence in the target population; "unknown" infers it from the rows themselves.
     strata : array-like of shape (n,), optional
         The stratum (site, age group) of each row. Each is corrected separately: `from_` and `to` are then mappings
-        from each stratum to its prevalence; `from_` may be one for all, and `to` "unknown", inferred for each. If
-        names of strata are also labels, give each stratum a mapping of labels.
+        from each stratum to its prevalence; `from_` may be one prevalence for all, and `to` may be "unknown", inferred
+        for each. If names of strata are also labels, give each stratum a mapping of labels.
     classes : sequence, optional
         The labels of the columns; default: the names of a data frame's columns, or 0, 1, ...
     positive : label, optional
@@ -363,7 +363,7 @@ def adjust(
     Returns
     -------
     ndarray
-        Of the shape of `proba`.
+        The corrected probabilities, in the shape of `proba`.
 
     Examples
     --------
@@ -418,22 +418,24 @@ def infer_prevalence(
     classes, positive
         As for `adjust`.
     labels : sequence, optional
-        Known labels, one per row, None (or NaN) if unknown. They count as observed.
+        Known labels, one per row, None (or NaN) if unknown. Known labels count as observed.
     reference : (y, proba), optional
         Labelled rows that the model has not seen, with its probabilities for them: the interval then allows for
         errors of the probabilities. Method "bbse" takes its confusion matrix from them.
     sample_weight : array-like of shape (n,), optional
         Weights, as counts of identical rows.
     level : float
-        Of the interval.
+        The level of the interval.
     method : {"bins", "exact", "vb", "em", "bbse"}
         "bins": from the binned scores of `reference`, valid even if the probabilities are miscalibrated (without
-        `reference` as "exact"). "exact": the posterior with the labels summed out, assuming that the probabilities
+        `reference` the same as "exact"). "exact": the posterior with the labels summed out, assuming that the
+        probabilities
         are right. "vb": the paper's variational updates. "em": maximum likelihood. "bbse": from a confusion matrix.
     dirichlet : str
         The prior: "flat", "jeffreys", "balanced", "counts:1,1", ...
     max_iter, seed, threads : int, optional
-        For em and vb; for the draws with more than two classes; the largest number of threads.
+        The largest number of iterations (em, vb); the seed of the draws (more than two classes); the largest number of
+        threads.
 
     Returns
     -------
@@ -501,7 +503,7 @@ class _Decisions(NamedTuple):
 
 
 class Decisions(_Decisions):
-    """The action with the least expected cost for each row, and that cost."""
+    """The action with the least expected cost for each row, and its cost."""
 
     __slots__ = ()
 
@@ -552,7 +554,7 @@ def _costs(costs, classes):
 
 
 def _of_errors(ctx, costs, given):
-    """What errors cost, fp=1,fn=50, as the library reads it: (actions, matrix in the order of the classes)."""
+    """The costs of errors, fp=1,fn=50, as the library reads them: (actions, matrix in the order of the classes)."""
     text = costs if isinstance(costs, str) else ",".join(f"{name}={cost!r}" for name, cost in costs.items())
     read = ctx.new("pv_costs_read", encode(text), given.labels, len(given.classes), kind=ctypes.POINTER(_c.pv_costs), free="pv_costs_free").contents
     actions = [read.action[i].decode() for i in range(read.actions)]
@@ -565,11 +567,11 @@ def decide(proba: Rows, costs: Costs, *, classes: Rows | None = None, positive: 
     Parameters
     ----------
     proba : array-like of shape (n,) or (n, n_classes)
-        Probabilities in the population where the decisions are made.
+        Probabilities for the population in which the decisions are made.
     costs : mapping, data frame, array-like or str
         What each action costs with each class: `{"biopsy": {0: 1, 1: 1}, "wait": {0: 0, 1: 50}}`, a data frame with
-        actions as rows and classes as columns, or an array; for an array with as many rows as classes the actions are
-        to predict each class. Or the costs of errors, `{"fp": 1, "fn": 50}` or "fp=1,fn=50": the actions are then
+        actions as rows and classes as columns, or an array; if an array has as many rows as classes, the actions are to
+        predict each class. Or the costs of errors, `{"fp": 1, "fn": 50}` or "fp=1,fn=50": the actions are then
         "treat" and "none".
     classes : sequence, optional
         The labels of the columns; default 0, 1, ...
@@ -579,7 +581,7 @@ def decide(proba: Rows, costs: Costs, *, classes: Rows | None = None, positive: 
     Returns
     -------
     Decisions
-        `action`, an array, and `cost`, the expected cost of each.
+        `action`, an array, and `cost`, the expected cost of each action.
 
     Examples
     --------

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Predicting(FrameOutput):
-    """The part of an estimator that predicts."""
+    """The methods of an estimator that predict."""
 
     def _dataset(self, ctx, X):
         if self._of_images:
@@ -57,7 +57,7 @@ class Predicting(FrameOutput):
         return text if text.startswith("known:") else "known:" + text
 
     def _named_positive(self):
-        """The positive class where something else than its spelling says that it is."""
+        """The positive class, if something other than its spelling identifies it."""
         if len(self.classes_) != 2:
             return None
         named = self.positive is not None or self.order is not None or getattr(self, "_loaded", False)
@@ -131,7 +131,7 @@ class Predicting(FrameOutput):
         return self._framed(self._said(X, population, "log_p")[0], X)
 
     def predict_interval(self, X: Rows, level: float = 0.95, population: Prevalence | None = None) -> tuple[Any, Any]:
-        """(lo, hi) of the probabilities, each of shape (n, n_classes). Networks need a posterior, unless for an unknown population."""
+        """Intervals (lo, hi) of the probabilities, each (n, n_classes). Networks need a posterior or an unknown population."""
         lo, hi = self._said(X, population, "lo", "hi", level=level)
         return self._framed(lo, X), self._framed(hi, X)
 
@@ -162,13 +162,13 @@ class Predicting(FrameOutput):
         return decide(self._said(X, population, "p")[0], costs, classes=self.classes_, positive=self._named_positive())
 
     def infer_prevalence(self, X: Rows, level: float = 0.95) -> InferredPrevalence:
-        """Infers the prevalence of rows without labels: an `InferredPrevalence`."""
+        """Infers the prevalence of rows without labels; returns an `InferredPrevalence`."""
         self._fitted()
         with Context(self.threads) as ctx:
             return self._inferred(self._predict(ctx, X, "unknown", level))
 
     def for_population(self, population: Prevalence) -> Self:
-        """The same classifier, whose predictions are for another population by default; see `predict_proba`."""
+        """A copy of the classifier that predicts for another population by default; see `predict_proba`."""
         self._fitted()
         made = copy.copy(self)
         made.__dict__.pop("inferred_", None)

@@ -15,7 +15,7 @@ def _text(progress):
 
 
 class Bar:
-    """Shows how far the library is."""
+    """Shows the progress of the library."""
 
     def __init__(self):
         try:

@@ -16,10 +16,10 @@ class Ranks:
     Parameters
     ----------
     rank, size : int
-        Which one this is, from 0, of how many.
+        The number of this process, from 0, and the number of processes.
     gather : callable
-        Takes bytes, and returns the list of all processes' bytes, in the order of ranks. All processes call it
-        equally often. With mpi4py it is ``comm.allgather``; `prevail.dask` has one for Dask.
+        Takes bytes, and returns the list of all processes' bytes, in the order of ranks. All processes call it the
+        same number of times. With mpi4py it is ``comm.allgather``; `prevail.dask` has one for Dask.
     """
 
     def __init__(self, rank: int, size: int, gather: Callable[[bytes], list[bytes]]) -> None:
@@ -41,7 +41,7 @@ class Ranks:
 
     @contextmanager
     def share(self, ctx):
-        """The context's work is shared within the block; whatever ends it, the others learn of."""
+        """Shares the context's work within the block; if the block fails, the other ranks are notified."""
         call = _c.pv_gather_call(self._on_gather)
         ctx.keep(call)
         self._failure = None

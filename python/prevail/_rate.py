@@ -15,7 +15,7 @@ from ._options import option_text
 
 
 class Rate:
-    """The share of each label among the rows of a sample; `print` shows all of it.
+    """The proportion of each label in a sample; `print` shows all results.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ def _stated(accuracy: float | str | tuple[int, int] | None) -> str | None:
     """(45, 50) as 45/50."""
     if isinstance(accuracy, tuple):
         if len(accuracy) != 2:
-            raise InputError(f"{accuracy!r}: give a probability, or a pair of right verdicts and all", "usage")
+            raise InputError(f"{accuracy!r}: give a probability, or a pair (correct verdicts, all verdicts)", "usage")
         return f"{accuracy[0]}/{accuracy[1]}"
     return None if accuracy is None else str(accuracy)
 
@@ -94,35 +94,35 @@ def rate(
     width: float | None = None,
     seed: int = 1,
 ) -> Rate:
-    """How common labels are in a sample that has imperfect verdicts, by gold rows with true labels.
+    """Estimates how common labels are in a sample with imperfect verdicts, using gold rows with true labels.
 
     Parameters
     ----------
     sample : data frame
         A row for each case, with its verdict.
     gold : data frame or None
-        The gold rows: verdicts and outcomes. None: the rows of the sample that have an outcome.
+        Gold rows, with verdicts and outcomes. None: the rows of the sample that have an outcome.
     verdict, outcome : str
         The columns of verdicts and of true labels.
     gold_by : {"label", "verdict", "random"}
-        How the gold rows were drawn: a number of each true label, a number of each verdict, or at random from the sample. It
-        changes the answer, so there is no default.
+        How the gold rows were drawn: a chosen number of each true label, a chosen number of each verdict, or at random
+        from the sample. There is no default, because the answer depends on it.
     score, cuts : str, list of float
-        In the place of verdicts: a column of scores, and the edges of its bins.
+        Instead of verdicts: a column of scores, and the edges of its bins.
     compare : str
         A second column of verdicts on the same rows.
     positive : label
         The label of interest.
     sensitivity, specificity : float, or (right, all)
-        In the place of gold rows: known, or from a validation study.
+        Instead of gold rows: known probabilities, or the counts (correct, all) of a validation study.
     weights, weights_are, strata, cluster : str
         Columns of counts or sampling weights, of strata and of clusters.
     interval : float
         The level of the intervals.
     width : float or None
-        The width that the interval is to have: how many more gold rows that takes.
+        The desired width of the interval: `width` then tells how many more gold rows it takes.
     seed : int
-        Of the bootstrap that calibrates the intervals.
+        The seed of the bootstrap that calibrates the intervals.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a fit learns from: tables and arrays of images."""
+"""Training data: tables and arrays of images."""
 
 import contextlib
 import ctypes
@@ -28,7 +28,7 @@ def place_of(classes, labels):
 
 def check_classes(classes, codes, weights):
     if weights is not None and not (weights > 0).any():
-        raise InputError("sample_weight: all weights are zero; give each row that counts a weight above it", "input")
+        raise InputError("sample_weight: all weights are zero; give at least one row a weight above it", "input")
     used = classes if weights is None else classes[np.bincount(codes, weights, len(classes)) > 0]
     if len(used) < 2:
         raise InputError(

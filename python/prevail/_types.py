@@ -1,4 +1,4 @@
-"""What arguments are, for annotations."""
+"""Types of arguments, for annotations."""
 
 from __future__ import annotations
 

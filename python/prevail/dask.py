@@ -25,7 +25,7 @@ from ._ranks import Ranks
 
 
 class _Meeting:
-    """Where the ranks hand in what they have, and wait for what the others have."""
+    """The actor to which ranks send their data and from which they receive those of the others."""
 
     def __init__(self, size):
         self.size = size
@@ -70,7 +70,7 @@ def fit(
     workers: list[str] | None = None,
     **arguments: Any,
 ) -> PrevalenceClassifier:
-    """Fits, and returns the estimator as fitted.
+    """Fits a clone of the estimator on the workers, and returns it.
 
     Parameters
     ----------

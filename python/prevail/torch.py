@@ -157,7 +157,7 @@ class _BatchLoss(nn.Module):
         if expected is not None:
             expected = _by_class(expected)
             if expected.shape != counts.shape or not (expected > 0).all():
-                raise ValueError("expected has the share of each class in a batch")
+                raise ValueError("expected is the proportion of each class in a batch")
             self.expected = expected / expected.sum()
 
     def _counted(self, logits, target, weight):
@@ -190,7 +190,7 @@ class _BatchLoss(nn.Module):
             absent = int((here == 0).to(torch.int).argmax())
             raise ValueError(
                 f"class {absent} has no row in a batch of {labels.numel()}: use BalancedBatchSampler, larger batches, or "
-                "say the share of each class that is to be expected in a batch (expected=)"
+                "state the expected proportion of each class in a batch (expected=)"
             )
         return self.counts / here
 
@@ -227,7 +227,7 @@ class SelectionLoss(_BatchLoss):
     Parameters
     ----------
     prevalence : sequence of float, or float
-        Of each class in the population; a number is that of the second of two.
+        The prevalence of each class in the population; a single number is that of the second of two.
     counts : sequence of float
         The number of rows of each class in the training set. The rates are counts over prevalences.
     expected : sequence of float, optional
@@ -236,9 +236,10 @@ class SelectionLoss(_BatchLoss):
         Instead of prevalence and counts: the logarithm of the sampling rate of each class, up to a constant. With one
         in 20 negatives kept: `[math.log(1 / 20), 0.0]`. Rows are then not reweighted.
     reduction : {"mean", "sum", "none"}
-        "mean": the loss of the training set per row. "sum": times the rows of the batch. "none": for each row, with their mean.
+        "mean": the loss of the training set per row. "sum": that times the number of rows in the batch. "none": a loss for
+        each row, whose mean is that of "mean".
     ignore_index : int
-        Rows with this label are ignored.
+        The label of rows to ignore.
 
     Notes
     -----
@@ -278,11 +279,12 @@ class ImportanceWeightedLoss(_BatchLoss):
 
     Notes
     -----
-    `loss(logits, target, weight=None, log_rate=None)`, as for `SelectionLoss`, but that `log_rate` has one number for each row,
+    `loss(logits, target, weight=None, log_rate=None)`, as for `SelectionLoss`, except that `log_rate` has one number
+    for each row,
     in the shape of the labels. Rates are relative to those of drawing from the population: then the mean over
-    batches is the log-loss of the population, whatever the rates depend on. Patches of which a third is forced to contain
-    foreground: `log(2 / 3 + 1 / 3 * a / b)` of a pixel, a and b being the probabilities that a forced patch and one anywhere
-    contain it.
+    batches is the log-loss of the population, whatever the rates depend on. For example, if a third of the patches is
+    forced to contain foreground, the log rate of a pixel is `log(2 / 3 + 1 / 3 * a / b)`, where a and b are the
+    probabilities that a forced patch and an arbitrary patch contain it.
     """
 
     def forward(
@@ -428,10 +430,9 @@ def start_at_prevalence(layer: Any, prevalence: Numbers | float) -> None:
 
 
 class BalancedBatchSampler(torch.utils.data.Sampler):
-    """Batches with as many rows of each class, for `DataLoader(..., batch_sampler=...)` or to index tensors with.
+    """Batches with equal numbers of rows of each class, for `DataLoader(..., batch_sampler=...)` or to index tensors.
 
-    The rows of a class come in random order, each as often as the others; an epoch has as many batches as it takes to
-    draw as many rows as there are.
+    The rows of a class come in random order, each equally often; an epoch draws as many rows as there are.
 
     Parameters
     ----------

@@ -173,6 +173,23 @@ def test_prior_correction():
     np.testing.assert_allclose(model.decision_function(X), (X @ model.coef_.T + model.intercept_)[:, 0], atol=1e-9)
 
 
+def test_odds_ratios_of_tiny_and_huge_units():
+    """Never 1 (1 to 1), nor infinite: the summary shows the odds ratio of a power of ten of units."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 300)
+    x = rng.normal(size=600) + 0.3 * y
+    shown = {}
+    for scale in (1, 1e7, 1e-6):
+        model = prevail.PrevalenceClassifier(0.02).fit(x[:, None] * scale, y)
+        line = str(model.summary()).splitlines()[-1]
+        shown[scale] = line.split()[2:6]
+        assert line.endswith({1: shown[1][-1], 1e7: " per 1e7 units", 1e-6: " per 1e-6 units"}[scale])
+        assert (" per " in model.summary()._repr_html_()) == (scale != 1)
+        assert model.odds_ratios_["odds_ratio"].iloc[0] == pytest.approx(np.exp(model.coef_[0, 0]))
+    assert shown[1] == shown[1e7] == shown[1e-6]
+    assert float(shown[1][0]) > 1.1
+
+
 def test_labels_in_words(frame):
     X, y = frame
     model = prevail.PrevalenceClassifier(0.02).fit(X, y)

@@ -77,7 +77,7 @@ did_you_mean <- function(name, names) {
 refuse_dots <- function(where, given, names, hints = character()) {
   if (!length(given)) return(invisible())
   name <- names(given)[1]
-  if (is.null(name) || !nzchar(name)) refuse(where, ": arguments after the first ones need their names")
+  if (is.null(name) || !nzchar(name)) refuse(where, ": arguments after the first must be named")
   if (name %in% names(hints)) refuse(where, ": there is no argument ", name, ": ", hints[[name]])
   refuse(where, ": there is no argument ", name, did_you_mean(name, setdiff(names, "...")))
 }

@@ -50,15 +50,17 @@ estimate_text <- function(fit) {
   if (is.null(fit$estimate) || is.na(fit$hausman)) return(NULL)
   paste0("estimate: ", switch(fit$estimate, efficient = "efficient, which assumes that the linear model is right",
     weighted = "weighted, as with loss iw; intervals do not assume that the linear model is right",
-    combined = paste0("combined, the weighted one (loss iw) contributing ", weighting_text(fit),
-      "; intervals do not assume that the linear model is right")), "; Hausman's test p = ", format(fit$hausman, digits = 2))
+    combined = paste0("combined: ", weighting_text(fit), "; intervals do not assume that the linear model is right")), "; Hausman's test p = ", format(fit$hausman, digits = 2))
 }
 
 # Range of the weighted estimate's share over the slopes.
 weighting_text <- function(fit) {
   found <- summary_rows(fit, 0.95)
-  shares <- format(range(found$weighting[!found$term %in% threshold_terms(fit)], na.rm = TRUE), digits = 2)
-  paste(unique(trimws(shares)), collapse = " to ")
+  shares <- range(found$weighting[!found$term %in% threshold_terms(fit)], na.rm = TRUE)
+  if (shares[2] < 0.005) return("the efficient estimate in every slope")
+  if (shares[1] > 0.995) return("the weighted estimate (loss iw) in every slope")
+  paste("the weighted estimate (loss iw) contributes", paste(unique(trimws(format(shares, digits = 2))), collapse = " to "),
+    "of the slopes")
 }
 
 # For models with an equation for each label but the first.
@@ -172,6 +174,9 @@ summary.prevail <- function(object, level = 0.95, ...) {
     colnames(made$coefficients) <- c("Estimate", "Std. Error", paste(statistic, "value"), paste0("Pr(>|", statistic, "|)"))
     made$odds_ratios <- cbind(rows$odds_ratio, rows$odds_ratio_lo, rows$odds_ratio_hi)
     dimnames(made$odds_ratios) <- list(rows$term, c("Odds ratio", percents(level)))
+    made$units <- ifelse(is.na(rows$odds_ratio), 1, odds_unit(rows$estimate, rows$lo, rows$hi))
+    made$odds_shown <- made$odds_ratios
+    made$odds_shown[] <- ifelse(is.na(made$odds_ratios), NA, exp(made$units * cbind(rows$estimate, rows$lo, rows$hi)))
     rownames(made$coefficients) <- rows$term
     made$aliased <- stats::setNames(is.na(rows$estimate), rows$term)
     if (all(is.na(rows$sd))) made$no_errors <- object$no_covariance
@@ -185,11 +190,15 @@ print.summary.prevail <- function(x, digits = max(3L, getOption("digits") - 3L),
   if (!is.null(x$coefficients)) {
     cat("\nCoefficients, and odds ratios with ", format(100 * x$level), " % intervals",
       if (!is.null(x$reference)) paste0(", against ", x$reference), ":\n", sep = "")
-    shown <- cbind(x$coefficients[, 1:2, drop = FALSE], x$odds_ratios, x$coefficients[, 3:4, drop = FALSE])
+    shown <- cbind(x$coefficients[, 1:2, drop = FALSE], x$odds_shown, x$coefficients[, 3:4, drop = FALSE])
     p <- p_text(shown[, 7])
     shown[] <- each(shown, digits)
     shown[, 7] <- p
     if (all(p == "")) shown <- shown[, 1:5, drop = FALSE]
+    if (any(x$units != 1)) {
+      shown <- cbind(shown[, 1:5, drop = FALSE], units = ifelse(x$units == 1, "", format(x$units, scientific = TRUE)),
+        shown[, -(1:5), drop = FALSE])
+    }
     print(shown, quote = FALSE, right = TRUE)
     if (all(p == "")) cat("(tests are for fits without a prior: infer = \"ml\" or \"robust\")\n")
     if (!is.null(x$no_errors)) cat("(no standard errors: ", x$no_errors, ")\n", sep = "")
@@ -200,6 +209,15 @@ print.summary.prevail <- function(x, digits = max(3L, getOption("digits") - 3L),
     cat(paste0("- ", failed$text, ifelse(nzchar(failed$remedy), paste0(" ", failed$remedy), "")), sep = "\n")
   }
   invisible(x)
+}
+
+# How many units of its column an odds ratio is shown for: 1, or a power of ten if one unit is tiny or huge.
+odds_unit <- function(estimate, lo, hi) {
+  bounded <- is.finite(lo) & is.finite(hi)
+  size <- ifelse(bounded, pmax(abs(lo), abs(hi)), abs(estimate))
+  spread <- ifelse(bounded, (hi - lo) / 4, 0)
+  usual <- !is.finite(size) | size == 0 | (size >= 5e-4 & pmax(abs(estimate), spread) <= 50)
+  ifelse(usual, 1, 10^-round(log10(ifelse(usual, 1, size))))
 }
 
 na <- function(values) ifelse(is.nan(values), NA_real_, values)
@@ -235,7 +253,7 @@ model.frame.prevail <- function(formula, ...) {
 }
 
 model.matrix.prevail <- function(object, data = NULL, ...) {
-  if (isTRUE(object$loaded)) refuse("a model that was read from a file has no formula, and so no matrix of it")
+  if (isTRUE(object$loaded)) refuse("a model that was read from a file has no formula, and so no model matrix")
   frame <- if (is.null(data)) model.frame.prevail(object) else new_frame(object, data)
   stats::model.matrix(stats::delete.response(object$terms), frame, contrasts.arg = object$contrasts, xlev = object$xlevels)
 }

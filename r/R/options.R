@@ -86,8 +86,8 @@ option_texts <- function(given) {
 }
 
 check_instead <- function(given) {
-  if (is.null(names(given)) && length(given)) refuse("arguments after the first ones need their names")
-  if (any(names(given) == "")) refuse("arguments after the first ones need their names")
+  if (is.null(names(given)) && length(given)) refuse("arguments after the first must be named")
+  if (any(names(given) == "")) refuse("arguments after the first must be named")
   for (name in names(given)) {
     dashed <- gsub("_", "-", name)
     if (name == "unseen") refuse("`unseen` is not an argument here: ", no_unseen)

@@ -119,7 +119,7 @@ loaded_rows <- function(fit, newdata, outcome) {
 # Probabilities of every label and their intervals, with NA in rows that have missing cells.
 risk_matrix <- function(fit, newdata, population, level = 0, unknown = list()) {
   if (isTRUE(fit$relative)) {
-    refuse("a fit to matched sets has odds ratios only: absolute risks need `prevalence` and `population_sample` as well, and type = \"link\" has linear predictors")
+    refuse("a fit to matched sets has odds ratios only: absolute risks need `prevalence` and `population_sample` as well, and type = \"link\" gives linear predictors")
   }
   if (isTRUE(fit$images)) refuse("a model of images: predict with the command, or in Python")
   where <- population_text(fit, population)

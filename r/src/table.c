@@ -21,7 +21,7 @@ static void add_column(SEXP session, pv_table *table, const char *name, SEXP col
     } else if (TYPEOF(column) == REALSXP) {
         need(session, pv_table_add_numbers(ctx, table, name, PV_ARRAY_F64, REAL(column), PV_PACKED, NULL, true));
     } else {
-        Rf_error("column %s is neither a factor nor of numbers", name);
+        Rf_error("column %s is neither a factor nor numeric", name);
     }
 }
 

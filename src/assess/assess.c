@@ -97,8 +97,9 @@ pv_status pv__case_init(pv_ctx *ctx, const pv_targets *targets, const pv_judged 
     for (size_t y = 0; y < classes; y++)
         made->total += made->mass[y];
     if (!(made->total > 0))
-        return pv__fail(ctx, PV_ERR_INPUT,
-                        "there is nothing to assess: no rows, or all weights are 0;\ngive rows with a weight above 0");
+        return pv__fail(
+            ctx, PV_ERR_INPUT,
+            "there is nothing to evaluate: no rows, or all weights are 0;\ngive rows with a weight above 0");
     state_masses(options->prevalence, judged, made);
     return PV_OK;
 }

@@ -6,8 +6,8 @@
 
 const pv_option pv_assess_option_table[] = {
     {"bootstrap", PV_OPTION_INT, AT(bootstrap), "-1", -1, 1e6, NULL, "N",
-     "Bootstrap replicates for the metrics' intervals, stratified by label; 0: no intervals; -1: 1000, or fewer, at "
-     "least 100, for more than 50,000 rows of more than two labels."},
+     "Bootstrap replicates for the metrics' intervals, stratified by label; 0: no intervals; -1: 1000, or fewer (at "
+     "least 100) for more than two labels and 50,000 rows."},
     {"interval", PV_OPTION_REAL, AT(level), "0.95", 0.001, 0.9999, NULL, "LEVEL", "Level of the intervals."},
     {"seed", PV_OPTION_INT, AT(seed), "1", 0, 9007199254740992.0, NULL, "S", "Seed of the bootstrap."},
     {0}};

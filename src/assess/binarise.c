@@ -18,7 +18,7 @@ pv_status pv_binarise(pv_ctx *ctx, const pv_targets *targets, int middle, double
                       size_t *uncertain) {
     PV_TRY(pv_targets_check(ctx, targets));
     if (middle < 1 || middle > targets->classes - 2)
-        return pv__fail(ctx, PV_ERR_USAGE, "label number %d of %d has none below or none above it", middle + 1,
+        return pv__fail(ctx, PV_ERR_USAGE, "label number %d of %d lacks a label below or above it", middle + 1,
                         targets->classes);
     *uncertain = 0;
     double total = 0;

@@ -310,7 +310,7 @@ static size_t choose_count(int64_t wanted, size_t cells) {
 static pv_status compare_ranks(pv_ctx *ctx, const pv__case *judged, const pv_metrics *value, uint64_t seed,
                                size_t count) {
     char lines[160];
-    pv__format(lines, sizeof lines, "what is judged=%zu rows, %016llx\n`bootstrap`=%zu\n`seed`=%llu\n",
+    pv__format(lines, sizeof lines, "the evaluation=%zu rows, %016llx\n`bootstrap`=%zu\n`seed`=%llu\n",
                judged->targets->n, (unsigned long long)pv__hash(value, sizeof *value), count, (unsigned long long)seed);
     return pv__ranks_compare(ctx, lines);
 }

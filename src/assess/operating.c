@@ -46,7 +46,7 @@ pv_status pv_ranking_cost(pv_ctx *ctx, const pv_ranking *ranking, size_t actions
     pv__rates from = {1, 1}; /* fractions of rows for which this action or a later one is chosen */
     for (size_t a = 0; a < actions; a++) {
         if (a > 0 && a + 1 < actions && !(threshold[a] >= threshold[a - 1]))
-            return pv__fail(ctx, PV_ERR_USAGE, "thresholds must rise; the one of action %zu does not", a + 1);
+            return pv__fail(ctx, PV_ERR_USAGE, "thresholds must increase; the one of action %zu does not", a + 1);
         const pv__rates next =
             a + 1 < actions ? pv__rates_at(ranking, pv__point_at(ranking, threshold[a])) : (pv__rates){0, 0};
         const double share[2] = {from.fpr - next.fpr, from.tpr - next.tpr};

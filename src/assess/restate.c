@@ -18,7 +18,7 @@ static pv_status check(pv_ctx *ctx, const pv_assess_options *options, const pv_t
         if (targets->stratum[n] < 0 || targets->stratum[n] >= options->strata)
             return pv__fail(ctx, PV_ERR_INPUT,
                             "row %zu does not name its stratum, and metrics for the population need it:\nleave the row "
-                            "out, or state them for the rows",
+                            "out, or ask for metrics of the rows",
                             n + 1);
     return PV_OK;
 }

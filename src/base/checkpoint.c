@@ -193,7 +193,7 @@ void pv__checkpoint_tell_trouble(pv_ctx *ctx) {
         c->trouble[0] = '\0';
     }
     if (trouble[0])
-        pv__log(ctx, PV_LOG_INFO, "%s: %s; the work goes on, and it is tried again", c->path, trouble);
+        pv__log(ctx, PV_LOG_INFO, "%s: %s; the work continues, and saving will be tried again", c->path, trouble);
 }
 
 /* Called when the result is complete. Warns if no state was ever stored: the work ran without protection. */

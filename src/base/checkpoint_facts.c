@@ -23,21 +23,20 @@ enum { SHOWN = 120 }; /* characters shown of a value */
 
 static void tell(pv_ctx *ctx, const char *name, int length, const char *own, int own_size, const char *there,
                  int size) {
-    pv__log(
-        ctx, PV_LOG_WARNING,
-        "%.*s is %.*s here and was %.*s when the checkpoint was begun: the work goes on, to numbers that may differ "
-        "from those of either alone by what rounding does",
-        length, name, own_size, own, size, there);
+    pv__log(ctx, PV_LOG_WARNING,
+            "%.*s is %.*s here and was %.*s when the checkpoint was started: the work continues, but the result may "
+            "differ from that of either alone by rounding",
+            length, name, own_size, own, size, there);
 }
 
 static pv_status refuse(pv_ctx *ctx, const char *theirs, const char *what) {
     size_t size = 0;
     const char *command = value_of(theirs, COMMAND, strlen(COMMAND), &size);
-    return pv__fail_at(ctx, PV_ERR_USAGE, pv__checkpoint_path(ctx), 0, 0,
-                       "is a checkpoint of other work: %s;\nrepeat its options and data, or start again with another "
-                       "`checkpoint`%s%.*s",
-                       what, command ? "; it was started by: " : "", (int)(size < SHOWN ? size : SHOWN),
-                       command ? command : "");
+    return pv__fail_at(
+        ctx, PV_ERR_USAGE, pv__checkpoint_path(ctx), 0, 0,
+        "is a checkpoint of a different run: %s;\nrepeat its options and data, or start again with another "
+        "`checkpoint`%s%.*s",
+        what, command ? "; it was started by: " : "", (int)(size < SHOWN ? size : SHOWN), command ? command : "");
 }
 
 /* Fails with the first line of `one` that differs in `other`; swapped: `one` is that of the file. Compares either

@@ -58,7 +58,7 @@ static bool lock(pv_ctx *ctx, const pv_checkpoint *c, int descriptor) {
         return true;
     if (errno == EWOULDBLOCK)
         return false;
-    pv__log(ctx, PV_LOG_WARNING, "%s: cannot be locked here: %s; take care that no other process is given it", c->path,
+    pv__log(ctx, PV_LOG_WARNING, "%s: cannot be locked here: %s; make sure that no other process uses it", c->path,
             strerror(errno));
     return true;
 }

@@ -28,7 +28,8 @@ int pv_mpi_processes(void) {
 
 static const pv__mpi *load(pv_ctx *ctx) {
     char path[PV_PLUGIN_PATH_SIZE], why[512];
-    static const char remedy[] = "build prevail where mpicc is, or name the folder in PREVAIL_PLUGINS";
+    static const char remedy[] =
+        "build prevail on a machine with mpicc, or name the plug-in's folder in PREVAIL_PLUGINS";
     void *library = pv__plugin_open(FILE_NAME, remedy, path, sizeof why, why);
     if (!library) {
         pv__fail(ctx, PV_ERR_USAGE, "MPI is not available: %s;\nor choose `ranks=none`", why);

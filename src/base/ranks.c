@@ -86,7 +86,7 @@ static pv_status meet(pv_ctx *ctx, const header *mine, const char *own, bool *en
         if (all[r].number != all[0].number || all[r].bytes != all[0].bytes || all[r].kind != all[0].kind) {
             ctx->ranks.told = true;
             status = pv__fail(ctx, PV_ERR_INTERNAL,
-                              "rank %d is at another point of the work than rank 0;\ncheck that all have the same "
+                              "rank %d is at a different point of the work from rank 0;\ncheck that all have the same "
                               "data, options and program",
                               r);
         }
@@ -318,8 +318,8 @@ pv_status pv_ctx_set_ranks(pv_ctx *ctx, const pv_ranks *ranks) {
         return PV_OK;
     }
     if (ranks->rank < 0 || ranks->rank >= ranks->size || !ranks->gather)
-        return pv__fail(ctx, PV_ERR_USAGE, "rank %d of %d: ranks count from 0, and need a way to gather", ranks->rank,
-                        ranks->size);
+        return pv__fail(ctx, PV_ERR_USAGE, "rank %d of %d: ranks are numbered from 0, and need a gather function",
+                        ranks->rank, ranks->size);
     leave(ctx);
     ctx->ranks.lost = true; /* assumed until this succeeds, in case memory runs out */
     PV_TRY(set_room_aside(ctx, (size_t)ranks->size));

@@ -303,11 +303,11 @@ static const char *folder_for(const char *folder) {
 pv_status pv_ctx_set_memory(pv_ctx *ctx, size_t bytes, const char *folder) {
     enum { LEAST = 1 << 20 };
     if (ctx->root != ctx || ctx->spill)
-        return pv__fail(ctx, PV_ERR_USAGE, "`memory` is set once, before any work");
+        return pv__fail(ctx, PV_ERR_USAGE, "`memory` must be set once, before any work");
     if (!pv__allocates_plainly(ctx))
         return pv__fail(ctx, PV_ERR_USAGE, "`memory` is for contexts without an allocator of their own");
     if (bytes < LEAST)
-        return pv__fail(ctx, PV_ERR_USAGE, "`memory`: %zu bytes are too few;\nallow 1M at least", bytes);
+        return pv__fail(ctx, PV_ERR_USAGE, "`memory`: %zu bytes are too few;\nallow at least 1M", bytes);
     pv__spill *s = calloc(1, sizeof *s);
     char *name = strdup(folder_for(folder));
     pthread_condattr_t attributes;

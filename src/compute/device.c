@@ -73,13 +73,13 @@ pv_status pv__device_networks_check(pv_ctx *ctx) {
     if (pv__device_asked(ctx) && is_shared(ctx))
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "`device=cuda` runs a network by one process, and there are %d ranks:\nleave it out, or run one",
+            "`device=cuda` runs a network in one process, and there are %d ranks:\nleave it out, or run one",
             ctx->ranks.calls.size);
     if (pv__device_asked(ctx) && plugin_of(ctx->root) && ctx->root->device.tables_only)
         return pv__fail(ctx, PV_ERR_USAGE, "`device=cuda` is not available for networks: %s",
                         ctx->root->device.without);
     if (is_shared(ctx) && ctx->root->device.kind == PV_DEVICE_AUTO && plugin_of(ctx->root))
-        pv__log(ctx, PV_LOG_INFO, "with several ranks, networks run on processors: the device is not used");
+        pv__log(ctx, PV_LOG_INFO, "with several ranks, networks run on the processors: the device is not used");
     return PV_OK;
 }
 

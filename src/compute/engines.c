@@ -36,7 +36,7 @@ pv_status pv__engine_find(pv_ctx *ctx, const pv__engine_kind **kind) {
 pv_status pv__engine_add(pv_ctx *ctx, const pv__engine_kind *kind) {
     pv_ctx *root = ctx->root;
     if (root->engines == PV_ENGINES_MAX)
-        return pv__fail(ctx, PV_ERR_USAGE, "engine %s: a context takes at most %d of plug-ins", kind->name,
+        return pv__fail(ctx, PV_ERR_USAGE, "engine %s: a context supports at most %d engines of plug-ins", kind->name,
                         (int)PV_ENGINES_MAX);
     root->engine[root->engines++] = kind;
     return PV_OK;

@@ -28,7 +28,7 @@ pv_status pv__onednn_checked(pv_ctx *ctx, dnnl_status_t status) {
         return PV_OK;
     if (status == dnnl_out_of_memory)
         return pv__fail(ctx, PV_ERR_MEMORY, "out of memory in oneDNN");
-    return pv__fail(ctx, PV_ERR_INTERNAL, "oneDNN refused a layer (status %d)", (int)status);
+    return pv__fail(ctx, PV_ERR_INTERNAL, "oneDNN rejected a layer (status %d)", (int)status);
 }
 
 #define DNN(call) PV_TRY(pv__onednn_checked(e->ctx, (call)))

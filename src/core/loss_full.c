@@ -157,7 +157,7 @@ static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, pv_loss loss, const pv
         return pv__fail(ctx, PV_ERR_USAGE, "loss %s needs the prevalence", full->kind->name);
     PV_TRY(pv_prevalence_check(ctx, population));
     if (population->classes != targets->classes)
-        return pv__fail(ctx, PV_ERR_USAGE, "the prevalence is of %d classes, the data have %d", population->classes,
+        return pv__fail(ctx, PV_ERR_USAGE, "the prevalence has %d classes, the data have %d", population->classes,
                         targets->classes);
     PV_TRY(check_masses(ctx, targets, mass));
     pv__class_factors(loss, targets->classes, population->prevalence, total, mass, full->factor);

@@ -41,7 +41,7 @@ static pv_status prepare(pv_ctx *ctx, pv_full_loss *full, const pv_prevalence *p
     if (full->marginal == PV_MARGINAL_PROFILE)
         return pv__profile_init(ctx, &full->profile, targets, mass, population);
     if (full->marginal != PV_MARGINAL_PLUGIN)
-        return pv__fail(ctx, PV_ERR_USAGE, "marginal %s needs minibatches; a full batch takes profile or plugin",
+        return pv__fail(ctx, PV_ERR_USAGE, "marginal %s needs minibatches; for a full batch choose profile or plugin",
                         pv_marginal_name(full->marginal));
     for (size_t y = 0; y < k; y++)
         full->counts[y] =

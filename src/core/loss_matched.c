@@ -201,8 +201,8 @@ static pv_status make_room(pv_ctx *ctx, pv__sets *sets) {
             size_t room = room_of(rows, chosen_of(rows, sets->cases[s]));
             if (room > ROOM_MAX)
                 return pv__fail(ctx, PV_ERR_INPUT,
-                                "a matched set has %zu rows with %zu cases, too many to condition on. Is `matched` the "
-                                "column of the sets? Large strata are `strata`",
+                                "a matched set has %zu rows with %zu cases, too many to condition on. Check that "
+                                "`matched` names the column of the sets; for large strata use `strata`",
                                 rows, sets->cases[s]);
             most = room > most ? room : most;
         }

@@ -177,9 +177,9 @@ static pv_status open_schema(reader *r) {
     if (code)
         return fail_stream(r, code);
     if (!schema->release || !schema->format || strcmp(schema->format, "+s") != 0)
-        return FAIL(r, "the stream is not one of a data frame: its elements must be structs, one child a column");
+        return FAIL(r, "the stream does not hold a data frame: its elements must be structs with one child per column");
     if (schema->n_children < 1 || schema->n_children > COLUMNS_MAX || !schema->children)
-        return FAIL(r, "the data frame has %lld columns;\ngive it one at least", (long long)schema->n_children);
+        return FAIL(r, "the data frame has %lld columns;\ngive it at least one", (long long)schema->n_children);
     for (int64_t c = 0; c < schema->n_children; c++) {
         const struct ArrowSchema *child = schema->children[c];
         if (!child || !child->format || (child->dictionary && !child->dictionary->format))

@@ -157,10 +157,10 @@ static pv_status learn_polynomials(pv_ctx *ctx, const double *sorted, size_t n, 
     for (size_t i = 1; i < n; i++)
         distinct += sorted[i] != sorted[i - 1];
     if (distinct <= (size_t)term->degree)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`terms`: poly(%s,%d): the column has %zu different values, and needs more of them than its "
-                        "degree;\nlower it",
-                        pv__show(term->column[0]).text, term->degree, distinct);
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`terms`: poly(%s,%d): the column has %zu different values, and must have more than its degree;\nlower it",
+            pv__show(term->column[0]).text, term->degree, distinct);
     for (size_t i = 0; i < n; i++)
         p[0] += sorted[i] / (double)n;
     p[1] = fmax(sorted[n - 1] - p[0], p[0] - sorted[0]);
@@ -175,7 +175,7 @@ static pv_status learn_polynomials(pv_ctx *ctx, const double *sorted, size_t n, 
             alpha[k] = moment / norm2[k];
         if (!(norm2[k] > 0) || !isfinite(norm2[k]))
             return pv__fail(ctx, PV_ERR_USAGE,
-                            "`terms`: poly(%s,%d) cannot be computed of this column;\nlower the degree",
+                            "`terms`: poly(%s,%d) cannot be computed from this column;\nlower the degree",
                             pv__show(term->column[0]).text, term->degree);
     }
     return PV_OK;

@@ -243,7 +243,7 @@ pv_status pv__collinear_check(pv_ctx *ctx, const pv_table *table, const pv_datas
         return PV_OK;
     }
     if (n > FEATURES_MAX) {
-        pv__log(ctx, PV_LOG_WARNING, "%zu features: not checked for collinear ones, there are more than %d", n,
+        pv__log(ctx, PV_LOG_WARNING, "%zu features, more than %d: they were not checked for collinear ones", n,
                 FEATURES_MAX);
         return PV_OK;
     }

@@ -246,7 +246,7 @@ pv_status pv__csv_check_header(pv__reader *r) {
     bool named = texts == 0 ? counted || numbers < table->columns : among == 0 || 2 * among < texts;
     if (named)
         return PV_OK;
-    return refuse_header(r, texts == 0 ? "its fields are of the types of the rows below"
-                            : numbers  ? "its fields are of the types of the rows below, and occur among them"
+    return refuse_header(r, texts == 0 ? "its fields have the types of the rows below"
+                            : numbers  ? "its fields have the types of the rows below, and occur among them"
                                        : "its fields occur among those of the rows below");
 }

@@ -12,8 +12,8 @@ const pv_option pv_csv_option_table[] = {
      "Field separator of CSV files: a character, or tab. auto: a comma, or whichever of tab, semicolon and bar occurs "
      "in the header."},
     {"decimal", PV_OPTION_TEXT, AT(decimal), "auto", 0, 0, NULL, ".|,",
-     "Decimal mark of numbers in CSV files. auto: a point. (predict and eval use what was given to fit, unless you "
-     "state it again.)"},
+     "Decimal mark of numbers in CSV files. auto: a point. (predict and eval use the decimal mark given to fit, unless "
+     "you state another.)"},
     {"no-header", PV_OPTION_FLAG, AT(no_header), NULL, 0, 0, NULL, NULL,
      "CSV files have no header row; the columns are x1, x2, ..., or those of `names`."},
     {"names", PV_OPTION_TEXT, AT(names), NULL, 0, 0, NULL, "NAMES",

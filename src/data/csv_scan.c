@@ -51,7 +51,7 @@ pv_status pv__read_some(pv_ctx *ctx, const char *name, int descriptor, char *to,
     } while (n < 0 && errno == EINTR);
     if (n < 0)
         return pv__fail_at(ctx, PV_ERR_PATH, name, 0, 0,
-                           "cannot be read: %s;\ngive a file that can, such as a copy on another disk",
+                           "cannot be read: %s;\ngive a readable file, such as a copy on another disk",
                            strerror(errno));
     *got = (size_t)n;
     return PV_OK;

@@ -145,8 +145,8 @@ pv_status pv__unpacker_read(pv_ctx *ctx, pv__unpacker *u, char *to, size_t size,
         u->unpacked += *got;
         if (u->unpacked > MOST * u->packed + PIECE)
             return pv__fail_at(ctx, PV_ERR_INPUT, u->name, 0, 0,
-                               "unpacks to more than %d times its size, which no table does; if it is one, unpack it "
-                               "first",
+                               "unpacks to more than %d times its size, which is implausible for a table; if it is "
+                               "one, unpack it first",
                                MOST);
     }
     return PV_OK;

@@ -44,7 +44,7 @@ void pv__suspect_unit(pv_ctx *ctx, const pv_table *table, size_t column, const p
     if (!far || two_values(numbers, data))
         return;
     pv__log(ctx, PV_LOG_WARNING,
-            "%s: most numbers of column '%s' are far %s those of training, whose mean is %.4g: check its unit, and "
-            "training for wrong cells",
+            "%s: most numbers in column '%s' are far %s those of the training data, whose mean is %.4g: check its "
+            "unit, and the training data for wrong cells",
             table->source, pv__show(source->name).text, above > below ? "above" : "below", source->mean);
 }

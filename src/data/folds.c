@@ -429,10 +429,10 @@ pv_status pv_schema_rescale(pv_ctx *ctx, const pv_schema *schema, const pv_datas
             if (schema->offset && s == 0) /* an offset is not rescaled */
                 sd = 1;
             if (!(sd > 0)) {
-                status = pv__fail(
-                    ctx, PV_ERR_INPUT,
-                    "column '%s' has one value only in the rows to learn from;\nuse fewer folds, or `exclude` it",
-                    pv__show(source->name).text);
+                status =
+                    pv__fail(ctx, PV_ERR_INPUT,
+                             "column '%s' has only one value in the training rows;\nuse fewer folds, or `exclude` it",
+                             pv__show(source->name).text);
                 goto done;
             }
             source->mean += mean * source->sd;

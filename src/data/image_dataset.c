@@ -31,11 +31,11 @@ const pv_option pv_image_option_table[] = {
     {"field", PV_OPTION_REAL, AT(field), "0", 0, 1e6, NULL, NULL,
      "Side of a view in pixels, or in the unit of the spacing. 0: the largest that stays inside the image."},
     {"rotate", PV_OPTION_REAL, AT(rotate), "180", 0, 180, NULL, "DEGREES",
-     "Training turns images by up to this angle; volumes are cut at any orientation unless it is 0."},
-    {"no-flip", PV_OPTION_FLAG, AT(no_flip), NULL, 0, 0, NULL, NULL, "Training does not mirror images."},
+     "Rotate training images by up to this angle; volumes are cut at any orientation unless it is 0."},
+    {"no-flip", PV_OPTION_FLAG, AT(no_flip), NULL, 0, 0, NULL, NULL, "Do not mirror images in training."},
     {"shift", PV_OPTION_REAL, AT(shift), "0.05", 0, 0.5, NULL, NULL,
-     "Training shifts views by up to this fraction of the field."},
-    {"scale", PV_OPTION_REAL, AT(scale), "0.1", 0, 0.5, NULL, NULL, "Training scales views by up to this fraction."},
+     "Shift training views by up to this fraction of the field."},
+    {"scale", PV_OPTION_REAL, AT(scale), "0.1", 0, 0.5, NULL, NULL, "Scale training views by up to this fraction."},
     {0}};
 
 const pv_image_options *pv_image_options_of(const pv_settings *settings) {
@@ -203,8 +203,8 @@ static pv_status check_grades(pv_ctx *ctx, const pv_images *images, const char *
     for (size_t grade = 0; images->frequency && grade < (size_t)images->classes; grade++)
         if (first_voted(images, grade) == SIZE_MAX)
             return pv__fail_at(ctx, PV_ERR_INPUT, images->source, 0, 0,
-                               "array '%s' has a vote of %d for image [%zu], but none of %zu; grades are 1 to K, each "
-                               "with a vote at least",
+                               "array '%s' has a vote of %d for image [%zu], but no vote of %zu; grades are 1 to K, "
+                               "each with at least one vote",
                                votes, images->classes, first_voted(images, (size_t)images->classes - 1), grade + 1);
     return PV_OK;
 }
@@ -224,7 +224,7 @@ static pv_status read_images(pv_ctx *ctx, const pv_table *table, const pv_image_
     pv_status status = PV_OK;
     if (rows != table->rows)
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
-                             "array '%s' has %zu rows, the other arrays %zu;\nsave as many of each",
+                             "array '%s' has %zu rows, the other arrays %zu;\nsave the same number of each",
                              pv__show((*images)->pixels.name).text, rows, table->rows);
     if (status != PV_OK) {
         pv_images_free(ctx, *images);

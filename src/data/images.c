@@ -105,7 +105,7 @@ static pv_status check_rows(const reader *r, const pv_array *array, int dims, co
     if (array->dims != dims)
         return wrong(r, array, "has %d dimension%s; %s is expected", array->dims, array->dims == 1 ? "" : "s", shape);
     if (array->shape[0] != r->file_rows)
-        return wrong(r, array, "has %zu rows, but array '%s' has %zu;\nsave as many of each", array->shape[0],
+        return wrong(r, array, "has %zu rows, but array '%s' has %zu;\nsave the same number of each", array->shape[0],
                      r->images->pixels.name, r->file_rows);
     return PV_OK;
 }

@@ -294,7 +294,7 @@ static pv_status refuse_far(pv_ctx *ctx, const pv_table *table, const pv__encodi
                                      pv__show(source->name).text);
             if (!near)
                 return PV__FAIL_CELL(ctx, table, row, plan->feature[s],
-                                     "%g in column '%s' is too far from the mean %g of the rows that were learned from "
+                                     "%g in column '%s' is too far from the mean %g of the training rows "
                                      "(standard deviation %g) to compute with;\ncorrect the cell",
                                      number, pv__show(source->name).text, source->mean, source->sd);
         }

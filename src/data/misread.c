@@ -74,9 +74,8 @@ static void check_plain(pv_ctx *ctx, const pv_table *table, size_t column, char 
         codes = level[i][0] == '0' && digits(level[i]) > 1;
     if (!codes)
         pv__log(ctx, PV_LOG_WARNING,
-                "%s: column '%s' holds numbers as texts ('%s'), which become %d categories. Make numbers of them or, "
-                "if they "
-                "are categories, name the column in `categorical=%s`",
+                "%s: column '%s' holds numbers as texts ('%s'), which become %d categories. Convert them to numbers "
+                "or, if they are categories, name the column in `categorical=%s`",
                 table->source, pv__show(table->column[column].name).text, pv__show(level[0]).text, (int)levels,
                 pv__show_item(table->column[column].name).text);
 }
@@ -102,7 +101,7 @@ static void check_unit(pv_ctx *ctx, const pv_table *table, size_t column, char *
     }
     if (first)
         pv__log(ctx, PV_LOG_WARNING,
-                "%s: column '%s' holds numbers with '%s' behind them, which become %d categories. Write the numbers "
+                "%s: column '%s' holds numbers followed by '%s', which become %d categories. Write the numbers "
                 "alone or, if they are categories, name the column in `categorical=%s`",
                 table->source, pv__show(table->column[column].name).text, pv__show(first).text, (int)levels,
                 pv__show_item(table->column[column].name).text);

@@ -186,7 +186,7 @@ static void tell_of_respelling(const reader *r) {
     size_t c = roles && roles->id ? pv__table_lookup(r->table, roles->id) : r->table->columns;
     if (c < r->table->columns && r->table->column[c].respelled)
         pv__log(r->ctx, PV_LOG_WARNING,
-                "%s: column '%s' was packed as numbers, without the way they were written: ids are written in the "
+                "%s: column '%s' was packed as numbers, without their original notation: ids are written in the "
                 "shortest form",
                 r->source->path, pv__show(roles->id).text);
 }

@@ -24,7 +24,7 @@ static pv_status parse_probability(const request *r, const char **at, double *p)
     const char *begin = skip_blanks(*at);
     size_t length = pv__number_prefix(begin, p);
     if (pv__is_hexadecimal(begin))
-        return pv__fail(r->ctx, PV_ERR_USAGE, "%s: '%s' is not a decimal number;\nwrite a share such as 0.125",
+        return pv__fail(r->ctx, PV_ERR_USAGE, "%s: '%s' is not a decimal number;\nwrite a proportion such as 0.125",
                         r->option, pv__show_n(begin, strcspn(begin, ",")).text);
     if (length == 0)
         return pv__fail(r->ctx, PV_ERR_USAGE, "%s: '%s' is not a number where one is needed, in '%s';\nwrite %s",
@@ -39,7 +39,7 @@ static pv_status parse_probability(const request *r, const char **at, double *p)
     }
     if (*p > 1 && *p < 100)
         return pv__fail(r->ctx, PV_ERR_USAGE,
-                        "%s: %s is outside (0,1); a percentage is written as a share, %g %% as %g", r->option,
+                        "%s: %s is outside (0,1); a percentage is written as a proportion, %g %% as %g", r->option,
                         pv__show_n(begin, length).text, *p, *p / 100);
     if (!(*p > 0 && *p < 1))
         return pv__fail(r->ctx, PV_ERR_USAGE, "%s: %s is outside (0,1)%s", r->option, pv__show_n(begin, length).text,
@@ -187,9 +187,8 @@ pv_status pv_prevalence_parse(pv_ctx *ctx, const char *option, const char *text,
     for (int y = 0; y < classes; y++) {
         prevalence[y] /= sum;
         if (!(prevalence[y] > 0 && prevalence[y] < 1)) /* rounding leaves nothing for the other labels */
-            return pv__fail(ctx, PV_ERR_USAGE,
-                            "%s: '%s' leaves label '%s' a share of %g;\ngive one that is not so small", option,
-                            pv__show(text).text, pv__show(labels[y]).text, prevalence[y]);
+            return pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' leaves label '%s' a prevalence of %g; give a larger one",
+                            option, pv__show(text).text, pv__show(labels[y]).text, prevalence[y]);
     }
     return PV_OK;
 }

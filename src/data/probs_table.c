@@ -508,8 +508,8 @@ static pv_status check_arrays(pv_ctx *ctx, size_t n, int classes, int width, con
     if (n == 0 || classes < 2 || classes > PV__LABELS_MAX || (width != classes && !(width == 1 && classes == 2)))
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "%zu rows of %d probabilities for %d labels:\ngive one for each label, or of two that of the last", n,
-            width, classes);
+            "%zu rows of %d probabilities for %d labels:\ngive one for each label, or with two labels that of the last",
+            n, width, classes);
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
         if (label && !(label[i] >= 0 && label[i] < classes))
@@ -521,7 +521,7 @@ static pv_status check_arrays(pv_ctx *ctx, size_t n, int classes, int width, con
         sum += weight ? weight[i] : 1;
     }
     if (!(sum > 0))
-        return pv__fail(ctx, PV_ERR_INPUT, "all weights are 0; there is nothing to look at");
+        return pv__fail(ctx, PV_ERR_INPUT, "all weights are 0; at least one row needs a weight above 0");
     return PV_OK;
 }
 

@@ -191,11 +191,11 @@ pv_status pv_roles_check(pv_ctx *ctx, const pv_roles *roles) {
             ctx, PV_ERR_USAGE,
             "`weights` cannot be used with `matched`:\nwrite one row for each person of a set, and leave them out");
     if (roles->target && strcmp(group, roles->target) == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is the outcome;\nname the column of what stays together", option,
+        return pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is the outcome;\nname another column", option,
                         pv__show(group).text);
     if (roles->weights && strcmp(group, roles->weights) == 0)
-        return pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is the column of weights;\nname that of what stays together",
-                        option, pv__show(group).text);
+        return pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' is the column of weights;\nname another column", option,
+                        pv__show(group).text);
     return PV_OK;
 }
 

@@ -146,8 +146,8 @@ static void tell_of_texts(const row_stream *s, const char *source) {
         pv__format(more, sizeof more, " and %zu more column%s", count - 1, count == 2 ? "" : "s");
     if (count > 0)
         pv__log(s->ctx, PV_LOG_WARNING,
-                "%s: column '%s'%s holds numbers as texts, which are categories; CAST(... AS REAL) in a query makes "
-                "numbers of them",
+                "%s: column '%s'%s holds numbers as texts, which are categories; CAST(... AS REAL) in a query converts "
+                "them to numbers",
                 source, pv__show(s->rows.name(s->rows.state, first)).text, more);
 }
 

@@ -124,7 +124,7 @@ pv_status pv_schema_new(pv_ctx *ctx, const char *target, const char *const *labe
     pv_schema *made;
     *schema = NULL;
     if (classes < 2 || classes > PV__LABELS_MAX || features < 1)
-        return pv__fail(ctx, PV_ERR_USAGE, "a schema has 2 to %d labels, and one feature at least", PV__LABELS_MAX);
+        return pv__fail(ctx, PV_ERR_USAGE, "a schema has 2 to %d labels, and at least one feature", PV__LABELS_MAX);
     PV_TRY(pv__alloc(ctx, 1, sizeof *made, &made));
     pv_status status = fill_by_hand(ctx, target, labels, classes, feature, features, made);
     if (status == PV_OK)

@@ -296,7 +296,7 @@ static pv_status learn_columns(pv_ctx *ctx, const pv_table *table, const pv_role
     if (table->images && !roles->features)
         return pv__fail_at(ctx, PV_ERR_USAGE, table->source, 0, 0,
                            "has images, and this model takes columns:\nchoose `model=convnet` or inception, or name "
-                           "the columns to learn from with `features`");
+                           "the feature columns with `features`");
     pv__encoding plan;
     PV_TRY(pv__terms_parse(ctx, roles->terms, schema));
     PV_TRY(pv__encoding_learn(ctx, table, roles, schema, &plan));
@@ -413,11 +413,11 @@ pv_status pv__labels_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table 
 /* Counts rows with levels that training did not have, and reports the first. */
 static void count_unseen(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, const pv__encoding *plan,
                          int32_t *const *code, int rule, pv_dataset *data) {
-    static const char *const rules[] = {[PV_UNSEEN_OTHER] =
-                                            "rare levels of training on average, or missing cells if there were none",
-                                        [PV_UNSEEN_MISSING] = "missing cells are",
-                                        [PV_UNSEEN_REFERENCE] = "the reference level is",
-                                        [PV_UNSEEN_REFUSE] = ""};
+    static const char *const rules[] = {
+        [PV_UNSEEN_OTHER] = "the average of the training data's rare levels, or a missing cell if there were none",
+        [PV_UNSEEN_MISSING] = "missing cells are",
+        [PV_UNSEEN_REFERENCE] = "the reference level is",
+        [PV_UNSEEN_REFUSE] = ""};
     size_t row = 0, column = 0;
     for (size_t i = 0; i < data->rows; i++)
         for (size_t s = 0; s < schema->sources; s++)
@@ -440,8 +440,8 @@ static void count_unseen(pv_ctx *ctx, const pv_schema *schema, const pv_table *t
     pv__log(ctx,
             rule == PV_UNSEEN_OTHER ? PV_LOG_WARNING
                                     : PV_LOG_INFO, /* if the user chose the rule, information is enough */
-            "%s: %s a level that training did not have, the first in row %zu: '%s' in column '%s'; taken as %s "
-            "(`unseen`)",
+            "%s: %s a level that the training data did not have, the first in row %zu: '%s' in column '%s'; treated as "
+            "%s (`unseen`)",
             table->source, count, table->before + row + 1, pv__show(pv__cell_text(first, row, number)).text,
             pv__show(first->name).text, rules[rule]);
 }

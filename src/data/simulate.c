@@ -144,10 +144,10 @@ pv_status pv__simulation_check(pv_ctx *ctx, const pv_simulation *s, bool *design
     if (by_design(s) && (s->cases < 0 || s->controls < 0))
         return pv__fail(ctx, PV_ERR_USAGE, "a case-control sample needs both `cases` and `controls`");
     if (by_design(s) && (s->cases > INT64_MAX - s->controls || s->cases + s->controls == 0))
-        return pv__fail(ctx, PV_ERR_USAGE, "`cases=%lld` and `controls=%lld`: there must be one row at least",
+        return pv__fail(ctx, PV_ERR_USAGE, "`cases=%lld` and `controls=%lld`: at least one row is needed",
                         (long long)s->cases, (long long)s->controls);
     if (!by_design(s) && s->rows < 1)
-        return pv__fail(ctx, PV_ERR_USAGE, "`rows=%lld`: there must be one row at least", (long long)s->rows);
+        return pv__fail(ctx, PV_ERR_USAGE, "`rows=%lld`: at least one row is needed", (long long)s->rows);
     *design = by_design(s);
     *rows = (size_t)(*design ? s->cases + s->controls : s->rows);
     return PV_OK;

@@ -93,8 +93,8 @@ pv_status pv__weights_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *
             "weights are not whole numbers and are treated as sampling weights; for counts use `weights-are=counts`");
     if (data->sampling && data->zero_weight)
         pv__log(ctx, PV_LOG_WARNING,
-                "%zu row%s of sampling weight 0 left out: who was sampled stands for somebody; correct the weights, or "
-                "say `weights-are=counts`",
+                "%zu row%s of sampling weight 0 left out: a sampled row represents someone, so its weight is above 0; "
+                "correct the weights, or state `weights-are=counts`",
                 data->zero_weight, data->zero_weight == 1 ? "" : "s");
     pv__weights_scale(data);
     return PV_OK;

@@ -263,8 +263,8 @@ static pv_status check_member(pv_ctx *ctx, const pv__source *file, const pv__mem
                            pv__show(m->name).text);
     if (m->method != STORED && m->method != DEFLATED)
         return pv__fail_at(ctx, PV_ERR_FORMAT, file->path, 0, 0,
-                           "array '%s' is packed by method %d; numpy.savez and savez_compressed write those that are "
-                           "known",
+                           "array '%s' is compressed by method %d, which is not supported; write it with numpy.savez "
+                           "or savez_compressed",
                            pv__show(m->name).text, m->method);
     if ((m->method == STORED && m->packed != m->size) || m->size == 0)
         return damaged(ctx, file, "a member is larger than the file, or empty");

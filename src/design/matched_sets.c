@@ -20,6 +20,6 @@ pv_status pv__matched_tell(pv_ctx *ctx, const pv_dataset *data) {
     pv__log(ctx, PV_LOG_INFO, "%zu matched sets", sets);
     if (idle)
         pv__log(ctx, idle == sets ? PV_LOG_WARNING : PV_LOG_INFO,
-                "%zu of them, with %zu rows, lack a case or a control and say nothing", idle, rows);
+                "%zu of them, with %zu rows, lack a case or a control and carry no information", idle, rows);
     return PV_OK;
 }

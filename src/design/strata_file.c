@@ -102,7 +102,7 @@ static pv_status read_one(pv_ctx *ctx, const pv_schema *schema, const pv_table *
 }
 
 static pv_status is_twice(pv_ctx *ctx, const pv_table *table, size_t row, const char *stratum) {
-    return PV__FAIL_CELL(ctx, table, row, 0, "stratum '%s' is here twice;\nleave one row out", pv__show(stratum).text);
+    return PV__FAIL_CELL(ctx, table, row, 0, "stratum '%s' appears twice;\nleave one row out", pv__show(stratum).text);
 }
 
 static pv_status has_none(pv_ctx *ctx, const pv_table *table, const char *stratum) {
@@ -240,7 +240,7 @@ static pv_status use_people(pv_ctx *ctx, const pv_schema *schema, const char *so
         return pv__fail_at(ctx, PV_ERR_INPUT, source, 0, 0, "counts more people than 1e15;\ncorrect the counts");
     if (same)
         pv__log(ctx, PV_LOG_WARNING,
-                "%s: counts the rows of the data and no one else, so that nothing is corrected: give the counts of the "
+                "%s: counts only the rows of the data, so that nothing would be corrected: give the counts of the "
                 "whole cohort",
                 pv__show(source).text);
     for (size_t i = 0; i < (size_t)to->strata * k; i++) {

@@ -32,10 +32,11 @@ pv_status pv__survey_check(pv_ctx *ctx, const pv_schema *schema, const pv_datase
     }
     for (size_t s = 0; s < strata && variances && status == PV_OK; s++)
         if (clusters[s] < 2)
-            status = pv__fail(ctx, PV_ERR_INPUT,
-                              "stratum '%s' has one %s, which does not show how much they vary:\njoin it with another "
-                              "stratum, or leave `strata` out",
-                              pv__show(name[s]).text, data->clustered ? "cluster" : "row");
+            status =
+                pv__fail(ctx, PV_ERR_INPUT,
+                         "stratum '%s' has only one %s, which does not show how much they vary:\njoin it with another "
+                         "stratum, or leave `strata` out",
+                         pv__show(name[s]).text, data->clustered ? "cluster" : "row");
     pv__free(ctx, first);
     return status;
 }

@@ -80,7 +80,7 @@ static void put_names(pv__out *out, const pv__steps *s, bool text, const char *h
 }
 
 static const char text_place[] =
-    "\n/* The place of a cell among levels; behind them where it is missing, and one further where it is none. */\n"
+    "\n/* The index of a cell among the levels: `levels` if it is missing, levels + 1 if it is not one of them. */\n"
     "static double text_place(const char *cell, const char *const *level, int levels) {\n"
     "    int i = 0;\n"
     "    if (!cell)\n"
@@ -94,7 +94,8 @@ static const char text_place[] =
     "    return levels + 1;\n"
     "}\n";
 static const char tree_sums[] =
-    "\n/* Adds the leaves that x comes to. A node: input (-1: a leaf), edge or value, the input that is 1 where that "
+    "\n/* Adds the values of the leaves that x reaches. A node: input (-1: a leaf), edge or value, the input that is 1 "
+    "where that "
     "cell is\n"
     " * missing (-1: none), whether such cells go right. */\n"
     "static void tree_sums(const double *x, const double *node, int trees, int levels, int sums, double *sum) {\n"
@@ -109,7 +110,7 @@ static const char tree_sums[] =
     "    }\n"
     "}\n";
 static const char number_place[] =
-    "\n/* The place of a cell among levels; behind them where it is missing, and one further where it is none. */\n"
+    "\n/* The index of a cell among the levels: `levels` if it is missing, levels + 1 if it is not one of them. */\n"
     "static double number_place(double cell, const double *level, int levels) {\n"
     "    for (int i = 0; i < levels; i++)\n"
     "        if (cell == level[i])\n"
@@ -311,14 +312,13 @@ static void put_head(const pv__described *d, pv__out *out) {
     if (d->given)
         pv__out_text(out, d->labels == 2 ? " *   prevalence  of the second label in the population\n"
                                          : " *   prevalence  of each label in the population\n");
-    pv__out_text(out,
-                 " *   p           receives the probability of each of predict_labels\n"
-                 " *\n"
-                 " * Returns the number of the most probable label; -1 where the cells do not allow a prediction, p\n"
-                 " * is then NaN. Needs no memory, and may be called by several threads.\n"
-                 " */\n"
-                 "#include <math.h>\n"
-                 "#include <string.h>\n\n");
+    pv__out_text(out, " *   p           receives the probability of each of predict_labels\n"
+                      " *\n"
+                      " * Returns the number of the most probable label; -1 if the cells do not allow a prediction; p\n"
+                      " * is then NaN. Allocates no memory, and may be called by several threads.\n"
+                      " */\n"
+                      "#include <math.h>\n"
+                      "#include <string.h>\n\n");
     put_strings(out, "const char *const predict_labels[]", d->label, d->labels);
     put_names(out, s, false, "const char *const predict_numbers[]");
     put_names(out, s, true, "const char *const predict_texts[]");

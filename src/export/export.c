@@ -138,7 +138,7 @@ static pv_status find_language(pv_ctx *ctx, const char *path, const pv__language
             return PV_OK;
         }
     return pv__fail(ctx, PV_ERR_USAGE,
-                    "'%s': the ending of the name chooses the language:\nname it MODEL.onnx, MODEL.c "
+                    "'%s': the extension determines the language:\nname it MODEL.onnx, MODEL.c "
                     "or MODEL.sql",
                     pv__show(path).text);
 }
@@ -147,7 +147,8 @@ static pv_status check_options(pv_ctx *ctx, const pv_classifier *c, const pv__la
                                const pv_export_options *options) {
     enum { LEARNED };
     if (c->schema->image && !language->images)
-        return pv__fail(ctx, PV_ERR_USAGE, "a network of images is exported as ONNX alone:\nname the file MODEL.onnx");
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "a network of images can be exported only as ONNX:\nname the file MODEL.onnx");
     if (options->table && !language->table)
         return pv__fail(ctx, PV_ERR_USAGE, "`table` names the table of a query, and %s has none:\nleave it out",
                         language->name);

@@ -130,8 +130,8 @@ static pv_status put_group(pv__sql *w, pv__step_phase phase, int level, int grou
     pv__out_format(w->out, " OFFSET 0) AS %c%d_%d\n", names[phase], level, group);
     if (columns > COLUMNS_MAX)
         return pv__fail(w->out->ctx, PV_ERR_USAGE,
-                        "the model needs %zu columns, more than the %d of databases:\nexport it as ONNX or C", columns,
-                        COLUMNS_MAX);
+                        "the model needs %zu columns, more than the %d that databases allow:\nexport it as ONNX or C",
+                        columns, COLUMNS_MAX);
     return w->out->status;
 }
 

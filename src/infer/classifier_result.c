@@ -363,7 +363,7 @@ static pv_status build(pv_ctx *ctx, const pv_classifier *c, const pv_summary *s,
     pv__value_set(object, "seed", pv__value_integer(c->seed));
     pv__value_set(object, "record", record ? record : pv__value_object());
     if (status == PV_OK && !pv__value_whole(object))
-        status = pv__fail(ctx, PV_ERR_MEMORY, "out of memory for what the model says of itself");
+        status = pv__fail(ctx, PV_ERR_MEMORY, "out of memory for the model's description");
     if (status == PV_OK)
         *result = object;
     else

@@ -18,8 +18,9 @@
 static pv_status join_sample(pv_ctx *ctx, const pv_dataset *data, const pv_dataset *sample, pv__problem *problem) {
     size_t rows = data->rows + sample->rows, d = (size_t)data->features;
     if (sample->features != data->features)
-        return pv__fail(ctx, PV_ERR_USAGE, "the population sample has %d features, the data %d; encode it as the data",
-                        sample->features, data->features);
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "the population sample has %d features, the data %d; encode it like the data", sample->features,
+                        data->features);
     if (sample->rows == 0)
         return pv__fail(ctx, PV_ERR_INPUT, "the population sample has no rows;\ngive some, or `prevalence`");
     PV_TRY(pv__alloc(ctx, rows, (d + 1) * sizeof(double), &problem->joined));
@@ -418,7 +419,7 @@ static pv_status setup_new(pv_ctx *ctx, const pv_schema *schema, const pv_datase
     PV_TRY(pv__model_new(ctx, plan->options.model, data->features, schema->offset, data->classes, model));
     if ((*model)->architecture->of_members && !pv__mixes(plan->given))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`model=%s`: the members of a mixture cannot be given:\nchoose auto, and `candidates`",
+                        "`model=%s`: the members of a mixture cannot be listed here:\nchoose auto, and `candidates`",
                         plan->given->model);
     if (pv__schema_scores(schema) > 0 && !pv__mixes(plan->given))
         return pv__fail(

@@ -46,8 +46,9 @@ static pv_status make_room(pv_ctx *ctx, pv__gradient *g) {
     if (!g->tree.shared)
         return PV_OK;
     if (g->work && !pv__model_work_share(model, g->work, g->size, g->begin))
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "the context's engine takes whole batches, and ranks share each;\nuse the default engine");
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "the context's engine needs whole batches, but ranks share each batch;\nuse the default engine");
     for (int r = 0; r < ctx->ranks.calls.size; r++) {
         size_t rows = rows_before(g, r + 1) - rows_before(g, r);
         g->most = rows > g->most ? rows : g->most;

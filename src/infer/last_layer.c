@@ -246,7 +246,7 @@ pv_status pv__fit_last_layer(pv_ctx *ctx, const pv__problem *problem, const pv__
     PV_GOTO(done, draw_all(ctx, &h, solution->w + params - dims, c));
     pv__log(ctx, PV_LOG_INFO,
             "the posterior is of the last layer only (%zu of %zu parameters; prior scale %.3g): intervals ignore the "
-            "uncertainty of the layers below, and contain the true risk far less often than their level",
+            "uncertainty of the layers below, and contain the true risk far less often than their level states",
             dims, params, h.scale);
 done:
     if (status == PV_ERR_INTERRUPTED && c->posterior) { /* keeps the estimate without an incomplete posterior */

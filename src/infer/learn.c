@@ -97,7 +97,7 @@ static pv_status check_settings(pv_ctx *ctx, const pv_settings *settings, bool s
     const pv_fit_options *fit = pv_fit_options_of(settings);
     if (fit && pv_roles_of(settings) && pv_image_options_of(settings) && pv_csv_options_of(settings))
         return pv_fit_settings_check(ctx, settings, sample || fit->sample);
-    return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit:\nmake them by pv_fit_settings_new");
+    return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit:\ncreate them with pv_fit_settings_new");
 }
 
 /* Learns from a table that was read with these roles. sample: rows of the population; NULL: none, or that in fit. */

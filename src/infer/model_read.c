@@ -155,7 +155,7 @@ static pv_status get_stratified(const pv__reader *r, pv_classifier *c) {
         for (size_t y = 0; y < k; y++)
             sound = sound && to->log_marginal[s * k + y] <= 1e-9;
         if (!sound) {
-            status = pv__model_damaged(r, "what it knows of a stratum is damaged");
+            status = pv__model_damaged(r, "its description of a stratum is damaged");
             goto done;
         }
         to->n[s] = to->n[s] > 0 ? to->n[s] : HUGE_VAL;

@@ -76,7 +76,7 @@ static pv_status get_image(const pv__reader *r, const pv_result *from, pv_schema
                 size <= 512 && e->low < e->high && isfinite(e->mean) && e->sd > 0 && isfinite(e->sd) && e->field > 0 &&
                 isfinite(e->field) && e->rotate >= 0 && e->rotate <= 180 && isfinite(e->shift) && isfinite(e->scale);
     if (!good)
-        return pv__model_damaged(r, "how it cuts views out of images is damaged");
+        return pv__model_damaged(r, "its description of views of images is damaged");
     e->layout = (pv_image_layout)layout;
     e->views = (size_t)views;
     e->size = (size_t)size;
@@ -138,7 +138,7 @@ pv_status pv__model_schema(const pv__reader *r, pv_schema *schema) {
     const char *missing = pv_result_text(pv_result_get(r->root, "missing"));
     pv_missing rule = PV_MISSING_REFUSE;
     if (missing && (!pv_missing_find(missing, &rule) || rule == PV_MISSING_MODEL))
-        return pv__model_damaged(r, "its rule for missing cells is not known");
+        return pv__model_damaged(r, "its rule for missing cells is unknown");
     schema->missing = (int)rule;
     if (pv_result_get(r->root, "image"))
         return get_image(r, pv_result_get(r->root, "image"), schema);

@@ -97,7 +97,7 @@ pv_status pv_reference_new(pv_ctx *ctx, size_t n, const double *score, const int
                 (scored){fmin(fmax(score[i], -PV_REFERENCE_SCORE), PV_REFERENCE_SCORE), v};
     }
     if (count[0] < 2 || count[1] < 2)
-        PV_GOTO(done, pv__fail(ctx, PV_ERR_INPUT, "reference rows of one label only:\ngive two at least of each"));
+        PV_GOTO(done, pv__fail(ctx, PV_ERR_INPUT, "reference rows of one label only:\ngive at least two of each"));
     for (int y = 0; y < 2; y++)
         count[y] = group(row[y], count[y]);
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *made, &made));

@@ -204,12 +204,12 @@ static pv_status take_scores(pv_ctx *ctx, pv__stacking *s) {
     size_t each = s->k - 1, first = s->schema->terms - s->scores;
     if (s->scores > 0 && pv__strata_of(s->problem))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`terms`: score(...) does not support strata with prevalences of their own, in which nothing "
-                        "tells its marginal:\nleave it out");
+                        "`terms`: score(...) does not support strata with prevalences of their own, in which its "
+                        "marginal is unknown:\nleave it out");
     if (s->scores % each != 0)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`terms`: %zu scores are of no whole number of models:\ngive each one score(...) for every "
-                        "label but the first, %zu here, in the labels' order",
+                        "`terms`: %zu scores do not make up a whole number of models: give each model one score(...) "
+                        "for every label but the first, %zu here, in label order",
                         s->scores, each);
     if (s->scores / each > PV__CANDIDATES_MAX - s->count)
         return pv__fail(ctx, PV_ERR_USAGE, "`terms`: %zu models with scores are too many:\nleave some out",

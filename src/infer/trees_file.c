@@ -15,7 +15,7 @@ pv_result *pv__boosted_to_json(const pv_boosted *of) {
 pv_status pv__boosted_from_json(pv_ctx *ctx, const pv_result *from, pv_classifier *c, const char **wrong) {
     *wrong = NULL;
     if (!c->model->architecture->of_trees) {
-        *wrong = from ? "it says how trees were grown, and has none" : NULL;
+        *wrong = from ? "it describes how trees were grown, but has none" : NULL;
         return PV_OK;
     }
     PV_TRY(pv__alloc(ctx, 1, sizeof *c->boosted, &c->boosted));

@@ -18,7 +18,7 @@ const pv_option pv_fit_option_table[] = {
      "Prevalence in the target population: a number for two classes (the positive one), a comma-separated list in "
      "label order, or label=p,...; an interval such as 0.005-0.02 is a central 95 % interval. Needed by ig and iw."},
     {"prevalence-n", PV_OPTION_TEXT, AT(prevalence_n), "auto", 0, 0, NULL, "auto|N|known|rows",
-     "How well the prevalence is known. N: it was estimated from N observations. known: exactly. rows: as from as many "
+     "How well the prevalence is known. N: it was estimated from N observations. known: exactly. rows: from as many "
      "observations as there are training rows (the sum of their weights). auto: an interval states it, a single number "
      "is known exactly."},
     {"prevalence-by", PV_OPTION_TEXT, AT(prevalence_by), NULL, 0, 0, NULL, "FILE",
@@ -61,7 +61,7 @@ const pv_option pv_fit_option_table[] = {
      "priors, normal:0.03 to normal:2.5. iw: linear with `loss=iw` and two priors. additive: with two priors, and mlp: "
      "mlp:16 with three, if rows times columns are at most 300,000. trees: 30 of depth 2 and 60 of depth 4, and from "
      "2,000 rows also 300, if XGBoost's library is installed. One of several is named with its prior, as in linear "
-     "normal:0.3. default, which all does not have: the linear model by default, for comparison alone."},
+     "normal:0.3. default: the linear model with its default prior, for comparison only; not part of all."},
     {"pretrained", PV_OPTION_TEXT, AT(pretrained), NULL, 0, 0, NULL, "FILE.npz",
      "convnet, inception: an NPZ file with the first two convolutions of VGG-16, named as in torchvision "
      "(features.0.weight, ...) or conv1_1_W, ..., to start the low-level module from; the three input channels are "

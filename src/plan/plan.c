@@ -177,7 +177,8 @@ pv_status pv_fit_settings_check(pv_ctx *ctx, const pv_settings *settings, bool s
     size_t rows = 0, n = 0;
     const char **given;
     if (!options)
-        return pv__fail(ctx, PV_ERR_USAGE, "these are not the settings of a fit:\nmake them by pv_fit_settings_new");
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "these are not the settings of a fit:\ncreate them with pv_fit_settings_new");
     while (pv_fit_option_table[rows].name)
         rows++;
     PV_TRY(pv__alloc(ctx, rows, sizeof *given, &given));

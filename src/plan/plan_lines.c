@@ -106,7 +106,7 @@ static pv_status tell_population(const writer *w) {
     if (isinf(p->stated_n))
         pv__format(n, sizeof n, "known exactly");
     else
-        pv__format(n, sizeof n, "known as from %.6g observations", p->stated_n);
+        pv__format(n, sizeof n, "as precise as from %.6g observations", p->stated_n);
     return add(w, "population", option, NULL, "%s, %s", by_label(w, p->prevalence, text, sizeof text), n);
 }
 
@@ -193,7 +193,7 @@ static pv_status tell_training(const writer *w) {
     const pv__plan *p = w->plan;
     const pv_fit_options *o = &p->options;
     if (p->batch == 0)
-        return add(w, "optimiser", "batch", NULL, "L-BFGS over all rows, at most %lld iterations, to %.6g a row",
+        return add(w, "optimiser", "batch", NULL, "L-BFGS over all rows, at most %lld iterations, to %.6g per row",
                    (long long)o->max_iter, o->tolerance);
     PV_TRY(add(w, "optimiser", "batch", NULL, "Adam, batches of %zu rows (%s), %lld epochs, rate %.6g (%s)", p->batch,
                o->design, (long long)o->epochs, o->rate, o->schedule));

@@ -73,8 +73,8 @@ static pv_status take_action(pv_ctx *ctx, const pv_table *table, size_t row, con
                                  pv__show(text).text);
         if (fabs(*cost) > COST_MAX)
             return PV__FAIL_CELL(ctx, table, row, column[y],
-                                 "'%s' is not a cost: at most %g either way; for a cost to avoid always, a million "
-                                 "times the others is enough",
+                                 "'%s' is not a cost: costs are at most %g in absolute value; to rule an action out, a "
+                                 "million times the other costs is enough",
                                  pv__show(text).text, COST_MAX);
     }
     return PV_OK;

@@ -34,7 +34,7 @@ pv_status pv__label_counts_new(pv_ctx *ctx, size_t rows, int classes, const size
     if (total != rows)
         return pv__fail(ctx, PV_ERR_INPUT,
                         "the label counts (`population=counts`) add up to %zu, and there are %zu rows:\ngive the "
-                        "number of each label among these very rows, or a prevalence",
+                        "number of each label in exactly these rows, or a prevalence",
                         total, rows);
     PV_TRY(pv__alloc(ctx, rows, k * sizeof *c->work, &c->work));
     PV_TRY(pv__alloc(ctx, 3 * k, sizeof *c->tilt, &c->tilt));

@@ -46,15 +46,15 @@ static const pv__rule rules[] = {
     {F(PROBS) | F(STRATA) | F(COUNTS), NONE, NULL,
      "`population=counts` does not support strata:\ngive known:FILE, a prevalence for each, or unknown"},
     {F(PROBS) | F(STRATA) | F(KNOWN) | F(ONE), NONE, NULL,
-     "the probabilities have strata, and the population one prevalence:\ngive one for each stratum"},
+     "the probabilities have strata, but the population has one prevalence:\ngive one for each stratum"},
     {F(PROBS) | F(STRATA), F(HOME), NULL,
      "the prevalences that the strata's probabilities were made for are unknown:\nstate them with `from`"},
     {F(PROBS), F(TRUE_ONE) | F(HOME), NULL,
      "the prevalence that the probabilities were made for is unknown:\nstate it with `from=P`"},
     /* intervals */
     {F(INTERVAL) | F(STACKED), F(UNKNOWN), NULL,
-     "`model=auto` gives no intervals: 90 % intervals of a bootstrap of its members held the true risk of "
-     "seven in ten people in simulations:\nfit `model=linear` or additive for them"},
+     "`model=auto` gives no intervals: in simulations, 90 % bootstrap intervals contained the true risk for only seven "
+     "in ten people:\nfit `model=linear` or additive for them"},
     {F(INTERVAL) | F(BOOSTED), F(UNKNOWN), NULL,
      "`model=trees` gives no intervals: trees have neither a posterior nor standard errors:\nfit `model=linear` for "
      "them"},

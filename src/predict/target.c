@@ -30,7 +30,7 @@ static pv_status check_masses(pv_ctx *ctx, const pv_unknown_sample *sample) {
 
 pv_status pv__unknown_check(pv_ctx *ctx, const pv_unknown_sample *sample, const pv_unknown_options *options) {
     if (sample->classes < 2)
-        return pv__fail(ctx, PV_ERR_USAGE, "a prevalence needs two classes at least, not %d", sample->classes);
+        return pv__fail(ctx, PV_ERR_USAGE, "a prevalence needs at least two classes, not %d", sample->classes);
     if (sample->n < 2)
         return pv__fail(ctx, PV_ERR_INPUT,
                         "%s: an unknown prevalence (`population=unknown`) is inferred from the rows together;\ngive "
@@ -42,7 +42,7 @@ pv_status pv__unknown_check(pv_ctx *ctx, const pv_unknown_sample *sample, const 
     if (options->method == PV_UNKNOWN_BBSE && !options->confusion)
         return pv__fail(ctx, PV_ERR_USAGE,
                         "bbse needs the confusion matrix of the decisions, which the target rows do not provide:\ngive "
-                        "rows to learn them from with `labelled-sample`, or use `method=exact`");
+                        "labelled rows with `labelled-sample`, or use `method=exact`");
     return check_masses(ctx, sample);
 }
 
@@ -558,7 +558,7 @@ pv_status pv_confusion(pv_ctx *ctx, const pv_unknown_sample *sample, char *const
         if (!(mass[y] > 0))
             status =
                 pv__fail(ctx, PV_ERR_INPUT,
-                         "bbse: the source rows have none of label '%s';\ngive some of each with `labelled-sample`",
+                         "bbse: the source rows have no row with label '%s';\ngive some of each with `labelled-sample`",
                          pv__show(labels[y]).text);
         for (size_t i = 0; i < k; i++)
             confusion[i * k + y] /= mass[y];

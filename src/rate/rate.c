@@ -10,52 +10,46 @@
 #define COLUMN(name, field, help) ROW(PV_OPTION_TEXT, name, field, NULL, 0, 0, NULL, "COL", help)
 
 const pv_option pv_rate_option_table[] = {
-    COLUMN("verdict", verdict, "The column of verdicts: what the classifier, test or judge says of each row."),
-    COLUMN(
-        "score", score,
-        "In the place of verdicts: a column of scores, probabilities or any other numbers, which are put into bins."),
+    COLUMN("verdict", verdict, "Column of verdicts: the answer of the classifier, test or judge for each row."),
+    COLUMN("score", score,
+           "Instead of verdicts: a column of scores (probabilities or other numbers), which are binned."),
     ROW(PV_OPTION_TEXT, "cuts", cuts, NULL, 0, 0, NULL, "NUMBERS",
-        "Edges of the bins of `score`, as in 0.2,0.5. Default: up to ten quantiles, those of gold rows drawn by label, "
-        "or "
-        "of the sample where they were drawn at random."),
+        "Edges of the bins of `score`, as in 0.2,0.5. Default: up to ten quantiles: of the gold rows if they were "
+        "drawn by label, of the sample if they were drawn at random."),
     COLUMN(
         "compare", compare,
         "The verdicts of a second system on the same rows: sensitivity, specificity and apparent rate of both, their "
         "differences, and a rate from both together."),
-    COLUMN("outcome", outcome, "The column of true labels, which the gold rows have."),
+    COLUMN("outcome", outcome, "Column of true labels in the gold rows."),
     ROW(PV_OPTION_TEXT, "gold-by", gold_by, NULL, 0, 0, NULL, "label|verdict|random",
-        "How the gold rows were drawn. label: a number of rows of each true label, as a set of known positives and "
-        "negatives is; they tell P(verdict | label). verdict: a number of rows of each verdict, whose labels were then "
-        "found out; they tell P(label | verdict). random: at random from the sample. It changes the answer, so there "
-        "is no "
-        "default."),
+        "How the gold rows were drawn. label: a chosen number of rows of each true label, as in a set of known "
+        "positives and negatives; they estimate P(verdict | label). verdict: a chosen number of rows of each verdict, "
+        "whose labels were then determined; they estimate P(label | verdict). random: at random from the sample. There "
+        "is no default, because the answer depends on it."),
     ROW(PV_OPTION_TEXT, "positive", positive, NULL, 0, 0, NULL, "LABEL",
-        "The label of interest. Default: of two, the larger number or the one that says so (yes, true, case, ...)."),
+        "The label of interest. Default, of two labels: the larger number, or the one with a telling name (yes, true, "
+        "case, ...)."),
     ROW(PV_OPTION_TEXT, "sensitivity", sensitivity, NULL, 0, 0, NULL, "P|RIGHT/ALL",
-        "In the place of gold rows: P(positive verdict | positive label), known exactly as in 0.9, or from a "
-        "validation "
-        "study as in 45/50."),
+        "Instead of gold rows: P(positive verdict | positive label), either known exactly, as in 0.9, or estimated in "
+        "a validation study, as in 45/50."),
     ROW(PV_OPTION_TEXT, "specificity", specificity, NULL, 0, 0, NULL, "P|RIGHT/ALL",
-        "The same of P(negative verdict | negative label)."),
+        "The same for P(negative verdict | negative label)."),
     COLUMN("weights", weights,
            "A column of counts or sampling weights. Gold rows of a file without that column count once each."),
     ROW(PV_OPTION_CHOICE, "weights-are", weights_are, "auto", 0, 0, "auto|counts|sampling", NULL,
-        "counts: so many rows are alike. sampling: a row stands for so many of the population. auto: counts where all "
-        "are "
-        "whole numbers."),
-    COLUMN(
-        "strata", strata,
-        "A column of strata: each has its own rate and its own error rates, and the overall rate is their mean by the "
-        "strata's proportions in the sample. Gold rows of each are needed."),
+        "counts: a row represents that many identical rows. sampling: a row represents that many people of the "
+        "population. auto: counts if all are whole numbers."),
+    COLUMN("strata", strata,
+           "Column of strata, each with its own rate and error rates; the overall rate is weighted by the strata's "
+           "proportions in the sample. Each stratum needs gold rows."),
     COLUMN("cluster", cluster,
-           "A column of clusters, such as persons with several rows: rows of one are not independent."),
+           "Column of clusters, such as people with several rows; rows of the same cluster are not independent."),
     ROW(PV_OPTION_REAL, "interval", interval, "0.95", 0.5, 0.9999, NULL, "LEVEL", "Level of the intervals."),
     ROW(PV_OPTION_REAL, "width", width, "0", 0, 1, NULL, NULL,
-        "The width that the interval is to have: how many more gold rows that takes, and of which label or verdict. 0: "
-        "not "
-        "asked for."),
+        "Desired width of the interval: reports how many more gold rows it takes, and of which label or verdict. 0: no "
+        "report."),
     ROW(PV_OPTION_INT, "seed", seed, "1", 0, 9007199254740992.0, NULL, NULL,
-        "Of the bootstrap that calibrates the intervals."),
+        "Seed of the bootstrap that calibrates the intervals."),
     {0}};
 
 pv_status pv_rate_settings_new(pv_ctx *ctx, pv_settings **settings) {
@@ -113,7 +107,8 @@ pv_status pv_rate_estimate(pv_ctx *ctx, const pv_table *sample, const pv_table *
     pv__rate_data d = {.ctx = ctx, .options = pv_settings_values(settings, pv_rate_option_table)};
     *result = NULL;
     if (!d.options)
-        return pv__fail(ctx, PV_ERR_USAGE, "these are no settings of a rate;\nmake them with pv_rate_settings_new");
+        return pv__fail(ctx, PV_ERR_USAGE,
+                        "these are not the settings of a rate; create them with pv_rate_settings_new");
     pv_status status = pv__rate_read(&d, sample, gold);
     if (status == PV_OK)
         status = find(&d, result);

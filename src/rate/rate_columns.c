@@ -29,7 +29,7 @@ static pv_status add_level(finder *f, const pv_table *table, size_t row, size_t 
     if (f->closed) {
         char joined[240];
         pv__join(names->name, names->count, 8, joined, sizeof joined);
-        return PV__FAIL_CELL(f->ctx, table, row, c, "'%s' in column '%s' is none of: %s", pv__show(text).text,
+        return PV__FAIL_CELL(f->ctx, table, row, c, "'%s' in column '%s' is not one of: %s", pv__show(text).text,
                              pv__show(table->column[c].name).text, joined);
     }
     if (names->count == f->most)

@@ -154,8 +154,8 @@ static void warn_of_cells(const pv__rate_data *d, size_t strata, const pv__rate_
                 continue;
             char *name = cell_name(d, k);
             pv__format(text, sizeof text,
-                       "no gold row%s%s has the verdict '%s', which %.3g %% of the sample have: their labels "
-                       "may be any; draw gold rows of it",
+                       "no gold row%s%s has the verdict '%s', which %.3g %% of the sample have: nothing is known about "
+                       "their labels; draw gold rows with this verdict",
                        strata > 1 ? " of stratum " : "", strata > 1 ? pv__show(d->strata.name[s]).text : "",
                        pv__show(name ? name : "").text, 100 * counts[s].sample[k] / sum_of(d->cells, counts[s].sample));
             pv__free(d->ctx, name);
@@ -174,22 +174,21 @@ static pv_result *warnings(const pv__rate_data *d, size_t strata, const pv__rate
     for (size_t s = 0; s < strata && by_label; s++)
         if (own[s].hi[y] - own[s].lo[y] > 0.999) {
             warn(d, list,
-                 "the gold rows do not show that verdicts depend on the label, so the sample's verdicts tell nothing "
-                 "of the "
-                 "rate; draw more gold rows, or take a better test");
+                 "the gold rows do not show that verdicts depend on the label, so the sample's verdicts carry no "
+                 "information about the rate; draw more gold rows, or use a better test");
             break;
         }
     for (size_t s = 0; s < strata && by_label; s++)
         if (own[s].p < 0.01) {
-            pv__format(text, sizeof text,
-                       "the verdicts of the sample%s%s are no mixture of those of the gold rows (p = %.2g): verdicts "
-                       "depend on more "
-                       "than the label, or differ between the two; the rate cannot be trusted",
-                       strata > 1 ? " in stratum " : "", strata > 1 ? pv__show(d->strata.name[s]).text : "", own[s].p);
+            pv__format(
+                text, sizeof text,
+                "the verdicts of the sample%s%s are not a mixture of those of the gold rows (p = %.2g): they depend on "
+                "more than the label, or their error rates differ between the two; the rate cannot be trusted",
+                strata > 1 ? " in stratum " : "", strata > 1 ? pv__show(d->strata.name[s]).text : "", own[s].p);
             warn(d, list, text);
         }
     if (d->unlabelled > 0) {
-        pv__format(text, sizeof text, "%zu of %zu gold rows have no outcome, and are left out", d->unlabelled,
+        pv__format(text, sizeof text, "%zu of %zu gold rows have no outcome, and were left out", d->unlabelled,
                    d->gold.rows);
         warn(d, list, text);
     }

@@ -22,9 +22,9 @@ static pv_status check_gold_by(pv__rate_data *d) {
     if (!text)
         return pv__fail(
             d->ctx, PV_ERR_USAGE,
-            "`gold-by` is missing, and it changes the answer: how were the gold rows drawn?\nlabel: a number "
-            "of rows of each true label, which tell P(verdict | label); verdict: a number of rows of each "
-            "verdict, which tell P(label | verdict); random: at random from the sample");
+            "`gold-by` is missing: the answer depends on how the gold rows were drawn.\nlabel: a chosen number of rows "
+            "of each true label, which estimate P(verdict | label); verdict: a chosen number of rows of each verdict, "
+            "which estimate P(label | verdict); random: at random from the sample");
     for (int i = 0; i < 3; i++)
         if (strcmp(text, words[i]) == 0) {
             d->gold_by = (pv__gold_by)i;
@@ -39,7 +39,7 @@ static pv_status check_gold_by(pv__rate_data *d) {
 static pv_status check_known(const pv__rate_data *d, const pv_table *gold) {
     const pv_rate_options *o = d->options;
     if (!o->sensitivity || !o->specificity)
-        return pv__fail(d->ctx, PV_ERR_USAGE, "`%s` is missing;\ngive it with `%s`, or gold rows in their place",
+        return pv__fail(d->ctx, PV_ERR_USAGE, "`%s` is missing;\ngive it with `%s`, or give gold rows instead",
                         o->sensitivity ? "specificity" : "sensitivity", o->sensitivity ? "sensitivity" : "specificity");
     const struct {
         const char *name, *text;
@@ -47,13 +47,13 @@ static pv_status check_known(const pv__rate_data *d, const pv_table *gold) {
     for (size_t i = 0; i < sizeof with / sizeof *with; i++)
         if (with[i].text)
             return pv__fail(d->ctx, PV_ERR_USAGE,
-                            "`%s` is given with `sensitivity` and `specificity`, which take the place of gold "
-                            "rows;\ngive the one or the other",
+                            "`%s` cannot be used with `sensitivity` and `specificity`, which replace gold rows; leave "
+                            "one or the other out",
                             with[i].name);
     if (gold)
         return pv__fail(d->ctx, PV_ERR_USAGE,
-                        "gold rows are given with `sensitivity` and `specificity`, which take "
-                        "their place;\ngive the one or the other");
+                        "gold rows cannot be used with `sensitivity` and `specificity`, which replace them; leave one "
+                        "or the other out");
     return PV_OK;
 }
 
@@ -75,21 +75,20 @@ static pv_status check_options(pv__rate_data *d, const pv_table *gold) {
         return pv__fail(d->ctx, PV_ERR_USAGE, "`cuts` are edges for bins of a `score`;\nleave them out");
     if (o->score && !o->cuts && d->gold_by == PV__GOLD_BY_VERDICT)
         return pv__fail(d->ctx, PV_ERR_USAGE,
-                        "gold rows drawn by their scores were drawn by bins, and these are not "
-                        "known;\ngive their edges, as in `cuts=0.2,0.5`");
+                        "gold rows drawn by score need the bins that they were drawn from;\ngive their edges, as in "
+                        "`cuts=0.2,0.5`");
     if (o->compare && (o->score || d->gold_by == PV__GOLD_BY_VERDICT))
-        return pv__fail(d->ctx, PV_ERR_USAGE,
-                        o->score ? "`compare` is for two columns of verdicts, not for a `score`;\nuse `verdict`"
-                                 : "`compare` needs gold rows of which the true labels are as in the population or "
-                                   "known;\ndraw them by label or at random");
+        return pv__fail(
+            d->ctx, PV_ERR_USAGE,
+            o->score ? "`compare` is for two columns of verdicts, not for a `score`;\nuse `verdict`"
+                     : "`compare` does not support gold rows drawn by verdict;\ndraw them by label or at random");
     const char *const names[] = {
         o->verdict ? o->verdict : o->score, o->compare, o->outcome, o->strata, o->cluster, o->weights};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (size_t j = 0; j < i; j++)
             if (names[i] && names[j] && strcmp(names[i], names[j]) == 0)
                 return pv__fail(d->ctx, PV_ERR_USAGE,
-                                "column '%s' is named for two parts;\neach takes a column of its "
-                                "own",
+                                "column '%s' is named twice; each option needs a column of its own",
                                 pv__show(names[i]).text);
     return PV_OK;
 }
@@ -118,10 +117,10 @@ static pv_status read_system(pv__rate_data *d, int system, const pv_table *const
                                   &d->system[system], code));
     size_t levels = d->system[system].count;
     if (system && d->cells * levels > PV__RATE_CELLS) {
-        status = pv__fail(d->ctx, PV_ERR_USAGE,
-                          "`compare`: the two systems have %zu pairs of verdicts, and %d are the "
-                          "most;\nmerge verdicts that are rare",
-                          d->cells * levels, PV__RATE_CELLS);
+        status = pv__fail(
+            d->ctx, PV_ERR_USAGE,
+            "`compare`: the two systems have %zu pairs of verdicts, and at most %d are supported; merge rare verdicts",
+            d->cells * levels, PV__RATE_CELLS);
         goto done;
     }
     for (int t = 0; t < 2 && table[t]; t++) {
@@ -151,8 +150,9 @@ static pv_status parse_cuts(pv__rate_data *d) {
     for (size_t i = 0; i < n && good; i++)
         good = pv__parse_real(part[i], &d->edge[i]) && (i == 0 || d->edge[i] > d->edge[i - 1]);
     if (!good)
-        status = pv__fail(d->ctx, PV_ERR_USAGE, "`cuts=%s` are not 1 to %d rising numbers;\ngive edges such as 0.2,0.5",
-                          pv__show(d->options->cuts).text, PV__RATE_CELLS - 1);
+        status =
+            pv__fail(d->ctx, PV_ERR_USAGE, "`cuts=%s` are not 1 to %d increasing numbers;\ngive edges such as 0.2,0.5",
+                     pv__show(d->options->cuts).text, PV__RATE_CELLS - 1);
     d->cells = n + 1;
 done:
     pv_string_list_free(d->ctx, part, n);
@@ -303,7 +303,7 @@ static pv_status labels_of_verdicts(pv__rate_data *d) {
     if (d->system[0].count != 2)
         return pv__fail(d->ctx, PV_ERR_INPUT,
                         "column '%s' has %zu verdict%s, and `sensitivity` and `specificity` are "
-                        "for two;\nthe sample must have both, or take gold rows",
+                        "for two;\nthe sample must have both; otherwise use gold rows",
                         pv__show(d->options->verdict).text, d->system[0].count, d->system[0].count == 1 ? "" : "s");
     d->labels.count = 2;
     return pv__names_copy(d->ctx, (const char *const *)d->system[0].name, 2, &d->labels.name);

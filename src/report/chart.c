@@ -6,7 +6,7 @@
 #include "report/svg.h"
 
 enum { CLOUD = 200 }; /* more points than this are drawn as a single path */
-static const double TEXT = 11, TITLE = 13, ROW = 16, MARGIN = 14;
+static const double TEXT = 11, TITLE = 13, ROW = 16, MARGIN = 14, NAMES_WIDTH = 250;
 
 typedef struct layout {
     double width, height;
@@ -248,7 +248,7 @@ static void draw_series(const pv__svg *svg, const layout *l, const pv_series *s)
 
 static void tick_text(const pv_axis *axis, const pv__scale *scale, int i, char *text, size_t size) {
     if (axis->n_names)
-        pv__shorten(axis->name[(size_t)scale->tick[i]], 28, text, size);
+        pv__shorten(axis->name[(size_t)scale->tick[i]], 40, text, size);
     else
         pv__tick_text(scale, i, text, size);
 }
@@ -261,7 +261,7 @@ static double widest_tick(const pv_axis *axis, const pv__scale *scale) {
         if (scale->named[i])
             widest = fmax(widest, pv__text_width(text, TEXT));
     }
-    return fmin(widest, 190);
+    return fmin(widest, NAMES_WIDTH);
 }
 
 /* Whether a series has its own entry in the key: a band shares that of an adjacent line of the same colour. */
@@ -335,7 +335,7 @@ static void draw_ticks(pv__svg *svg, const pv_panel *panel, const layout *l) {
         if (l->y.named[i]) {
             tick_text(&panel->y, &l->y, i, text, sizeof text);
             pv__svg_fitted(svg, l->left - 7, pv__scale_at(&l->y, l->y.tick[i]) + 4, 'e', TEXT, PV_INK_MUTED, false,
-                           false, 191, text);
+                           false, NAMES_WIDTH + 1, text);
         }
 }
 

@@ -233,7 +233,8 @@ static void put_values(FILE *out, const pv_operating *o) {
           out);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         pv__print(out, "<tr><th scope=\"row\">%s</th>", rows[i].name);
-        put_value(out, rows[i].id, rows[i].value);
+        bool many = fabs(rows[i].value) >= 100; /* no fractions of people */
+        (many ? put_people : put_value)(out, rows[i].id, rows[i].value);
         fputs("</tr>\n", out);
     }
     fputs("</tbody></table></div>\n", out);
@@ -346,15 +347,17 @@ static void put_notice(FILE *out, const pv_explorer *e, const ladder *l) {
     pv__print(out, "<p class=\"small\">A person is called positive if the probability%s is at least the threshold. ",
               isnan(e->offset) ? "" : ", adjusted to the chosen prevalence,");
     if (l->exact)
-        pv__print(
-            out, "This page contains all %zu distinct probabilities of these rows, so that its numbers are exact%s.",
-            l->count, isnan(e->offset) || e->caveat ? "" : ", and agree with eval --population known:P --stated-for P");
+        pv__print(out,
+                  "This page contains all %s distinct probabilities of these rows, so that its numbers are exact%s.",
+                  pv_group_digits((double)l->count).text,
+                  isnan(e->offset) || e->caveat ? "" : ", and agree with eval --population known:P --stated-for P");
     else
         pv__print(out,
-                  "Of %zu distinct probabilities this page contains %zu, evenly spread over both labels. A threshold "
+                  "Of %s distinct probabilities this page contains %s, evenly spread over both labels. A threshold "
                   "between two of them is rounded up to the higher one, shown as the threshold in use. Numbers are "
                   "exact for it, and a rate changes by at most %.2g from one to the next.",
-                  e->ranking->points, l->count, widest_step(e->ranking, l));
+                  pv_group_digits((double)e->ranking->points).text, pv_group_digits((double)l->count).text,
+                  widest_step(e->ranking, l));
     if (e->caveat && !isnan(e->offset)) {
         fputc(' ', out);
         pv__put_html(out, e->caveat);
@@ -369,13 +372,14 @@ static void put_sentence(FILE *out, const pv_explorer *e, const pv_operating *o)
               "positive, ",
               e->prevalence, e->cost_fn / e->cost_fp);
     if (o->tp + o->fp > 0)
-        pv__print(
-            out,
-            "%.0f of 100,000 people are called positive and %.1f %% of these have it; of %.0f who have it %.0f are "
-            "missed.</p>\n",
-            o->tp + o->fp, 100 * o->ppv, o->tp + o->fn, o->fn);
+        pv__print(out,
+                  "%s of 100,000 people are called positive and %.1f %% of these have it; of %s who have it %s are "
+                  "missed.</p>\n",
+                  pv_group_digits(o->tp + o->fp).text, 100 * o->ppv, pv_group_digits(o->tp + o->fn).text,
+                  pv_group_digits(o->fn).text);
     else
-        pv__print(out, "no one is called positive: all %.0f of 100,000 people who have it are missed.</p>\n", o->fn);
+        pv__print(out, "no one is called positive: all %s of 100,000 people who have it are missed.</p>\n",
+                  pv_group_digits(o->fn).text);
 }
 
 pv_status pv_report_put_explorer(pv_ctx *ctx, pv_report *report, const pv_explorer *e) {

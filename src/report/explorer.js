@@ -116,7 +116,7 @@
   function draw() {
     var v = compute();
     counts.forEach(function (id) { show(id, v[id], people(v[id])); });
-    values.forEach(function (id) { show(id, v[id], digits(v[id], id === "cost" || id === "benefit" ? 6 : 4)); });
+    values.forEach(function (id) { show(id, v[id], Math.abs(v[id]) >= 100 ? people(v[id]) : digits(v[id], 4)); });
     $("sentence").textContent = sentence(v);
     place($("roc-point"), rocX(v.fpr), rocY(v.tpr));
     place($("im-point"), imX(v.informedness), imY(v.markedness));

@@ -83,7 +83,7 @@ static pv_status check_strata(pv_ctx *ctx, const pv_classifier *first, const pv_
             same = same && fabs(a->prevalence[s * a->classes + y] - b->prevalence[s * a->classes + y]) <= 1e-9;
         if (!same)
             return pv__fail_at(ctx, PV_ERR_INPUT, name, 0, 0,
-                               "has other facts about stratum '%s' than the first model;\nfit both with the same "
+                               "describes stratum '%s' differently from the first model;\nfit both with the same "
                                "`prevalence-by` or `phase-one`",
                                other->schema->strata->name[s]);
     }

@@ -84,8 +84,9 @@ static pv_status set_shares(pv_ctx *ctx, const char *stated_for, const pv_target
     pv_label_shares(targets, j->observed);
     PV_TRY(pv__stated_read(ctx, stated_for, j->labels, j->classes, &stated, j->stated));
     if (stated == PV__STATED_POPULATION && !j->prevalence)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`stated-for=population`: that of these probabilities is unknown;\nstate it with `from=P`");
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`stated-for=population`: the population of these probabilities is unknown;\nstate it with `from=P`");
     if (stated != PV__STATED_GIVEN)
         memcpy(j->stated, stated == PV__STATED_ROWS ? j->observed : j->prevalence, size);
     j->as_rows = stated == PV__STATED_ROWS;
@@ -329,14 +330,13 @@ pv_status pv_judgement_compare(pv_ctx *ctx, const pv_judgement *first, const pv_
         same = strcmp(first->labels[y], other->labels[y]) == 0;
     if (!same)
         return pv__fail(ctx, PV_ERR_INPUT,
-                        "%s: its labels are others, or in another order;\ncompare models of one outcome",
+                        "%s: its labels differ, or are in a different order; compare models of the same outcome",
                         pv__show(name).text);
     if (first->rows != other->rows || first->hash != other->hash)
-        return pv__fail(
-            ctx, PV_ERR_INPUT,
-            "%s: judged on other rows, %zu in place of %zu, or in another order;\na paired difference needs "
-            "the same rows of both: leave out those that one of them cannot predict",
-            pv__show(name).text, other->rows, first->rows);
+        return pv__fail(ctx, PV_ERR_INPUT,
+                        "%s: evaluated on different rows (%zu instead of %zu), or in a different order; a paired "
+                        "difference needs the same rows for both: leave out those that one of them cannot predict",
+                        pv__show(name).text, other->rows, first->rows);
     for (int y = 0; y < first->classes && same; y++)
         same = fabs(first->stated[y] - other->stated[y]) <= 1e-9;
     if (!same || first->positive != other->positive)

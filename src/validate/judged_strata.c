@@ -25,8 +25,8 @@ static pv_status missing_rows(pv_ctx *ctx, const char *stratum, const char *labe
                         "population that has them:\nuse fewer folds, or `stated-for=rows`",
                         pv__show(stratum).text, have, have == 1 ? "" : "s", pv__show(label).text, least);
     return pv__fail(ctx, PV_ERR_INPUT,
-                    "stratum '%s' has no row with label '%s', and metrics are for a population that has them:\njudge "
-                    "more rows, or use `stated-for=rows`",
+                    "stratum '%s' has no row with label '%s', and metrics are for a population that has "
+                    "them:\nevaluate more rows, or use `stated-for=rows`",
                     pv__show(stratum).text, pv__show(label).text);
 }
 

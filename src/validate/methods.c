@@ -104,8 +104,7 @@ static void say_design(pv__methods *m) {
     const pv_classifier *c = m->c;
     if (pv_loss_is_relative(c->loss))
         pv__methods_say(m, PV__TOPIC_design,
-                        "The design was matched: each set of cases and controls was conditioned "
-                        "on.");
+                        "The design was matched: the likelihood is conditional on each set of cases and controls.");
     else if (m->fit && m->fit->phase_one)
         pv__methods_say(m, PV__TOPIC_design,
                         "The design had two phases: labels%s were known for the whole cohort, and the rows were drawn "
@@ -173,7 +172,7 @@ static void say_prevalence(pv__methods *m) {
     else if (isinf(c->prevalence_n))
         pv__methods_say(m, topic, " and taken as known exactly.");
     else
-        pv__methods_say(m, topic, ", as well known as from %s observations; intervals include this uncertainty.",
+        pv__methods_say(m, topic, ", as well as precise as from %s observations; intervals include this uncertainty.",
                         pv_group_digits(round(c->prevalence_n)).text);
 }
 

@@ -18,7 +18,7 @@ static void say_rows(pv__methods *m) {
     if (m->options->training_rows)
         pv__methods_say(m, topic, ", the rows of the fit: performance is optimistic");
     else if (m->c)
-        pv__methods_say(m, topic, ", of another table than that of the fit");
+        pv__methods_say(m, topic, ", from a table other than that of the fit");
     if (j->dropped)
         pv__methods_say(m, topic, "; %s row%s with missing cells %s left out", pv_group_digits((double)j->dropped).text,
                         plural((double)j->dropped), j->dropped == 1 ? "was" : "were");

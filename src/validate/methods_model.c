@@ -112,7 +112,7 @@ static void say_predictors(pv__methods *m) {
         return;
     if (texts > 0)
         pv__methods_say(m, PV__TOPIC_predictors, "Categories were coded as indicators against a reference level%s.",
-                        m->c->smoothing ? ", all levels shrunken alike" : "");
+                        m->c->smoothing ? ", with the same shrinkage of all levels" : "");
 }
 
 /* ---- estimation -------------------------------------------------------------------------------------------------- */

@@ -132,7 +132,7 @@ static pv_status put_calibration(const drawing *d) {
     for (size_t i = 0; status == PV_OK && i < n; i++) {
         const pv_axis x = {.label = c[i].x, .lo = c[i].end[0], .hi = c[i].end[1], .log = d->log};
         panels[i] = (pv_panel){.title = c[i].title, .series = c[i].series, .n_series = 4, .x = x, .y = x};
-        panels[i].y.label = "observed share";
+        panels[i].y.label = "observed proportion";
         panels[n + i] = (pv_panel){.title = "Distribution of the predictions",
                                    .series = c[i].bars,
                                    .n_series = 2,

@@ -151,9 +151,8 @@ static void put_metrics(pv_report *report, const pv_report_judged *j) {
     static const char *const heads[] = {"metric", "value", "from", "to", "meaning"};
     char caption[160];
     if (j->found->replicates > 0)
-        pv__format(caption, sizeof caption,
-                   "Metrics with %.4g %% intervals from %lld bootstrap replicates within labels", 100 * j->level,
-                   (long long)j->found->replicates);
+        pv__format(caption, sizeof caption, "Metrics with %.4g %% intervals from %s bootstrap replicates within labels",
+                   100 * j->level, pv_group_digits((double)j->found->replicates).text);
     else
         pv__format(caption, sizeof caption, "Metrics, without intervals");
     const pv_report_table found = {
@@ -166,7 +165,7 @@ static void put_metrics(pv_report *report, const pv_report_judged *j) {
     char label[400];
     pv_report_label(j, j->positive, label, sizeof label);
     say(report,
-        "* depends on the prevalence, and is for a prevalence of %.4g (%.4g in the rows). A dash: undefined on these "
+        "* depends on the prevalence, here %.4g (%.4g in the rows). A dash means that the metric is undefined on these "
         "rows. Positive means %s. Decisions in this table are the most probable label; those of the explorer follow "
         "from costs.",
         j->stated[j->positive], j->observed[j->positive], label);

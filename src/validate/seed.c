@@ -132,8 +132,8 @@ static pv_status check_seed(pv_ctx *ctx, pv_diagnosis *found, const work *held) 
     ctx->options.log = told.log;
     if (status == PV_ERR_INTERRUPTED)
         return pv__fail(ctx, status,
-                        "stopped on request: the fits with other seeds did not finish, so there is no verdict; without "
-                        "data they are not made");
+                        "stopped on request: the fits with other seeds did not finish, so there is no verdict; leave "
+                        "the data out to skip them");
     if (status != PV_OK)
         return status;
     pv_check *check = pv__check_add(found, "seed", "How much the result depends on the seed", shift);

@@ -173,7 +173,7 @@ static pv_status learn_anew(pv_ctx *ctx, const work *w, pv_dataset **learn, pv_d
     PV_GOTO(done, pv_table_take(ctx, w->how->table, taken[1]->rows, taken[1]->table_row, &table));
     PV_GOTO(done, pv_schema_apply(ctx, *own, table, &roles, judge));
     if ((*judge)->rows != taken[1]->rows || (*own)->classes != w->schema->classes)
-        status = pv__fail(ctx, PV_ERR_INPUT, "the rows to learn from lack a label that others have;\nuse fewer folds");
+        status = pv__fail(ctx, PV_ERR_INPUT, "the training rows lack a label that others have;\nuse fewer folds");
 done:
     ctx->options.log = log;
     pv_table_free(ctx, table);
@@ -349,7 +349,8 @@ static pv_status facts(pv_ctx *ctx, const work *w, bool hold_out) {
     char *first;
     PV_TRY(pv__alloc(ctx, size, 1, &first));
     pv__format(first, size,
-               "`folds`=%zu\n`repeats`=%zu\n`population`=%s\n`holdout`=%s\nthe rows judged=%zu\nthe folds (`group`, "
+               "`folds`=%zu\n`repeats`=%zu\n`population`=%s\n`holdout`=%s\nthe number of evaluated rows=%zu\nthe folds "
+               "(`group`, "
                "`seed`)=%016llx\n",
                v->folds, v->repeats, w->how->population, hold_out ? "given" : "not given", v->data->rows,
                (unsigned long long)pv__hash(v->fold, v->repeats * v->data->rows * sizeof *v->fold));
@@ -393,7 +394,7 @@ pv_status pv_cross_validate(pv_ctx *ctx, const pv_schema *schema, const pv_datas
                             const pv_validation_options *how, pv_validation **validation) {
     *validation = NULL;
     if (how->repeats < 1 || how->folds < 2)
-        return pv__fail(ctx, PV_ERR_USAGE, "there must be two folds and one repeat at least");
+        return pv__fail(ctx, PV_ERR_USAGE, "there must be at least two folds and one repeat");
     return validate(ctx, schema, data, options, how, NULL, validation);
 }
 

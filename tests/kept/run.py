@@ -81,7 +81,7 @@ class Reader:
         if not self.same_version:
             return self.refuses(done, "version is")
         if self.rounding and done.returncode == 2:
-            return self.refuses(done, "is a checkpoint of other work: the data is")
+            return self.refuses(done, "is a checkpoint of a different run: the data is")
         if done.returncode not in (0, 3):
             return f"exit {done.returncode}: {done.stderr}"
         if "continuing from" not in done.stderr:

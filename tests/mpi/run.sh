@@ -121,7 +121,7 @@ check "replicates, an unknown prevalence" judged 2 --population unknown --bootst
 check "an unknown option" says 2 "unknown option --targt" -n 3 "$prevail" fit data.csv --targt y --prevalence 0.05
 check "another model's columns" says 2 'the work of rank 1 differs from that of rank 0: the way they are read=' -n 1 "$prevail" eval judged.model data.csv : -n 1 "$prevail" eval another.model data.csv
 "$prevail" ${fit/data/small} --infer ml -o another.model >/dev/null
-check "another model" says 2 'the work of rank 1 differs from that of rank 0: what is judged=30000 rows' -n 1 "$prevail" eval judged.model data.csv : -n 1 "$prevail" eval another.model data.csv
+check "another model" says 2 'the work of rank 1 differs from that of rank 0: the evaluation=30000 rows' -n 1 "$prevail" eval judged.model data.csv : -n 1 "$prevail" eval another.model data.csv
 check "a sweep" shared 2 sweep small.csv --outcome y --prevalence 0.05,0.01
 check "a study" shared 3 lab coverage --replicates 4 --quiet
 

@@ -56,7 +56,7 @@ static void wrong_losses(void **state) {
     REFUSED(pv_full_loss_new(ctx, PV_LOSS_IW, PV_MARGINAL_PROFILE, &targets, NULL, &full), PV_ERR_USAGE,
             "loss iw needs the prevalence");
     REFUSED(pv_full_loss_new(ctx, PV_LOSS_IG, PV_MARGINAL_PROFILE, &targets, &other, &full), PV_ERR_USAGE,
-            "is of 3 classes, the data have 2");
+            "has 3 classes, the data have 2");
     REFUSED(pv_full_loss_new(ctx, PV_LOSS_IG, PV_MARGINAL_AUXILIARY_LINEAR, &targets, &population, &full), PV_ERR_USAGE,
             "marginal auxiliary:linear needs minibatches");
     weight[0] = 0;
@@ -195,7 +195,7 @@ static void wrong_questions(void **state) {
     pv_validation *v;
     how.folds = 1;
     REFUSED(pv_cross_validate(ctx, p.schema, p.data, &options, &how, &v), PV_ERR_USAGE,
-            "two folds and one repeat at least");
+            "at least two folds and one repeat");
     REFUSED(pv_validation_mix(ctx, 0, NULL, NULL, &v), PV_ERR_USAGE, "a mixture needs members");
     problem_free(ctx, &p);
 }
@@ -208,13 +208,13 @@ static void wrong_populations(void **state) {
     pv_unknown_sample sample = {.n = 3, .classes = 1, .loglik = loglik, .log_marginal = marginal};
     pv_unknown_options options = pv_unknown_options_default();
     pv_unknown_prevalence *found;
-    REFUSED(pv_unknown_infer(ctx, &sample, labels, &options, &found), PV_ERR_USAGE, "two classes at least, not 1");
+    REFUSED(pv_unknown_infer(ctx, &sample, labels, &options, &found), PV_ERR_USAGE, "at least two classes, not 1");
     sample.classes = 2;
     options.level = 90;
     REFUSED(pv_unknown_infer(ctx, &sample, labels, &options, &found), PV_ERR_USAGE, "between 0 and 1, not 90");
     double confusion[4];
     sample.label = label;
-    REFUSED(pv_confusion(ctx, &sample, labels, confusion), PV_ERR_INPUT, "the source rows have none of label '1'");
+    REFUSED(pv_confusion(ctx, &sample, labels, confusion), PV_ERR_INPUT, "the source rows have no row with label '1'");
 }
 
 /* ---- ensembles --------------------------------------------------------------------------------------------------- */

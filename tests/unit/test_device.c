@@ -27,7 +27,7 @@ static void test_choice(void **state) {
         assert_non_null(strstr(pv_ctx_error(ctx)->message, "`device=cuda` is not available: "));
     ctx->ranks.calls.size = 2; /* with several ranks, networks run on processors */
     assert_int_equal(pv__engine_find(ctx, &kind), PV_ERR_USAGE);
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "by one process, and there are 2 ranks"));
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "in one process, and there are 2 ranks"));
     CHECK_OK(ctx, pv_ctx_set_device(ctx, PV_DEVICE_AUTO, PV_PRECISION_TF32));
     CHECK_OK(ctx, pv__engine_find(ctx, &kind));
     assert_ptr_equal(kind, pv__engine_best());

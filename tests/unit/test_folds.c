@@ -159,7 +159,7 @@ static void taken_rows_are_learned_alike(void **state) {
     const size_t one[] = {2, 2};
     ok(pv_dataset_take(ctx, data, 2, one, &constant));
     assert_int_equal(pv_schema_rescale(ctx, schema, constant, &none), PV_ERR_INPUT);
-    says("column 'a' has one value only");
+    says("column 'a' has only one value");
     assert_null(none);
     pv_schema_free(ctx, scaled);
     pv_dataset_free(ctx, constant);

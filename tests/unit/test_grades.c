@@ -31,7 +31,7 @@ static void votes_take_sides(void **state) {
     near(v[1], 0, 0);
     assert_int_equal(pv_binarise(ctx, &targets, 0, frequency, v, &uncertain), PV_ERR_USAGE);
     assert_int_equal(pv_binarise(ctx, &targets, 3, frequency, v, &uncertain), PV_ERR_USAGE);
-    says("none below or none above");
+    says("lacks a label below or above");
     targets.n = 1;
     targets.label = label + 1;
     assert_int_equal(pv_binarise(ctx, &targets, 2, frequency, v, &uncertain), PV_ERR_INPUT);

@@ -44,7 +44,7 @@ static void probabilities_as_they_are(void **state) {
     pv_judgement_free(ctx, j);
     options.stated_for = "population";
     assert_int_equal(pv_judge(ctx, probs->data, probs->labels, said, &options, &j), PV_ERR_USAGE);
-    says("that of these probabilities is unknown");
+    says("the population of these probabilities is unknown");
     assert_null(j);
     pv_prediction_free(ctx, said);
     pv_probs_free(ctx, probs);

@@ -257,7 +257,7 @@ static void refuses(const char *first, const char *second, const settings_pair *
 static void refuses_with_the_remedy(void **state) {
     (void)state;
     const pv_status usage = PV_ERR_USAGE, input = PV_ERR_INPUT;
-    refuses(sample, gold, PAIRS({"verdict", "v"}, {"outcome", "y"}), usage, "how were the gold rows drawn");
+    refuses(sample, gold, PAIRS({"verdict", "v"}, {"outcome", "y"}), usage, "depends on how the gold rows were drawn");
     refuses(sample, gold, PAIRS({"verdict", "v"}, {"outcome", "y"}, {"gold-by", "people"}), usage,
             "label, verdict or random");
     refuses(sample, gold, PAIRS({"outcome", "y"}, {"gold-by", "label"}), usage, "`verdict` is missing");
@@ -267,10 +267,10 @@ static void refuses_with_the_remedy(void **state) {
             "both given");
     refuses(sample, gold, PAIRS({"score", "v"}, {"outcome", "y"}, {"gold-by", "verdict"}), usage, "cuts");
     refuses(sample, gold, PAIRS({"score", "v"}, {"outcome", "y"}, {"gold-by", "label"}, {"cuts", "2,1"}), usage,
-            "rising");
+            "increasing");
     refuses(sample, gold, PAIRS(BY_LABEL, {"cuts", "1"}), usage, "cuts");
     refuses(sample, gold, PAIRS(BY_VERDICT, {"compare", "n"}), usage, "at random");
-    refuses(sample, gold, PAIRS(BY_LABEL, {"weights", "v"}), usage, "two parts");
+    refuses(sample, gold, PAIRS(BY_LABEL, {"weights", "v"}), usage, "named twice");
     refuses(sample, gold, PAIRS(BY_LABEL, {"positive", "yes"}), usage, "no label 'yes'");
     refuses(sample, gold, PAIRS({"verdict", "v"}, {"sensitivity", "0.9"}), usage, "specificity");
     refuses(sample, gold, PAIRS({"verdict", "v"}, {"sensitivity", "0.9"}, {"specificity", "0.9"}), usage,
@@ -282,7 +282,7 @@ static void refuses_with_the_remedy(void **state) {
     refuses("v\n0\n0\n", NULL, PAIRS({"verdict", "v"}, {"sensitivity", "0.9"}, {"specificity", "0.9"}), input,
             "1 verdict");
     refuses(sample, "v,y\n0,0\n1,0\n", by_label, input, "one label");
-    refuses("v,y\n0,0\n1,1\n1,0\n", NULL, by_label, input, "without an outcome");
+    refuses("v,y\n0,0\n1,1\n1,0\n", NULL, by_label, input, "every row has an outcome");
     refuses("v,n\n0,1\n,2\n", gold, counted, input, "is empty here");
     at(3, 1);
     refuses("v,n\n0,1\n1,-2\n", gold, counted, input, "negative");

@@ -68,7 +68,7 @@ static void wrong_votes_are_named(void **state) {
     refuses(&m, "votes", "array 'votes' has -1 at [5][2]");
     m = make(ROWS);
     m.votes[9 * READERS + 1] = 7;
-    refuses(&m, "votes", "array 'votes' has a vote of 7 for image [9], but none of 6");
+    refuses(&m, "votes", "array 'votes' has a vote of 7 for image [9], but no vote of 6");
     m = make(ROWS);
     m.images[3 * SIDE * SIDE + 2 * SIDE + 1] = NAN;
     refuses(&m, "votes", "array 'images' has a pixel that is NaN at [3][2][1]");

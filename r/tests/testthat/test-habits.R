@@ -77,7 +77,7 @@ test_that("the estimate in use and Hausman's test are printed", {
   d <- d[d$y == 1 | runif(4000) < 0.3, ]
   fit_with <- function(...) suppressWarnings(prevail(y ~ x, d, prevalence = 0.05, ...), "prevail_warning")
   fit <- fit_with()
-  expect_output(print(fit), "combined, the weighted one \\(loss iw\\) contributing 0.98; intervals do not .* Hausman's test p = ")
+  expect_output(print(fit), "combined: the weighted estimate \\(loss iw\\) contributes 0.98 of the slopes; intervals do not .* Hausman's test p = ")
   expect_output(print(summary(fit_with(weighting = "0"))), "estimate: efficient")
   expect_output(print(fit_with(infer = "robust")), "estimate: weighted")
   expect_no_match(capture.output(print(prevail(y ~ x, d, infer = "ml"))), "Hausman")

@@ -11,6 +11,25 @@ test_that("what is printed says how it was made", {
   expect_named(diagnose(fit), c("check", "ok", "value", "text", "remedy"))
 })
 
+test_that("odds ratios of tiny and huge units are for a power of ten of units", {
+  d <- study()
+  shown <- function(scale) {
+    d$x <- d$age * scale
+    fit <- summary(prevail(case ~ x + smoker, d, prevalence = 0.01, threads = 1))
+    expect_equal(unname(fit$odds_ratios["x", 1]), unname(exp(fit$coefficients["x", 1])))
+    list(unit = fit$units[[2]], odds = unname(fit$odds_shown["x", ]), text = capture.output(print(fit)))
+  }
+  usual <- shown(1)
+  tiny <- shown(1e7)
+  huge <- shown(1e-6)
+  expect_equal(usual$unit, 1)
+  expect_false(any(grepl("units", usual$text)))
+  expect_true(any(grepl("units", tiny$text)) && any(grepl("units", huge$text)))
+  expect_equal(log(tiny$odds) * 1e7 / tiny$unit, log(usual$odds), tolerance = 1e-6)
+  expect_equal(log(huge$odds) * 1e-6 / huge$unit, log(usual$odds), tolerance = 1e-6)
+  expect_true(all(abs(log(tiny$odds)) < 5) && abs(log(tiny$odds[1])) > 0.05)
+})
+
 test_that("nested fits are compared by their likelihoods", {
   d <- study()
   large <- prevail(case ~ age + dose + smoker, d, prevalence = 0.01, infer = "ml", match = "none")

@@ -23,7 +23,7 @@ test_that("gold rows by verdict may be rows of the sample", {
 })
 
 test_that("what cannot be used is refused", {
-  expect_error(rate(sample, gold, verdict = "judge", outcome = "truth"), "how were the gold rows drawn", class = "prevail_input_error")
+  expect_error(rate(sample, gold, verdict = "judge", outcome = "truth"), "depends on how the gold rows were drawn", class = "prevail_input_error")
   expect_error(rate(1:3, verdict = "judge"), "data frame", class = "prevail_input_error")
   expect_error(rate(sample, gold, verdict = "jude", outcome = "truth", gold_by = "label"), "jude", class = "prevail_input_error")
   sample$judge[5] <- NA

@@ -1,9 +1,7 @@
 // "Score your own rows" of a report (src/report/page_engine.c): reads a file that the reader chose, predicts, evaluates, shows.
-// scripts/js puts wasi.js and prevail.js before it, and ENGINE, the engine packed by gzip, as base64.
+// scripts/js puts wasi.js, prevail.js and unpack.js before it.
 const SHOWN = 20; // rows
 
-const unbase64 = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-const unpacked = async (bytes) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
 const element = (name, text) => Object.assign(document.createElement(name), text === undefined ? {} : { textContent: text });
 const shown = (value) => (typeof value !== "number" ? String(value ?? "") : Number.isInteger(value) ? String(value) : value.toPrecision(4));
 
@@ -33,7 +31,7 @@ function download(csv) {
 async function begin() {
   const at = (id) => document.getElementById(`score-${id}`);
   const say = (text) => (at("status").textContent = text);
-  const engine = await load(await unpacked(unbase64(ENGINE)));
+  const engine = await load(await unpacked(ENGINE));
   const model = unbase64(at("model").textContent);
   const { outcome } = await engine.summary(model);
 

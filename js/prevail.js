@@ -113,7 +113,8 @@ class Engine {
   }
 }
 
-/** Compiles the engine. source: a module, its bytes, a Response or a URL; by default prevail.wasm next to this file. */
+/** Compiles the engine. source: a module, its bytes, a Response or a URL; by default prevail.wasm next to this file. score.wasm, which is
+ * smaller, does not fit. */
 export async function load(source = new URL("./prevail.wasm", import.meta.url)) {
   if (source instanceof WebAssembly.Module) return new Engine(source);
   if (source instanceof Uint8Array || source instanceof ArrayBuffer) return new Engine(await WebAssembly.compile(source));

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "base/base.h"
+
 #define P32_1 UINT64_C(0x9E3779B1)
 #define P32_2 UINT64_C(0x85EBCA77)
 #define P32_3 UINT64_C(0xC2B2AE3D)
@@ -231,6 +233,19 @@ void pv__hasher_add(pv__hasher *h, const void *bytes, size_t size) {
     if (size > 0)
         memcpy(h->buffer + h->held, p, size);
     h->held += size;
+}
+
+void pv__hasher_add_numbers(pv__hasher *h, const void *numbers, size_t size, size_t n) {
+    const unsigned char *from = numbers;
+    unsigned char piece[512];
+    if (!PV_BIG_ENDIAN) {
+        pv__hasher_add(h, numbers, n * size);
+        return;
+    }
+    for (size_t at = 0, room = sizeof piece / size; at < n; at += room) {
+        size_t m = n - at < room ? n - at : room;
+        pv__hasher_add(h, pv__little_endian(from + at * size, size, m, piece), m * size);
+    }
 }
 
 uint64_t pv__hasher_end(const pv__hasher *h) {

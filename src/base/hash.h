@@ -1,6 +1,8 @@
 /* src/base/hash.h: XXH3-64 as xxHash's specification 0.2 defines it, the hash of files, columns and dictionaries.
  *
- * The value is the same on every machine. It does not protect against deliberate collisions, except with a secret seed.
+ * The value of the same bytes is the same on every machine; numbers whose hash is kept go through
+ * pv__hasher_add_numbers or pv__little_endian. It does not protect against deliberate collisions, except with a secret
+ * seed.
  */
 #ifndef PV_SRC_BASE_HASH_H
 #define PV_SRC_BASE_HASH_H
@@ -22,6 +24,8 @@ typedef struct pv__hasher {
 
 void pv__hasher_begin(pv__hasher *hasher);
 void pv__hasher_add(pv__hasher *hasher, const void *bytes, size_t size);
+/* n numbers of size bytes each, as the bytes that they have on a little-endian machine. */
+void pv__hasher_add_numbers(pv__hasher *hasher, const void *numbers, size_t size, size_t n);
 uint64_t pv__hasher_end(const pv__hasher *hasher); /* the hash of all bytes added so far */
 
 /* Returns the high word of the product; *low is the low word. */

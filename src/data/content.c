@@ -2,7 +2,8 @@
  *
  * A column's hash covers its name and its cells: numbers as doubles, with one form of zero and of missing cells; texts
  * as the hashes of their levels, so that neither the order of levels nor their codes matter. The features' hash covers
- * the columns named in the schema, in its order; the data set's hash also covers labels and weights.
+ * the columns named in the schema, in its order; the data set's hash also covers labels and weights. Models keep them:
+ * numbers are hashed as the bytes of a little-endian machine.
  */
 #include <math.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static void hash_numbers(pv__hasher *state, pv__numbers numbers, size_t rows) {
         const double *x = pv__cursor_block(&cursor, begin, n, rows, buffer);
         for (size_t i = 0; i < n; i++)
             cell[i] = isnan(x[i]) ? (double)NAN : x[i] + 0.0; /* -0 becomes 0 */
-        pv__hasher_add(state, cell, n * sizeof *cell);
+        pv__hasher_add_numbers(state, cell, sizeof *cell, n);
     }
 }
 
@@ -37,7 +38,7 @@ static void hash_texts(pv__hasher *state, const pv_column *column, const uint64_
                 missing || column->type == PV_COLUMN_TEXT ? NULL : pv__cell_text(column, begin + i, number);
             cell[i] = text ? pv__hash(text, strlen(text)) : missing || !of ? 0 : of[column->code[begin + i]];
         }
-        pv__hasher_add(state, cell, n * sizeof *cell);
+        pv__hasher_add_numbers(state, cell, sizeof *cell, n);
     }
 }
 
@@ -61,6 +62,10 @@ static size_t levels_of(const pv_column *column) {
 static void hash_levels(const pv_column *column, uint64_t *of) {
     for (size_t l = 0; l < levels_of(column); l++)
         of[l] = pv__hash(column->level[l], strlen(column->level[l]));
+}
+
+static uint64_t with(uint64_t hash, uint64_t next) {
+    return pv__hash_seeded(pv__little_endian(&next, sizeof next, 1, &next), sizeof next, hash);
 }
 
 typedef struct feature {
@@ -95,7 +100,7 @@ static pv_status hash_features(pv_ctx *ctx, const pv_schema *schema, const pv_ta
         PV_GOTO(done, pv__share_array(ctx, count, f, sizeof *f));
     *hash = table->rows;
     for (size_t i = 0; i < count; i++)
-        *hash = pv__hash_seeded(&f[i].hash, sizeof f[i].hash, *hash);
+        *hash = with(*hash, f[i].hash);
 done:
     pv__free(ctx, f);
     pv__free(ctx, of);
@@ -106,8 +111,17 @@ done:
 static void hash_part(const pv_table *table, size_t c, uint64_t *hash) {
     if (c >= table->columns)
         return;
-    uint64_t own = hash_column(table, c, NULL, false);
-    *hash = pv__hash_seeded(&own, sizeof own, *hash);
+    *hash = with(*hash, hash_column(table, c, NULL, false));
+}
+
+static pv_status hash_labels(pv_ctx *ctx, const pv_dataset *data, uint64_t *hash) {
+    int32_t *turned = NULL;
+    if (PV_BIG_ENDIAN)
+        PV_TRY(pv__alloc(ctx, data->rows, sizeof *turned, &turned));
+    *hash = pv__hash_seeded(pv__little_endian(data->label, sizeof *turned, data->rows, turned),
+                            data->rows * sizeof *turned, *hash);
+    pv__free(ctx, turned);
+    return PV_OK;
 }
 
 pv_status pv__content_hash(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, const pv_roles *roles,
@@ -118,7 +132,7 @@ pv_status pv__content_hash(pv_ctx *ctx, const pv_schema *schema, const pv_table 
     PV_TRY(hash_features(ctx, schema, table, shared, &data->features_hash));
     uint64_t hash = data->features_hash;
     if (data->label)
-        hash = pv__hash_seeded(data->label, data->rows * sizeof *data->label, hash);
+        PV_TRY(hash_labels(ctx, data, &hash));
     pv__encoding encoding = {0};
     pv_status status = pv__encoding_parts(ctx, table, roles, &encoding);
     if (status != PV_OK)

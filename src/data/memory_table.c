@@ -53,8 +53,8 @@ static uint64_t hash_of(const pv_table *table, pv_column *column) {
 
 /* The hash of the columns so far combined with the next, so that none is read twice. */
 static uint64_t hash_with(const pv_table *table, uint64_t next) {
-    const uint64_t both[2] = {table->hash, next};
-    return pv__hash(both, sizeof both);
+    uint64_t both[2] = {table->hash, next};
+    return pv__hash(pv__little_endian(both, sizeof *both, 2, both), sizeof both);
 }
 
 void pv__table_rehash(pv_table *table) {

@@ -112,11 +112,11 @@ uint64_t pv__table_hash(const pv_table *table) {
         const pv_column *column = &table->column[c];
         pv__hasher_add(&state, column->name, strlen(column->name) + 1);
         if (column->type == PV_COLUMN_NUMBER) {
-            pv__hasher_add(&state, column->number, table->rows * sizeof *column->number);
+            pv__hasher_add_numbers(&state, column->number, sizeof *column->number, table->rows);
             if (!column->code)
                 continue;
         }
-        pv__hasher_add(&state, column->code, table->rows * sizeof *column->code);
+        pv__hasher_add_numbers(&state, column->code, sizeof *column->code, table->rows);
         for (int32_t i = 0; i < column->levels; i++)
             pv__hasher_add(&state, column->level[i], strlen(column->level[i]) + 1);
     }

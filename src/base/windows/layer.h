@@ -1,7 +1,7 @@
 /* POSIX on Windows, as far as the library uses it. The headers in this folder stand before the compiler's and replace calls that
  * Windows lacks or that do not do there what POSIX says. Sources elsewhere need no condition.
  *
- * Names of files are UTF-8 with slashes or backslashes, of any length; /dev/null is NUL. Files are opened in binary mode, are not
+ * Names of files are UTF-8 with slashes or backslashes, of any length; /dev/null is NUL, /proc/self/fd/N the file of a descriptor. Files are opened in binary mode, are not
  * inherited, and may be renamed or deleted while they are open, by this program and by others. */
 #ifndef PV_WINDOWS_LAYER_H
 #define PV_WINDOWS_LAYER_H

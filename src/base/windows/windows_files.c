@@ -108,6 +108,23 @@ static struct timespec time_of(const FILETIME *time) {
     return (struct timespec){.tv_sec = (time_t)(ticks / second - epoch), .tv_nsec = (long)(ticks % second * 100)};
 }
 
+/* The volume's number. Wine knows none of a file that was renamed while it is open, but that of its drive's root. */
+static DWORD device_of(HANDLE file, DWORD known) {
+    enum { ROOT = 7, SIZE = 1024 }; /* \\?\C:\ */
+    wchar_t name[SIZE];
+    BY_HANDLE_FILE_INFORMATION found = {0};
+    DWORD length = known ? 0 : GetFinalPathNameByHandleW(file, name, SIZE, VOLUME_NAME_DOS);
+    if (length < ROOT || length >= SIZE)
+        return known;
+    name[ROOT] = L'\0';
+    HANDLE root = CreateFileW(name, 0, SHARED, NULL, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
+    if (root != INVALID_HANDLE_VALUE && !GetFileInformationByHandle(root, &found))
+        found.dwVolumeSerialNumber = 0;
+    if (root != INVALID_HANDLE_VALUE)
+        CloseHandle(root);
+    return found.dwVolumeSerialNumber;
+}
+
 static int describe(HANDLE file, struct stat *about) {
     BY_HANDLE_FILE_INFORMATION found;
     *about = (struct stat){0};
@@ -120,7 +137,7 @@ static int describe(HANDLE file, struct stat *about) {
         return pv__windows_failed();
     bool folder = found.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY;
     about->st_mode = (folder ? S_IFDIR : S_IFREG) | 0666;
-    about->st_dev = found.dwVolumeSerialNumber;
+    about->st_dev = device_of(file, found.dwVolumeSerialNumber);
     about->st_ino = (uint64_t)found.nFileIndexHigh << 32 | found.nFileIndexLow;
     about->st_size = (off_t)((uint64_t)found.nFileSizeHigh << 32 | found.nFileSizeLow);
     about->st_mtim = about->st_ctim = time_of(&found.ftLastWriteTime);

@@ -44,12 +44,27 @@ static wchar_t *lengthen(wchar_t *given) {
     return wide;
 }
 
+/* The name that a descriptor's file has. */
+static wchar_t *name_of(int descriptor) {
+    HANDLE file = pv__windows_handle(descriptor);
+    DWORD size = file == INVALID_HANDLE_VALUE ? 0 : GetFinalPathNameByHandleW(file, NULL, 0, VOLUME_NAME_DOS);
+    wchar_t *name = size ? malloc((size + 1) * sizeof *name) : NULL;
+    if (name && GetFinalPathNameByHandleW(file, name, size + 1, VOLUME_NAME_DOS))
+        return name;
+    free(name);
+    errno = ENOENT;
+    return NULL;
+}
+
 wchar_t *pv__windows_path(const char *path) {
     enum { SHORT = 240 }; /* folders take 248 */
+    static const char opened[] = "/proc/self/fd/";
     if (!*path) {
         errno = ENOENT;
         return NULL;
     }
+    if (strncmp(path, opened, sizeof opened - 1) == 0)
+        return name_of(atoi(path + sizeof opened - 1));
     bool drive = path[1] == ':' && !path[2];
     wchar_t *wide = pv__windows_wide(strcmp(path, "/dev/null") == 0 ? "NUL" : path);
     if (wide && drive) { /* the root, not where the program last was on that drive */

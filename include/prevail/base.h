@@ -38,7 +38,7 @@ size_t pv_libraries(pv_library *list, size_t room);
 
 #if defined(__GNUC__)
 #define PV_MUST_USE __attribute__((warn_unused_result))
-#define PV_PRINTF(format_at, first_at) __attribute__((format(printf, format_at, first_at)))
+#define PV_PRINTF(format_at, first_at) __attribute__((format(__printf__, format_at, first_at)))
 #else
 #define PV_MUST_USE
 #define PV_PRINTF(format_at, first_at)

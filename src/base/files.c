@@ -20,9 +20,15 @@ static pv_status no_memory(pv_ctx *ctx, const char *path) {
     return pv__fail_at(ctx, PV_ERR_MEMORY, path, 0, 0, "out of memory: it could not be opened");
 }
 
+#ifndef PV_FOLDER_ENDS /* src/base/windows has more */
+#define PV_FOLDER_ENDS "/"
+#endif
+
 static size_t folder_length(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? (size_t)(slash - path) + 1 : 0;
+    size_t length = strlen(path);
+    while (length > 0 && !strchr(PV_FOLDER_ENDS, path[length - 1]))
+        length--;
+    return length;
 }
 
 const char *pv__base_name(const char *path) {

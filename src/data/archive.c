@@ -190,8 +190,7 @@ size_t pv_archive_find(const pv_archive *archive, const char *name) {
 
 /* An array in a file of its own is named after the file. */
 static const char *file_name(const pv_archive *a) {
-    const char *slash = strrchr(a->path, '/');
-    return slash ? slash + 1 : a->path;
+    return pv__base_name(a->path);
 }
 
 /* ---- headers and contents of members ----------------------------------------------------------------------------- */

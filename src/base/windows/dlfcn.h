@@ -1,0 +1,2 @@
+/* Plug-ins and engines are shared libraries of Linux. */
+#include "../wasi/dlfcn.h"

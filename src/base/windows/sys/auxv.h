@@ -1,0 +1,1 @@
+#include "../../wasi/sys/auxv.h"

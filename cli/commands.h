@@ -13,6 +13,7 @@
     X(eval)                                                                                                            \
     X(adjust)                                                                                                          \
     X(rate)                                                                                                            \
+    X(effect)                                                                                                          \
     X(cv)                                                                                                              \
     X(sweep)                                                                                                           \
     X(summary)                                                                                                         \

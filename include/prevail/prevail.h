@@ -101,6 +101,7 @@
  *   predict.h    decisions with costs; an unknown prevalence from log-likelihoods of your own
  *   probs.h      another model's probabilities, from a file
  *   rate.h       how common labels are, by imperfect verdicts and gold rows
+ *   effect.h     how much an exposure changes the risk in the population
  *   judge.h      ensembles; evaluation of existing predictions
  *   assess.h     definitions of the metrics; metrics of your own arrays; curves
  *   validate.h   hold-out samples, mixtures of models
@@ -114,6 +115,7 @@
 #include "prevail/arrow.h"
 #include "prevail/assess.h"
 #include "prevail/diagnose.h"
+#include "prevail/effect.h"
 #include "prevail/export.h"
 #include "prevail/images.h"
 #include "prevail/judge.h"

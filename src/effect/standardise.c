@@ -423,7 +423,7 @@ static pv_status find_variances(pv__standard *s, const influence *f, pv__measure
         double second = sums.square[j * F + j], whole = second + quadratic(P, extra, f->gradient + j * P);
         for (size_t cell = 0; cell < s->both->cells; cell++)
             whole += s->both->chance[cell] * f->by_pi[cell * F + j] * f->by_pi[cell * F + j];
-        found->variance[j] = whole;
+        found->variance[j] = fmax(0, whole);
         found->df[j] = freedom(units, second, fourth[j], whole);
     }
     pv__free(s->ctx, room);

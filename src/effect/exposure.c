@@ -112,19 +112,29 @@ static pv_status add_numbers(pv__exposure *e) {
     return PV_OK;
 }
 
+/* That `from` and `to` are values of the column, and two. */
+static pv_status check_values(const pv__exposure *e) {
+    const pv_effect_options *o = e->options;
+    double from = 0, to = 1;
+    if (o->from)
+        PV_TRY(value_of(e, "`from`", e->column, o->from, &from));
+    if (o->to)
+        PV_TRY(value_of(e, "`to`", e->column, o->to, &to));
+    return o->from && o->to && from == to
+               ? pv__fail(e->ctx, PV_ERR_USAGE, "`from` and `to` are the same value, '%s':\ngive two values",
+                          pv__show(o->to).text)
+               : PV_OK;
+}
+
 /* The first is what the others are compared with. */
 static pv_status find_levels(pv__exposure *e) {
     const pv_effect_options *o = e->options;
     const pv_source_column *category = category_of(e->schema, o->exposure);
+    PV_TRY(check_values(e));
     if (o->from)
         PV_TRY(add_level(e, o->from));
-    if (o->from && o->to) {
-        PV_TRY(add_level(e, o->to));
-        return e->levels == 2
-                   ? PV_OK
-                   : pv__fail(e->ctx, PV_ERR_USAGE, "`from` and `to` are the same value, '%s':\ngive two values",
-                              pv__show(o->to).text);
-    }
+    if (o->from && o->to)
+        return add_level(e, o->to);
     for (int32_t i = 0; category && i < category->levels; i++)
         if (!o->to || i == 0 || strcmp(category->level[i], o->to) == 0)
             PV_TRY(add_level(e, category->level[i]));

@@ -195,7 +195,8 @@ const cli_command cli_effect = {
         "Text, or with --json one object: outcome, positive, exposure, from, estimate (combined, weighted or "
         "efficient), by, at, prevalence, interval, rows, units, effects, assumes, warnings. effects is a list: group "
         "(null: everyone), to, share of the population, and risk, risk_from, risk_to, difference, ratio, odds_ratio, "
-        "attributable, objects of value, lo, hi, df and linear, the same if the linear model is right; number_needed "
+        "attributable, objects of value, lo, hi, se (on the scale of the interval: logit of risks, log of ratios and "
+        "of 1 - attributable), df and linear, the same if the linear model is right; number_needed "
         "has value, lo, hi, or with rays true fewer and more, beyond which the number lies. Undefined is null.",
     .examples = examples,
     .run = run};

@@ -26,7 +26,7 @@ class Effect:
     ----------
     effects : list of dict
         For everyone and each value of the exposure, then for each group: `group`, `to`, `share`, `risk`, `risk_from`, `risk_to`,
-        `difference`, `ratio`, `odds_ratio` and `attributable`, each with `value`, `lo`, `hi`, `df` and `linear`, the same if the linear
+        `difference`, `ratio`, `odds_ratio` and `attributable`, each with `value`, `lo`, `hi`, `se`, `df` and `linear`, the same if the linear
         model is right; `number_needed`.
     result : dict
         Everything that was found, as `prevail effect --json` prints it.

@@ -40,6 +40,7 @@
     X(report, 8)                                                                                                       \
     X(metrics, 0)                                                                                                      \
     X(cross_validate, 8)                                                                                               \
+    X(effect, 5)                                                                                                       \
     X(rate, 5)
 
 #define ARGUMENTS_0 void

@@ -68,6 +68,7 @@ typedef struct named_list {
     SEXP list, names;
     R_xlen_t at;
 } named_list;
+SEXP value_of(const pv_result *value); /* (rate.c) a tree of named values as lists */
 named_list list_new(R_xlen_t count); /* protects two objects */
 void list_add(named_list *list, const char *name, SEXP value);
 SEXP list_done(named_list *list); /* unprotects them */

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* A tree of named values as lists. */
-static SEXP value_of(const pv_result *value) {
+SEXP value_of(const pv_result *value) {
     pv_result_type type = pv_result_type_of(value);
     if (type == PV_RESULT_TEXT)
         return new_text(pv_result_text(value));

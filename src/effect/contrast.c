@@ -28,21 +28,48 @@ static double shown(size_t measure, double value) {
 }
 
 typedef struct interval {
-    double value, lo, hi, df;
+    double value, lo, hi, se, df;
 } interval;
 
+static double half_of(const pv__measured *found, size_t measure, double level) {
+    return pv_student_quantile(found->df[measure], 0.5 + level / 2) * sqrt(found->variance[measure]);
+}
+
+/* The distance of an end of the interval of a risk from the risk; sign: of the end. */
+static double reach(const pv__measured *found, size_t measure, double level, double sign) {
+    double at = found->value[measure];
+    return fabs(shown(measure, at + sign * half_of(found, measure, level)) - shown(measure, at));
+}
+
+/* The ends of the interval of the difference from those of the two risks, which are skewed, and their correlation (Zou
+ * and Donner 2008): sign -1 the lower one. */
+static double difference_end(const pv__measured *found, double level, double sign) {
+    const double *v = found->variance;
+    double both = 2 * sqrt(v[PV__RISK_FROM] * v[PV__RISK_TO]);
+    double r = both > 0 ? (v[PV__RISK_FROM] + v[PV__RISK_TO] - v[PV__ODDS_RATIO]) / both : 0;
+    double a = reach(found, PV__RISK_TO, level, sign), b = reach(found, PV__RISK_FROM, level, -sign);
+    double square = a * a + b * b - 2 * fmax(-1, fmin(1, r)) * a * b;
+    return found->value[PV__DIFFERENCE] + sign * sqrt(fmax(0, square));
+}
+
 static interval interval_of(const pv__measured *found, size_t measure, double value, double level) {
-    double half = pv_student_quantile(found->df[measure], 0.5 + level / 2) * sqrt(found->variance[measure]);
-    double lo = fmin(found->value[measure] - half, value), hi = fmax(found->value[measure] + half, value);
+    double half = half_of(found, measure, level);
+    double lo = found->value[measure] - half, hi = found->value[measure] + half;
     bool turned = measure == PV__ATTRIBUTABLE;
     if (!(isfinite(value) && isfinite(half)))
-        return (interval){NAN, NAN, NAN, NAN};
+        return (interval){NAN, NAN, NAN, NAN, NAN};
+    if (measure == PV__DIFFERENCE) {
+        lo = difference_end(found, level, -1);
+        hi = difference_end(found, level, 1);
+    }
+    lo = fmin(lo, value);
+    hi = fmax(hi, value);
     return (interval){shown(measure, value), shown(measure, turned ? hi : lo), shown(measure, turned ? lo : hi),
-                      found->df[measure]};
+                      sqrt(found->variance[measure]), found->df[measure]};
 }
 
 static pv_result *object_of(interval i) {
-    return pv__value_pack("rrrr", "value", i.value, "lo", i.lo, "hi", i.hi, "df", i.df);
+    return pv__value_pack("rrrrr", "value", i.value, "lo", i.lo, "hi", i.hi, "se", i.se, "df", i.df);
 }
 
 /* 1/difference: the people who have to change for one outcome more (positive) or fewer (negative). If the difference

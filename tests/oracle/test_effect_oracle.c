@@ -89,11 +89,8 @@ static void compare(const oracle_case *item, const pv_result *effect, const char
     double got[MEASURES], spread[MEASURES];
     for (size_t m = 0; m < MEASURES; m++) {
         const pv_result *q = pv_result_get(effect, name[m]);
-        double lo = scaled(m, pv_result_number(pv_result_get(q, "lo")));
-        double hi = scaled(m, pv_result_number(pv_result_get(q, "hi")));
-        double df = pv_result_number(pv_result_get(q, "df"));
         got[m] = scaled(m, pv_result_number(pv_result_get(q, "value")));
-        spread[m] = fabs(hi - lo) / 2 / pv_student_quantile(df, 0.975);
+        spread[m] = pv_result_number(pv_result_get(q, "se"));
     }
     oracle_compare(item, value, got, oracle_values(item, value, MEASURES), MEASURES, 1e-8, 0);
     oracle_compare(item, error, spread, oracle_values(item, error, MEASURES), MEASURES, 2e-6, 0);
@@ -124,10 +121,7 @@ static void agrees_with_survey(void **state) {
     double mean[2], error[3], difference = 0;
     for (size_t m = 0; m < 3; m++) {
         const pv_result *q = pv_result_get(effect, name[m + 1]);
-        double value = pv_result_number(pv_result_get(q, "value")), df = pv_result_number(pv_result_get(q, "df"));
-        double width = scaled(m + 1, pv_result_number(pv_result_get(q, "hi"))) -
-                       scaled(m + 1, pv_result_number(pv_result_get(q, "lo")));
-        double spread = width / 2 / pv_student_quantile(df, 0.975);
+        double value = pv_result_number(pv_result_get(q, "value")), spread = pv_result_number(pv_result_get(q, "se"));
         *(m < 2 ? mean + m : &difference) = value;
         error[m] = m < 2 ? spread * value * (1 - value) : spread;
     }

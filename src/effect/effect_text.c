@@ -147,6 +147,19 @@ static void add_heading(lines *l, const pv_result *r) {
         addf(l, "\n  %-36s%-36s%s\n", "", "  whatever the shape of the risk", "  if the linear model is right");
 }
 
+/* In lines of at most 80 letters. */
+static void add_wrapped(lines *l, const char *text) {
+    enum { LINE = 80 };
+    while (*text) {
+        size_t n = strlen(text);
+        if (n > LINE)
+            for (n = LINE; n > 1 && text[n] != ' '; n--)
+                ;
+        addf(l, "%.*s\n", (int)n, text);
+        text += n + strspn(text + n, " ");
+    }
+}
+
 pv_status pv_effect_text(pv_ctx *ctx, const pv_result *result, char **text) {
     lines l = {.ctx = ctx};
     const pv_result *effects = get(result, "effects");
@@ -154,7 +167,8 @@ pv_status pv_effect_text(pv_ctx *ctx, const pv_result *result, char **text) {
     add_heading(&l, result);
     for (size_t i = 0; i < pv_result_count(effects); i++)
         add_effect(&l, result, pv_result_child(effects, i));
-    addf(&l, "\n%s\n", text_of(result, "assumes"));
+    addf(&l, "\n");
+    add_wrapped(&l, text_of(result, "assumes"));
     if (l.status == PV_OK)
         *text = l.text;
     else

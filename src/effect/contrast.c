@@ -35,21 +35,45 @@ static double half_of(const pv__measured *found, size_t measure, double level) {
     return pv_student_quantile(found->df[measure], 0.5 + level / 2) * sqrt(found->variance[measure]);
 }
 
-/* The distance of an end of the interval of a risk from the risk; sign: of the end. */
-static double reach(const pv__measured *found, size_t measure, double level, double sign) {
-    double at = found->value[measure];
-    return fabs(shown(measure, at + sign * half_of(found, measure, level)) - shown(measure, at));
+/* The two risks of a difference: their logits are normal, b given a with mean at + slope (a - mean of a). */
+typedef struct pair {
+    double a, b, spread_a, slope, rest; /* rest: standard deviation of b given a */
+} pair;
+
+static double normal_below(double z) {
+    return 0.5 * erfc(-z / sqrt(2));
 }
 
-/* The ends of the interval of the difference from those of the two risks, which are skewed, and their correlation (Zou
- * and Donner 2008): sign -1 the lower one. */
-static double difference_end(const pv__measured *found, double level, double sign) {
-    const double *v = found->variance;
-    double both = 2 * sqrt(v[PV__RISK_FROM] * v[PV__RISK_TO]);
-    double r = both > 0 ? (v[PV__RISK_FROM] + v[PV__RISK_TO] - v[PV__ODDS_RATIO]) / both : 0;
-    double a = reach(found, PV__RISK_TO, level, sign), b = reach(found, PV__RISK_FROM, level, -sign);
-    double square = a * a + b * b - 2 * fmax(-1, fmin(1, r)) * a * b;
-    return found->value[PV__DIFFERENCE] + sign * sqrt(fmax(0, square));
+/* The probability that the difference of the risks is below d, by the trapezoidal rule over a. */
+static double difference_below(const pair *p, double d) {
+    enum { POINTS = 400 };
+    const double most = 8, step = 2 * most / POINTS;
+    double sum = 0;
+    for (int i = 0; i <= POINTS; i++) {
+        double z = -most + step * i, risk = d + 1 / (1 + exp(-p->a - p->spread_a * z));
+        double at = log(risk) - log1p(-risk) - p->b - p->slope * p->spread_a * z;
+        double below = !(risk > 0) ? 0 : !(risk < 1) ? 1 : normal_below(at / p->rest);
+        sum += exp(-0.5 * z * z) * below;
+    }
+    return sum * step / sqrt(2 * acos(-1));
+}
+
+/* The end of the interval of the difference: a quantile of it where the two logits are normal with their covariance,
+ * enlarged as Student's t asks. The interval has 0 where that of the odds ratio has 1. */
+static double difference_end(const pv__measured *found, double share) {
+    const double *v = found->variance, *value = found->value;
+    double t = pv_student_quantile(found->df[PV__ODDS_RATIO], share) / pv_normal_quantile(share);
+    double both = (v[PV__RISK_FROM] + v[PV__RISK_TO] - v[PV__ODDS_RATIO]) / 2, low = -1, high = 1;
+    pair p = {.a = value[PV__RISK_FROM], .b = value[PV__RISK_TO], .spread_a = t * sqrt(v[PV__RISK_FROM])};
+    p.slope = v[PV__RISK_FROM] > 0 ? both / v[PV__RISK_FROM] : 0;
+    p.rest = t * sqrt(fmax(v[PV__RISK_TO] - p.slope * both, 1e-6 * v[PV__RISK_TO]));
+    if (!(p.rest > 0))
+        return value[PV__DIFFERENCE];
+    for (int i = 0; i < 60; i++) {
+        double middle = 0.5 * (low + high);
+        *(difference_below(&p, middle) < share ? &low : &high) = middle;
+    }
+    return 0.5 * (low + high);
 }
 
 static interval interval_of(const pv__measured *found, size_t measure, double value, double level) {
@@ -59,8 +83,8 @@ static interval interval_of(const pv__measured *found, size_t measure, double va
     if (!(isfinite(value) && isfinite(half)))
         return (interval){NAN, NAN, NAN, NAN, NAN};
     if (measure == PV__DIFFERENCE) {
-        lo = difference_end(found, level, -1);
-        hi = difference_end(found, level, 1);
+        lo = difference_end(found, 0.5 - level / 2);
+        hi = difference_end(found, 0.5 + level / 2);
     }
     lo = fmin(lo, value);
     hi = fmax(hi, value);

@@ -159,7 +159,7 @@ static const cli_common common[] = {
     {NULL, "positive", "Which of two labels the risk is of."},
     {NULL, "exclude", "Columns that are not features, comma-separated."},
     {NULL, "terms", "Features computed from columns: ns(age,3),smoke:sex."},
-    {NULL, "strata", "Columns that sampling depended on, besides the label."},
+    {NULL, "strata", "Columns that sampling depended on, in addition to the label."},
     {NULL, "cluster", "A column of what was sampled together, such as a person."},
     {"Population", "prevalence", "Prevalence of the positive label in the population: 0.01, or 0.005-0.02."},
     {NULL, "prevalence-by", "The prevalence in each stratum: a file."},

@@ -1,4 +1,4 @@
-/* prevail-lab effect: how often the intervals of prevail effect hold what they are for.
+/* prevail-lab effect: the coverage of the intervals of prevail effect.
  *
  * Cases and controls of a population whose effects are known, and the whole way of the command: a table in, a result
  * out.

@@ -141,7 +141,7 @@ static pv_status find_levels(pv__exposure *e) {
     if (!category)
         PV_TRY(add_numbers(e));
     if (o->to && e->levels > 1 && strcmp(e->level[e->levels - 1], o->to) != 0)
-        return pv__fail(e->ctx, PV_ERR_USAGE, "`to`: '%s' is no value that can be compared with '%s':\ngive `from` too",
+        return pv__fail(e->ctx, PV_ERR_USAGE, "`to`: '%s' cannot be compared with '%s':\ngive `from` too",
                         pv__show(o->to).text, pv__show(e->level[0]).text);
     return e->levels > 1 ? PV_OK
                          : pv__fail(e->ctx, PV_ERR_USAGE,

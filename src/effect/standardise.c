@@ -2,7 +2,7 @@
  *
  *   psi_g(a) = sum_{i in g} theta_i p(x_i with a; w) / sum_{i in g} theta_i
  *
- * for a group g of the population and a value a of the exposure. The weights theta stand for p(x):
+ * for a group g of the population and a value a of the exposure. The weights theta represent p(x):
  *
  *   weighted   theta_i = p(s) pi_sy / n_sy, y the label of row i and s its stratum (Rose and van der Laan 2008); w is
  *              the weighted estimate, so that nothing depends on the shape of the risk but its projection on the model

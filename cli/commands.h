@@ -15,6 +15,7 @@
     X(sets)                                                                                                            \
     X(rate)                                                                                                            \
     X(size)                                                                                                            \
+    X(effect)                                                                                                          \
     X(cv)                                                                                                              \
     X(sweep)                                                                                                           \
     X(summary)                                                                                                         \

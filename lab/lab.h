@@ -17,6 +17,7 @@
     X(robust)                                                                                                          \
     X(unknown)                                                                                                         \
     X(designs)                                                                                                         \
+    X(effect)                                                                                                          \
     X(rate)                                                                                                            \
     X(size)                                                                                                            \
     X(sets)                                                                                                            \

@@ -103,6 +103,7 @@
  *   rate.h       how common labels are, by imperfect verdicts and gold rows
  *   size.h       how many cases and controls a study needs
  *   sets.h       sets of labels with guaranteed coverage, and a "refer" region
+ *   effect.h     how much an exposure changes the risk in the population
  *   judge.h      ensembles; evaluation of existing predictions
  *   assess.h     definitions of the metrics; metrics of your own arrays; curves
  *   validate.h   hold-out samples, mixtures of models
@@ -116,6 +117,7 @@
 #include "prevail/arrow.h"
 #include "prevail/assess.h"
 #include "prevail/diagnose.h"
+#include "prevail/effect.h"
 #include "prevail/export.h"
 #include "prevail/images.h"
 #include "prevail/judge.h"

@@ -15,6 +15,7 @@ from ._judge import Evaluation, Metric, Report, Scorer, evaluate, net_benefit, r
 from ._options import options
 from ._population import Decisions, InferredPrevalence, adjust, decide, infer_prevalence
 from ._ranks import Ranks
+from ._effect import Effect
 from ._rate import Rate, rate
 from ._size import Size, size
 from ._sets import Sets, sets
@@ -38,6 +39,7 @@ __all__ = [
     "PrevalenceAdjusted",
     "PrevalenceClassifier",
     "Ranks",
+    "Effect",
     "Rate",
     "Report",
     "RocDisplay",

@@ -14,6 +14,7 @@ import numpy as np
 from ._candidates import Scored, split, terms_with
 from ._compat import BaseEstimator, ClassifierMixin, check_features, check_numeric, check_order, check_weights, checked_labels
 from ._context import Context
+from ._effect import Effect, estimate
 from ._errors import ConvergenceWarning, InputError, PrevailWarning
 from ._found import Found
 from ._frames import encode, frame_names, frame_shape, is_frame, label_texts, positive_index, renamed
@@ -276,10 +277,10 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
 
     # ---- settings ---------------------------------------------------------------------------------------------------
 
-    def _settings(self, ctx, classes, *, weighted, sampled, outcome=None):
+    def _settings(self, ctx, classes, *, weighted, sampled, **how):
         scored = self.__dict__.get("_scored")
         return settings_of(
-            ctx, self._chosen(scored.columns if scored else ()), _DEFAULTS, classes, weighted=weighted, sampled=sampled, outcome=outcome
+            ctx, self._chosen(scored.columns if scored else ()), _DEFAULTS, classes, weighted=weighted, sampled=sampled, **how
         )
 
     def _chosen(self, scores=()):
@@ -410,6 +411,44 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
             self._take(model)
             self._warn(ctx)
         return self
+
+    def effect(
+        self,
+        X: Rows,
+        y: Rows,
+        sample_weight: Rows | None = None,
+        *,
+        exposure: str,
+        from_: Any = None,
+        to: Any = None,
+        by: str | None = None,
+        at: Mapping[str, Any] | None = None,
+        interval: float = 0.95,
+    ) -> Effect:
+        """How much an exposure changes the risk in the population: a linear model with these parameters is fitted to X and y.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+            The rows that were sampled by label.
+        exposure : str
+            The column of X whose effect is wanted.
+        from_, to : value, optional
+            The two values that are compared. None: a category's reference level with each other level, the smaller of two numbers
+            with the other.
+        by : str, optional
+            A column of X: the effects in each of its groups as well.
+        at : mapping, optional
+            Columns that everyone has at these values.
+        interval : float
+            The level of the intervals.
+
+        Returns
+        -------
+        Effect
+        """
+        options = {"exposure": exposure, "from": from_, "to": to, "by": by, "at": at, "interval": interval}
+        return estimate(self, X, y, sample_weight, options)
 
     def _add_labels(self, table, codes, classes):
         if TARGET in table.names:

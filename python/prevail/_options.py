@@ -63,9 +63,9 @@ def _quoted(name):
     return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n') else name
 
 
-def settings_of(ctx, chosen, defaults, classes, *, weighted, sampled, outcome=None):
+def settings_of(ctx, chosen, defaults, classes, *, weighted, sampled, outcome=None, made_by="pv_fit_settings_new"):
     """The library's settings of a fit with the parameters chosen: what differs from the defaults counts as given."""
-    settings = ctx.new("pv_fit_settings_new", free="pv_settings_free")
+    settings = ctx.new(made_by, free="pv_settings_free")
     positive = chosen["positive"]
     stated = chosen["prevalence"] is not None
     stated_as = chosen["prevalence"]

@@ -43,7 +43,8 @@
     X(rate, 5)                                                                                                         \
     X(size, 4)                                                                                                         \
     X(sets_calibrate, 5)                                                                                               \
-    X(sets_apply, 4)
+    X(sets_apply, 4)                                                                                                   \
+    X(effect, 5)
 
 #define ARGUMENTS_0 void
 #define ARGUMENTS_1 SEXP

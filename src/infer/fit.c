@@ -504,6 +504,29 @@ static pv_status plan_rows(pv_ctx *ctx, const pv_schema *schema, const pv_datase
     return status;
 }
 
+/* What pv__problem_lend passes on. */
+typedef struct lending {
+    pv__problem_use use;
+    void *state;
+} lending;
+
+/* Sets up the fit with the training rows up to its solution, and lends the problem. */
+static pv_status lend_rows(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_dataset *held,
+                           pv__plan *plan, void *made) {
+    const lending *to = made;
+    setup ready;
+    pv_model *model = NULL;
+    (void)held;
+    pv_status status;
+    PV_GOTO(done, setup_new(ctx, schema, data, plan, &model, &ready));
+    PV_GOTO(done, pv__prior_choose(ctx, schema, data, &ready.problem, plan));
+    status = to->use(ctx, schema, &ready.problem, to->state);
+done:
+    setup_clear(ctx, &ready);
+    pv_model_free(ctx, model);
+    return status;
+}
+
 /* Whether the fit processes rows block by block, so that columns can replace a matrix. */
 static bool goes_by_blocks(const pv_fit_options *options) {
     bool points = options->infer == PV_INFER_MAP || options->infer == PV_INFER_ML || options->infer == PV_INFER_ROBUST;
@@ -562,6 +585,11 @@ done:
     pv__free(ctx, x[0]);
     pv__free(ctx, x[1]);
     return status;
+}
+
+pv_status pv__problem_lend(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
+                           pv__problem_use use, void *state) {
+    return with_rows(ctx, schema, data, options, lend_rows, &(lending){use, state});
 }
 
 pv_status pv_fit_plan(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,

@@ -93,6 +93,15 @@ static inline pv__problem pv__labelled(const pv__problem *problem) {
     return labelled;
 }
 
+/* (fit.c) Prepares a fit of these rows up to its solution, and passes the problem on; the schema is that of learning. */
+typedef pv_status (*pv__problem_use)(pv_ctx *ctx, const pv_schema *schema, const pv__problem *problem, void *state);
+PV_MUST_USE pv_status pv__problem_lend(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
+                                       const pv_fit_options *options, pv__problem_use use, void *state);
+/* (learn.c) The schema and the dataset of a training table with a fit's settings; *roles [1] receives the roles used.
+ * Not for images. The caller frees both, also on failure. */
+PV_MUST_USE pv_status pv__training_new(pv_ctx *ctx, const pv_table *table, const pv_settings *settings, pv_roles *roles,
+                                       pv_schema **schema, pv_dataset **data);
+
 /* (scale.c) An open prior is fixed if there is nothing to choose; otherwise sets plan->prior_by_rows, or
  * plan->prior_folds. pv__prior_choose then makes the choice. */
 enum { PV__PRIOR_TEXT = 32 };

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "infer/infer.h"
 #include "plan/plan.h"
-#include "prevail/infer.h"
 
 /* ---- roles --------------------------------------------------------------------------------------------------------
  */
@@ -161,4 +161,22 @@ pv_status pv_learn_sampled(pv_ctx *ctx, const pv_table *table, const pv_table *s
 
 pv_status pv_learn_table(pv_ctx *ctx, const pv_table *table, const pv_settings *settings, pv_classifier **classifier) {
     return pv_learn_sampled(ctx, table, NULL, settings, classifier);
+}
+
+pv_status pv__training_new(pv_ctx *ctx, const pv_table *table, const pv_settings *settings, pv_roles *roles,
+                           pv_schema **schema, pv_dataset **data) {
+    int64_t views, size;
+    *schema = NULL;
+    *data = NULL;
+    PV_TRY(check_settings(ctx, settings, false));
+    const pv_fit_options *fit = pv_fit_options_of(settings);
+    *roles = *pv_roles_of(settings);
+    roles->prevalence = fit->prevalence;
+    PV_TRY(follow_fit(ctx, fit, roles));
+    PV_TRY(pv_model_views(ctx, fit->model, &views, &size));
+    if (views > 0)
+        return refuse_table(ctx, table->source, fit->model);
+    roles->votes = pv_image_options_of(settings)->votes;
+    PV_TRY(pv_roles_check(ctx, roles));
+    return pv_schema_learn(ctx, table, roles, schema, data);
 }

@@ -13,6 +13,8 @@
 /* details: also the probability of the sign. */
 void cli_print_coefficients(const pv_classifier *classifier, const pv_summary *summary, bool details);
 void cli_print_classes(const pv_classifier *classifier, const pv_summary *summary);
+/* Prints `title` and the errors of the training labels; nothing if there are none. */
+void cli_print_label_error(const pv_classifier *classifier, const char *title);
 /* Whether the model has a single prior. The members of a mixture have their own, and trees have none. */
 static inline bool cli_has_prior(const pv_classifier *classifier) {
     return !classifier->stacked && !classifier->boosted;

@@ -18,6 +18,7 @@
     X(unknown)                                                                                                         \
     X(designs)                                                                                                         \
     X(rate)                                                                                                            \
+    X(labels)                                                                                                          \
     X(bench)
 
 #define LAB_COMMAND_DECLARE(name) extern const cli_command lab_##name;

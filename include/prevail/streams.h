@@ -50,6 +50,7 @@ extern "C" {
     X(STUDY_CONTROLS, 912, "data set")                                                                                 \
     X(STUDY_CLINIC, 921, "0")                                                                                          \
     X(STUDY_RATE, 931, "cell x replicates + replicate")                                                                \
+    X(STUDY_LABELS, 951, "cell x replicates + replicate")                                                              \
     X(TARGET_PREVALENCE, 0x7072, "pair of draws of pi")                                                                \
     X(TARGET_CHAIN, 0x7073, "draw of w")                                                                               \
     X(TARGET_DIRICHLET, 0x7074, "draw")                                                                                \

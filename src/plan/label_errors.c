@@ -134,6 +134,34 @@ static pv_status check_share(pv_ctx *ctx, const pv__plan_rows *rows, const pv_la
                     share, pv__show(rows->schema->labels[1]).text, low, high);
 }
 
+/* What the errors mostly decide: the share of true positives among recorded ones; for predictive values, of recorded
+ * positives in the population; of true positives among rows of a random sample, of which `share` have the label. */
+static double decided(const pv_label_error *e, double prevalence, double share) {
+    pv_label_error made = *e;
+    if (isnan(prevalence))
+        return (share + e->value[0] - 1) / (e->value[0] + e->value[1] - 1);
+    bool sound = pv__label_error_complete(&made, prevalence);
+    return !sound ? (double)NAN : e->predictive ? made.share : made.correct[1] * prevalence / made.share;
+}
+
+/* Warns if that is known so badly that intervals, which take it as normal, hold less than they should. */
+static void warn_of_few(pv_ctx *ctx, const pv_label_error *e, double prevalence, double share) {
+    const double most = 0.2; /* lab/labels */
+    double at = decided(e, prevalence, share), variance = 0;
+    for (int y = 0; y < 2; y++) {
+        const double step = e->value[y] > 0.5 ? -1e-6 : 1e-6;
+        pv_label_error moved = *e;
+        moved.value[y] += step;
+        double slope = (decided(&moved, prevalence, share) - at) / (step * at);
+        variance += slope * slope * pv__label_error_variance(e, y);
+    }
+    if (!(sqrt(variance) <= most))
+        pv__log(ctx, PV_LOG_WARNING,
+                "`label-error` rests on few validated labels: the share of true labels that follows from it has a "
+                "standard error of %.0f %% of itself, and above %.0f %% intervals are too narrow. Validate more labels",
+                100 * sqrt(variance), 100 * most);
+}
+
 pv_status pv__label_error_settle(pv_ctx *ctx, const pv__plan_rows *rows, pv__plan *plan) {
     pv_label_error *e = &plan->label_error;
     const char *text = plan->options.label_error;
@@ -156,6 +184,8 @@ pv_status pv__label_error_settle(pv_ctx *ctx, const pv__plan_rows *rows, pv__pla
                         "`label-error=%s`: with these predictive values the prevalence lies between %.4g and %.4g, but "
                         "%.4g is stated;\ncheck both",
                         pv__show(text).text, 1 - e->value[0], e->value[1], plan->population.prevalence[1]);
+    warn_of_few(ctx, e, plain ? (double)NAN : plan->population.prevalence[1],
+                rows->mass[1] / (rows->mass[0] + rows->mass[1]));
     if (e->correct[0] + e->correct[1] < 1.2)
         pv__log(ctx, PV_LOG_WARNING,
                 "sensitivity and specificity add up to %.4g: recorded labels say little about the true ones, and "

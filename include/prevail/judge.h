@@ -18,8 +18,8 @@ extern "C" {
 
 /* Warns of an evaluation of a model that was fitted with `label-error`. */
 #define PV_RECORDED_WARNING                                                                                            \
-    "the model predicts the true label (`label-error`): metrics are right only if the labels of these rows are true. " \
-    "For recorded labels with the same errors they are too low, and calibration looks wrong"
+    "the model predicts the true label, and was fitted to labels recorded with errors: metrics hold only if the "      \
+    "labels of these rows are true; with recorded labels they are those of another outcome"
 
 /* ---- ensembles -----------------------------------------------------------------------------------------------------
  * An ensemble predicts the mean of several classifiers' probabilities in one population. Checks whether `other` can

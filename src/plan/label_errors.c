@@ -122,7 +122,7 @@ pv_status pv__label_error_parse(pv_ctx *ctx, const char *text, pv_label_error *e
     return PV_OK;
 }
 
-/* Rows of a random sample: the share of a label must lie between the rates at which it is recorded. */
+/* Rows of a random sample: the share of a label is above the rate of false positives and below the sensitivity. */
 static pv_status check_share(pv_ctx *ctx, const pv__plan_rows *rows, const pv_label_error *e) {
     double share = rows->mass[1] / (rows->mass[0] + rows->mass[1]), low = 1 - e->value[0], high = e->value[1];
     if (share > low && share < high)
@@ -135,7 +135,7 @@ static pv_status check_share(pv_ctx *ctx, const pv__plan_rows *rows, const pv_la
 }
 
 /* What the errors mostly decide: the share of true positives among recorded ones; for predictive values, of recorded
- * positives in the population; of true positives among rows of a random sample, of which `share` have the label. */
+ * positives in the population; of true positives among rows of a random sample, where `share` have the label. */
 static double decided(const pv_label_error *e, double prevalence, double share) {
     pv_label_error made = *e;
     if (isnan(prevalence))
@@ -146,7 +146,7 @@ static double decided(const pv_label_error *e, double prevalence, double share) 
 
 /* Warns if that is known so badly that intervals, which take it as normal, hold less than they should. */
 static void warn_of_few(pv_ctx *ctx, const pv_label_error *e, double prevalence, double share) {
-    const double most = 0.2; /* lab/labels */
+    const double most = 0.125; /* lab/labels */
     double at = decided(e, prevalence, share), variance = 0;
     for (int y = 0; y < 2; y++) {
         const double step = e->value[y] > 0.5 ? -1e-6 : 1e-6;
@@ -156,10 +156,11 @@ static void warn_of_few(pv_ctx *ctx, const pv_label_error *e, double prevalence,
         variance += slope * slope * pv__label_error_variance(e, y);
     }
     if (!(sqrt(variance) <= most))
-        pv__log(ctx, PV_LOG_WARNING,
-                "`label-error` rests on few validated labels: the share of true labels that follows from it has a "
-                "standard error of %.0f %% of itself, and above %.0f %% intervals are too narrow. Validate more labels",
-                100 * sqrt(variance), 100 * most);
+        pv__log(
+            ctx, PV_LOG_WARNING,
+            "`label-error` rests on few validated labels: the share of true labels that follows from it has a "
+            "standard error of %.0f %% of itself, and above an eighth intervals are too narrow. Validate more labels",
+            100 * sqrt(variance));
 }
 
 pv_status pv__label_error_settle(pv_ctx *ctx, const pv__plan_rows *rows, pv__plan *plan) {
@@ -181,7 +182,7 @@ pv_status pv__label_error_settle(pv_ctx *ctx, const pv__plan_rows *rows, pv__pla
         PV_TRY(check_share(ctx, rows, e));
     if (!pv__label_error_complete(e, plain ? (double)NAN : plan->population.prevalence[1]))
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`label-error=%s`: with these predictive values the prevalence lies between %.4g and %.4g, but "
+                        "`label-error=%s`: with these predictive values the prevalence is from %.4g to %.4g, but "
                         "%.4g is stated;\ncheck both",
                         pv__show(text).text, 1 - e->value[0], e->value[1], plan->population.prevalence[1]);
     warn_of_few(ctx, e, plain ? (double)NAN : plan->population.prevalence[1],

@@ -152,10 +152,9 @@ static const pv__rule rules[] = {
     {F(MISREAD) | F(SUBCOHORT), NONE, "label-error",
      " needs the prevalence of the true label, and `subcohort` gives that of the recorded one:\nstate `prevalence`"},
     {F(MISREAD) | F(DEVICE), NONE, "label-error", " runs on the processor:\nleave `device` out"},
-    {F(MISREAD) | F(DATA) | F(VOTES), NONE, "label-error",
+    {F(MISREAD) | F(DATA) | F(SOFT), NONE, "label-error",
      " is for labels with known rates of error. Readers' votes determine their own only with three independent readers "
      "or more, which is not supported:\ngive each row one label, or leave it out"},
-    {F(MISREAD) | F(DATA) | F(SOFT), NONE, "label-error", " is for hard labels:\ngive each row one label"},
     {F(MISREAD) | F(DATA) | F(MANY_LABELS), NONE, "label-error",
      " is for two labels:\ncombine labels, or leave it out"},
     {F(MISREAD) | F(DATA) | F(NAMED), NONE, "label-error", " does not support `strata`:\nleave one of the two out"},

@@ -4,6 +4,7 @@
 #include "tool/console.h"
 
 #include <math.h>
+#include <string.h>
 
 static void put_padded(const char *name, int width) {
     fputs("  ", stdout);
@@ -57,6 +58,26 @@ void cli_print_classes(const pv_classifier *classifier, const pv_summary *summar
             printf("  %12.6g  %12.6g", marginal[y].lo, marginal[y].hi);
         fputc('\n', stdout);
     }
+}
+
+void cli_print_label_error(const pv_classifier *classifier, const char *title) {
+    const pv_label_error *e = classifier->label_error;
+    static const char *const names[2][2] = {{"specificity", "sensitivity"}, {"npv", "ppv"}};
+    if (!e)
+        return;
+    printf("%s", title);
+    for (int y = 1; y >= 0; y--) {
+        printf("%s %.4g", names[e->predictive][y], e->value[y]);
+        if (isfinite(e->units[y]))
+            printf(" (from %s label%s)", pv_group_digits(e->units[y]).text, e->units[y] == 1 ? "" : "s");
+        fputs(y == 1 ? ", " : "", stdout);
+    }
+    if (e->predictive)
+        printf("; sensitivity %.4g, specificity %.4g", e->correct[1], e->correct[0]);
+    printf(
+        " of the recorded label.\n%*sAssumes errors that do not depend on the columns; estimates and predictions are "
+        "of the true label\n",
+        *title == ' ' ? (int)strlen(title) : 0, "");
 }
 
 /* ---- coefficients ------------------------------------------------------------------------------------------------ */

@@ -17,6 +17,8 @@ void cli_print_classes(const pv_classifier *classifier, const pv_summary *summar
 double cli_odds_unit(const pv_spread *log_odds);
 void cli_unit_text(double unit, char *text, size_t size);
 void cli_print_unit(double unit); /* prints nothing for 1 */
+/* Prints `title` and the errors of the training labels; nothing if there are none. */
+void cli_print_label_error(const pv_classifier *classifier, const char *title);
 /* Whether the model has a single prior. The members of a mixture have their own, and trees have none. */
 static inline bool cli_has_prior(const pv_classifier *classifier) {
     return !classifier->stacked && !classifier->boosted;

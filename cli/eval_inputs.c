@@ -100,6 +100,8 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
     if (status != PV_OK)
         return cli_fail(call, status);
     inputs->roles = roles;
+    if (classifier->label_error)
+        cli_warn(call, "%s", PV_RECORDED_WARNING);
     return predict(call, options, inputs);
 }
 

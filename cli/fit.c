@@ -290,6 +290,7 @@ static void print_text(const cli_call *call, const fit_options *options, const p
                        const pv_summary *summary, const pv_outlook *outlook) {
     print_data(c);
     print_population(options, c);
+    cli_print_label_error(c, "label errors: ");
     cli_print_adequacy(c);
     fputc('\n', stdout);
     cli_print_coefficients(c, summary, false);

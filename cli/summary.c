@@ -125,6 +125,7 @@ static void print_text(const cli_call *call, const pv_classifier *c, const pv_su
         printf("  prevalence  stated, known exactly\n");
     else
         printf("  prevalence  stated, as precise as from %s observations\n", pv_group_digits(c->prevalence_n).text);
+    cli_print_label_error(c, "  labels      ");
     if (c->stratified)
         cli_print_strata_columns(c, "  strata      ");
     printf("  stopped     %s after %lld steps, seed %lld\n", pv_stop_name(c->stop), (long long)c->iterations,

@@ -21,6 +21,7 @@
     X(rate)                                                                                                            \
     X(size)                                                                                                            \
     X(sets)                                                                                                            \
+    X(labels)                                                                                                          \
     X(bench)
 
 #define LAB_COMMAND_DECLARE(name) extern const cli_command lab_##name;

@@ -58,6 +58,16 @@ typedef struct pv_prevalence {
 
 PV_MUST_USE pv_status pv_prevalence_check(pv_ctx *ctx, const pv_prevalence *population);
 
+/* How often labels were recorded wrongly, for two labels (docs/method.md, "Labels with errors"). Index 1: the positive
+ * label. */
+typedef struct pv_label_error {
+    bool predictive;   /* value is P(true y | recorded y); otherwise P(recorded y | true y) */
+    double value[2];   /* as given: specificity and sensitivity, or negative and positive predictive value */
+    double units[2];   /* number of observations behind each; INFINITY: known exactly */
+    double correct[2]; /* P(recorded y | true y) */
+    double share;      /* of the recorded positive label in the population; NaN: rows are a random sample */
+} pv_label_error;
+
 /* The losses: X(NAME, name, "description"). Loss NAME is implemented in src/core/loss_NAME.c. */
 #define PV_LOSS_LIST(X)                                                                                                \
     X(IG, ig, "information gain, each likelihood over the model's own marginal")                                       \

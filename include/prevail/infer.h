@@ -209,6 +209,8 @@ typedef struct pv_classifier {
     double pass_seconds;     /* full batch: time of the passes over the matrix; not in model files */
     double *averaging; /* [classes - 1]: linear models with few rows: pv_predict averages risks over the uncertainty of
                           the parameters and adds these constants to the logits. NULL: risks are those at w */
+    pv_label_error
+        *label_error; /* errors of the labels in training; the model's labels are the true ones. NULL: none */
 } pv_classifier;
 
 /* Accessors, for callers that do not know the layout (docs/architecture.md). Results are borrowed. Texts and numbers of

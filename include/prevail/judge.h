@@ -16,6 +16,11 @@
 extern "C" {
 #endif
 
+/* Warns of an evaluation of a model that was fitted with `label-error`. */
+#define PV_RECORDED_WARNING                                                                                            \
+    "the model predicts the true label, and was fitted to labels recorded with errors: metrics hold only if the "      \
+    "labels of these rows are true; with recorded labels they are those of another outcome"
+
 /* ---- ensembles -----------------------------------------------------------------------------------------------------
  * An ensemble predicts the mean of several classifiers' probabilities in one population. Checks whether `other` can
  * join `first`: they need the same labels and columns (or arrays), and for TRUE the same stated prevalence. name is

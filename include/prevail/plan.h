@@ -116,6 +116,8 @@ typedef struct pv_fit_options {
         phase_one; /* with strata: file with the cohort's counts by stratum and label, or with its people; NULL: none */
     double prevalence_odds; /* with prevalence_by: factor for the odds, against the first label, of every prevalence in
                                that file; 1 (or 0): none */
+    const char
+        *label_error; /* how often labels were recorded wrongly: "sensitivity=0.9,specificity=45/50"; NULL: never */
     /* Not in the table: */
     const pv_csv_options *csv; /* syntax of these two files; NULL: defaults */
     const pv_table

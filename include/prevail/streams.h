@@ -54,6 +54,7 @@ extern "C" {
     X(STUDY_SIZE, 961, "cell x replicates + replicate")                                                                \
     X(STUDY_SETS, 937, "cell x replicates + replicate")                                                                \
     X(STUDY_EFFECT, 971, "cell x replicates + replicate")                                                              \
+    X(STUDY_LABELS, 951, "cell x replicates + replicate")                                                              \
     X(TARGET_PREVALENCE, 0x7072, "pair of draws of pi")                                                                \
     X(TARGET_CHAIN, 0x7073, "draw of w")                                                                               \
     X(TARGET_DIRICHLET, 0x7074, "draw")                                                                                \

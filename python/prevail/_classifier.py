@@ -68,6 +68,9 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
     prevalence_n : str or float
         How well the prevalence is known: the number of observations behind it, "known" (exactly), "rows" (as many as
         training rows) or "auto".
+    label_error : str or mapping, optional
+        How often the labels were recorded wrongly: ``{"sensitivity": "85/100", "specificity": 0.98}``, or ppv and npv.
+        Probabilities, counts of a validation study, or intervals such as "0.8-0.9". The model is of the true label.
     missing : {"refuse", "drop", "indicator", "impute"}
         How to treat missing cells.
     terms : str, optional
@@ -157,6 +160,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         prevalence_odds: float = 1.0,
         phase_one: Any = None,
         subcohort: float = 0.0,
+        label_error: str | Mapping[str, str | float] | None = None,
         marginal: str = "profile",
         match: str = "none",
         candidates: str | Sequence[Any] = "all",
@@ -230,6 +234,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
         self.prevalence_odds = prevalence_odds
         self.phase_one = phase_one
         self.subcohort = subcohort
+        self.label_error = label_error
         self.marginal = marginal
         self.match = match
         self.candidates = candidates

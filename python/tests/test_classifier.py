@@ -101,6 +101,19 @@ def test_every_option_is_a_parameter():
     assert set(prevail.options()) == {name.replace("-", "_") for name in names}
 
 
+def test_labels_with_errors():
+    X, y = sample(150, 150, seed=3)
+    model = prevail.PrevalenceClassifier(0.1, label_error={"sensitivity": "85/100", "specificity": 0.97}).fit(X, y)
+    plain = prevail.PrevalenceClassifier(0.1).fit(X, y)
+    error = model._model.tree()["label_error"]
+    assert error["positive"] == {"value": 0.85, "n": 100} and error["negative"] == {"value": 0.97, "n": "known"}
+    assert np.abs(model.coef_).sum() > np.abs(plain.coef_).sum()
+    with pytest.raises(prevail.InputError, match="label_error"):
+        prevail.PrevalenceClassifier(0.1, label_error={"sensitivity": 0.4, "specificity": 0.5}).fit(X, y)
+    with pytest.raises(prevail.InputError, match="label_error"):
+        prevail.PrevalenceClassifier(0.1, label_error="sensitivity=0.9,specificity=0.9", model="mlp:4").fit(X, y)
+
+
 def test_a_mixture(tmp_path):
     X, y = sample(60, 60, seed=5)
     model = prevail.PrevalenceClassifier(0.05, model="auto", candidates="prevalence,linear,iw").fit(X, y)

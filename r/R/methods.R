@@ -371,7 +371,7 @@ extractAIC.prevail <- function(fit, scale = 0, k = 2, ...) {
 
 # Options that change the meaning of the likelihood, besides the formula.
 likelihood_options <- c("marginal", "match", "weighting", "prevalence_n", "weights_are", "missing", "strata", "matched", "cluster",
-  "subcohort", "prevalence_odds")
+  "subcohort", "prevalence_odds", "label_error")
 
 # Differences between two fits that make their likelihoods incomparable; NULL: none.
 other_likelihood <- function(a, b) {

@@ -32,6 +32,7 @@ void pv_classifier_free(pv_ctx *ctx, pv_classifier *classifier) {
     pv_reference_free(ctx, classifier->reference);
     pv__stacked_free(ctx, classifier->stacked);
     pv__free(ctx, classifier->boosted);
+    pv__free(ctx, classifier->label_error);
     pv__smoothed_free(ctx, classifier->smoothing);
     pv__free(ctx, classifier);
 }

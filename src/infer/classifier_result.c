@@ -6,6 +6,7 @@
 
 #include "base/value.h"
 #include "infer/infer.h"
+#include "infer/model_file.h"
 
 static pv_result *by_label(const pv_schema *schema, const double *value) {
     pv_result *object = pv__value_object();
@@ -177,6 +178,8 @@ static void set_population(pv_result *object, const pv_classifier *c) {
     pv__value_set(object, "prevalence", c->prevalence ? by_label(c->schema, c->prevalence) : pv__value_null());
     pv__value_set(object, "prevalence_n", c->prevalence ? strength_of(c->prevalence_n) : pv__value_null());
     pv__value_set(object, "population_sample", sample_of(c));
+    if (c->label_error)
+        pv__value_set(object, "label_error", pv__label_error_to_json(c->label_error));
     if (!c->stratified)
         return;
     pv__value_set(object, "strata", strata_of(c));

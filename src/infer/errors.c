@@ -20,7 +20,7 @@ static const double DIFFERENCES_MAX = 2e7; /* rows times parameters squared, for
 /* ---- covariances of the parameters ------------------------------------------------------------------------------- */
 
 /* The curvature of the prior, which can be negative. */
-static double prior_curvature(const pv__problem *problem, size_t i, double w) {
+double pv__prior_bend(const pv__problem *problem, size_t i, double w) {
     const pv_prior *prior = pv__prior_of(problem, i);
     double away = w - problem->centre[i], nu = prior->df, square = away * away;
     if (problem->plan->map && prior->kind == PV_PRIOR_STUDENT)
@@ -99,7 +99,7 @@ static pv_status from_information(pv_ctx *ctx, const pv__problem *problem, const
     else
         status = pv__information(ctx, problem, w, H);
     for (size_t i = 0; i < P; i++)
-        H[i * P + i] += prior_curvature(problem, i, w[i]);
+        H[i * P + i] += pv__prior_bend(problem, i, w[i]);
     *found = status == PV_OK && pv__cholesky(P, H, 0);
     if (*found) {
         double *inverse = H + P * P;
@@ -312,8 +312,7 @@ pv_status pv__set_errors(pv_ctx *ctx, const double *covariance, pv_classifier *c
     return PV_OK;
 }
 
-/* Stores the covariance of the parameters, its centre, and the covariance of the coefficients. */
-static pv_status keep(pv_ctx *ctx, const double *covariance, const double *centre, double df, pv_classifier *c) {
+pv_status pv__errors_keep(pv_ctx *ctx, const double *covariance, const double *centre, double df, pv_classifier *c) {
     size_t P = pv_model_params(c->model);
     PV_TRY(pv__set_errors(ctx, covariance, c));
     if (!pv_model_has_coefficients(c->model) || pv_loss_is_relative(c->loss))
@@ -333,10 +332,12 @@ pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv_
     const pv_combination *m = c->combination;
     double *covariance, size = (double)problem->rows.n * (double)(P * P);
     bool simple = is_simple(problem), found = true, survey = problem->design->sampling || problem->design->cluster;
+    if (pv__problem_label_error(problem))
+        return pv__label_error_errors(ctx, problem, solution, c);
     if (m && m->use != PV_ESTIMATE_EFFICIENT)
-        return keep(ctx, m->covariance, m->weighted, m->df_risk, c);
+        return pv__errors_keep(ctx, m->covariance, m->weighted, m->df_risk, c);
     if (m && survey)
-        return keep(ctx, m->efficient_covariance, NULL, HUGE_VAL, c);
+        return pv__errors_keep(ctx, m->efficient_covariance, NULL, HUGE_VAL, c);
     c->no_errors = reason(problem, solution);
     if (!c->no_errors && survey)
         c->no_errors = "with sampling weights or clusters only `loss=plain` and `marginal=profile` have them";
@@ -348,7 +349,7 @@ pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv_
     pv_status status = simple ? from_information(ctx, problem, solution, covariance, &found)
                               : from_differences(ctx, problem, solution->w, covariance);
     if (status == PV_OK && found)
-        status = keep(ctx, covariance, NULL, HUGE_VAL, c);
+        status = pv__errors_keep(ctx, covariance, NULL, HUGE_VAL, c);
     else if (status == PV_OK)
         c->no_errors = "the curvature is not positive in every direction";
     pv__free(ctx, covariance);
@@ -371,7 +372,7 @@ pv_status pv__gaussian_errors(pv_ctx *ctx, const pv__problem *problem, const pv_
     else
         from_factor(P, P, NULL, p->mixture.factor, covariance);
     if (status == PV_OK && found)
-        status = keep(ctx, covariance, NULL, HUGE_VAL, c);
+        status = pv__errors_keep(ctx, covariance, NULL, HUGE_VAL, c);
     pv__free(ctx, covariance);
     return status;
 }

@@ -189,6 +189,10 @@ static pv_status fill(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *da
         pv__strata_free(ctx, c->schema->strata);
         c->schema->strata = NULL;
     }
+    if (problem->plan->misread) {
+        PV_TRY(pv__alloc(ctx, 1, sizeof *c->label_error, &c->label_error));
+        *c->label_error = problem->plan->label_error;
+    }
     PV_TRY(pv__strdup(ctx, data->source ? data->source : "", &c->source));
     if (sample)
         PV_TRY(pv__strdup(ctx, sample->source ? sample->source : "", &c->sample_source));
@@ -351,6 +355,8 @@ static pv_status solve(pv_ctx *ctx, const pv__problem *problem, const pv_dataset
     PV_GOTO(done, status);
     for (int y = 0; problem->plan->estimated && y < c->schema->classes; y++)
         c->prevalence[y] = exp(c->log_marginal[y]);
+    for (int y = 0; problem->plan->misread && pv_loss_of_design(c->loss) && y < 2; y++)
+        c->design[y] = exp(c->log_marginal[y]); /* of the true label */
     c->validation = solution.score;
     c->best_epoch = solution.best_epoch;
     c->stop = solution.stop;

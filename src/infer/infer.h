@@ -74,8 +74,15 @@ static inline bool pv__is_profile(const pv__problem *problem) {
     return pv__plan_is_profile(problem->plan);
 }
 
+/* How labels were recorded; NULL: without errors. */
+static inline const pv_label_error *pv__problem_label_error(const pv__problem *problem) {
+    return problem->plan->misread ? &problem->plan->label_error : NULL;
+}
+
 /* The form in which the fit's loss is computed. */
 static inline pv__form pv__problem_form(const pv__problem *problem) {
+    if (problem->plan->misread)
+        return PV_FORM_SELECTION;
     return pv__loss_form(pv__problem_loss(problem), (pv_marginal)problem->plan->options.marginal, problem->batch > 0);
 }
 
@@ -232,6 +239,14 @@ pv_status pv__standard_errors(pv_ctx *ctx, const pv__problem *problem, const pv_
  */
 PV_MUST_USE pv_status pv__gaussian_errors(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
                                           pv_classifier *classifier);
+
+/* Stores the covariance of the parameters, its centre (NULL: w), and the covariance of the coefficients. */
+PV_MUST_USE pv_status pv__errors_keep(pv_ctx *ctx, const double *covariance, const double *centre, double df,
+                                      pv_classifier *classifier);
+double pv__prior_bend(const pv__problem *problem, size_t i, double w); /* curvature of a prior, which can be negative */
+/* (label_error_scores.c) The same as pv__standard_errors, for labels with errors. */
+PV_MUST_USE pv_status pv__label_error_errors(pv_ctx *ctx, const pv__problem *problem, const pv__solution *solution,
+                                             pv_classifier *classifier);
 
 /* Standard errors [params] of the coefficients from the covariance [params][params] of the parameters. */
 PV_MUST_USE pv_status pv__errors_of(pv_ctx *ctx, const pv_classifier *classifier, const double *covariance,

@@ -18,6 +18,17 @@ static pv_status plugin(pv_ctx *ctx, const pv__problem *problem, const double *w
     return status;
 }
 
+/* Labels with errors in a random sample: the mean of the rows' risks. */
+static pv_status mean_of_rows(pv_ctx *ctx, const pv__problem *problem, const double *w, double *log_marginal) {
+    double *loglik;
+    PV_TRY(pv__alloc(ctx, problem->rows.n, 2 * sizeof *loglik, &loglik));
+    pv_status status = pv__objective_loglik(ctx, problem, w, loglik);
+    if (status == PV_OK)
+        status = pv_plugin_log_marginal(ctx, &problem->targets, problem->label_share, loglik, log_marginal);
+    pv__free(ctx, loglik);
+    return status;
+}
+
 void pv__stated_marginal(const pv__problem *problem, double *log_marginal) {
     const pv_stratified *strata = pv__strata_of(problem);
     size_t k = (size_t)problem->targets.classes;
@@ -41,6 +52,8 @@ pv_status pv__log_marginal(pv_ctx *ctx, const pv__problem *problem, pv__objectiv
         pv__stated_marginal(problem, log_marginal);
         return PV_OK;
     }
+    if (pv__problem_label_error(problem) && pv_loss_of_design(pv__problem_loss(problem))) /* of the true label */
+        return mean_of_rows(ctx, problem, w, log_marginal);
     /* Matched sets have no marginal; if an intercept was found for them, it is the prevalence. */
     const double *shares = relative && problem->plan->has_prevalence        ? problem->plan->prevalence
                            : relative                                       ? problem->label_share

@@ -58,6 +58,11 @@ bool pv__is_written_as_usual(const pv_written *written);
 PV_MUST_USE pv_status pv__written_from_json(pv_ctx *ctx, const pv_result *object, pv_written *written,
                                             const char **wrong);
 
+/* (label_error_file.c) Errors of the training labels. *wrong: why they are damaged. */
+pv_result *pv__label_error_to_json(const pv_label_error *error);
+PV_MUST_USE pv_status pv__label_error_from_json(pv_ctx *ctx, const pv_result *object, pv_classifier *classifier,
+                                                const char **wrong);
+
 /* (smoothing_file.c) Scales and degrees of freedom of an additive model. The classifier's schema and model must have
  * been read. *wrong: why they are damaged. */
 pv_result *pv__smoothed_to_json(const pv_smoothing *smoothing);

@@ -343,6 +343,8 @@ static pv_status read_header(pv__reader *r, pv_classifier *c) {
     PV_TRY(pv__boosted_from_json(r->ctx, pv_result_get(r->root, "boosted"), c, &wrong));
     if (!wrong)
         PV_TRY(pv__smoothed_from_json(r->ctx, pv_result_get(r->root, "smoothing"), c, &wrong));
+    if (!wrong)
+        PV_TRY(pv__label_error_from_json(r->ctx, pv_result_get(r->root, "label_error"), c, &wrong));
     if (wrong)
         return pv__model_damaged(r, wrong);
     for (size_t y = 0; y < classes; y++)

@@ -134,6 +134,8 @@ static void add_parts(pv_result *object, const pv_classifier *c) {
         pv__value_set(object, "boosted", pv__boosted_to_json(c->boosted));
     if (c->smoothing)
         pv__value_set(object, "smoothing", pv__smoothed_to_json(c->smoothing));
+    if (c->label_error)
+        pv__value_set(object, "label_error", pv__label_error_to_json(c->label_error));
     if (schema->offset)
         pv__value_set(object, "offset", pv__value_flag(true));
     if (schema->sampling)

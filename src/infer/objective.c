@@ -9,6 +9,7 @@
 
 #include "base/openmp.h"
 #include "base/reduce.h"
+#include "core/label_error.h"
 #include "core/vector.h"
 #include "infer/executor.h"
 #include "infer/infer.h"
@@ -35,6 +36,12 @@ void pv__log_ratio(const pv__problem *problem, double *log_ratio) {
             log_ratio[i] = corrected ? problem->design->log_ratio[i] : 0;
         return;
     }
+    const pv_label_error *error = pv__problem_label_error(problem);
+    if (error) { /* of recorded labels */
+        log_ratio[0] = corrected ? log(problem->label_share[0]) - log1p(-error->share) : 0;
+        log_ratio[1] = corrected ? log(problem->label_share[1]) - log(error->share) : 0;
+        return;
+    }
     for (int y = 0; y < problem->targets.classes; y++) {
         log_ratio[y] = corrected ? log(problem->label_share[y]) - log(problem->population.prevalence[y]) : 0;
     }
@@ -44,14 +51,32 @@ void pv__log_ratio(const pv__problem *problem, double *log_ratio) {
 static double rows_term(void *state, size_t begin, size_t n, const double *loglik, double *dloglik, double *room) {
     const pv__objective *o = state;
     pv_targets slice = pv__targets_slice(&o->problem->targets, begin, n);
+    const pv_label_error *error = pv__problem_label_error(o->problem);
+    if (error)
+        return pv__label_error_rows(&slice, error, o->log_ratio[1] - o->log_ratio[0], loglik, dloglik);
     if (o->form == PV_FORM_SELECTION)
         return pv__selection_rows(&slice, NULL, o->log_ratio, loglik, dloglik, NULL, room);
     return pv__data_term(&slice, o->problem->factor, loglik, dloglik, false);
 }
 
+/* The same for recorded labels: their expected information about the true label's log odds, as weights of q = 1/2. */
+static void recorded_odds(const pv__objective *o, size_t begin, size_t n, const double *loglik, double *v, double *q) {
+    const pv_label_error *error = pv__problem_label_error(o->problem);
+    for (size_t i = 0; i < n; i++) {
+        pv__recorded row = pv__recorded_of(error, o->log_ratio[1] - o->log_ratio[0], loglik + 2 * i);
+        q[2 * i] = q[2 * i + 1] = 0.5;
+        v[i] =
+            4 * pv__weight(&o->problem->targets, begin + i) * row.slope * row.slope * exp(row.log_p[0] + row.log_p[1]);
+    }
+}
+
 /* The quantities that determine the information: total weights, and probabilities in the sample. */
 static void rows_odds(void *state, size_t begin, size_t n, const double *loglik, double *v, double *q) {
     const pv__objective *o = state;
+    if (pv__problem_label_error(o->problem)) {
+        recorded_odds(o, begin, n, loglik, v, q);
+        return;
+    }
     const pv_targets *t = &o->problem->targets;
     bool selection = o->form == PV_FORM_SELECTION;
     size_t k = (size_t)t->classes;
@@ -82,7 +107,8 @@ static pv_status make_executor(pv__objective *o) {
     const pv_targets *t = &problem->targets;
     bool joint = o->form == PV_FORM_JOINT;
     const pv__logistic of = {t->label, t->weight, problem->factor, o->log_ratio[1] - o->log_ratio[0]};
-    bool logistic = !joint && t->classes == 2 && t->label && !t->stratum && problem->model->architecture->logistic_loss;
+    bool logistic = !joint && !pv__problem_label_error(problem) && t->classes == 2 && t->label && !t->stratum &&
+                    problem->model->architecture->logistic_loss;
     const pv__executor_spec spec = {.rows = &problem->rows,
                                     .model = problem->model,
                                     .shared = problem->shared && (!joint || pv__full_loss_parts(o->full)),

@@ -193,6 +193,8 @@ static const char *obstacle(const pv_schema *schema, const pv_dataset *data, con
     const pv__design_options stated = pv__design_options_of(options);
     if (pv__survey_has_strata(schema, data, &stated) || pv__design_strata(schema, &stated) > 1)
         return "strata";
+    if (options->label_error)
+        return "labels with errors (`label-error`)";
     return data->matched || pv_loss_is_relative((pv_loss)options->loss) ? "matched sets" : NULL;
 }
 
@@ -283,7 +285,7 @@ pv_status pv__prior_decide(pv_ctx *ctx, const pv_schema *schema, const pv_datase
     const pv_model *model = problem->model;
     const char *against = obstacle(schema, data, o);
     bool asked = strcmp(o->prior, "auto") == 0, linear = pv_model_is_convex(model);
-    bool open = !against && o->infer == PV_INFER_MAP, serves = pv__evidence_serves(problem);
+    bool open = !against && o->infer == PV_INFER_MAP, serves = pv__evidence_serves(problem) && !plan->misread;
     double rows = 0;
     if (serves && o->infer == PV_INFER_MAP && (plan->prior_is_open || plan->prior.kind != PV_PRIOR_NONE)) {
         PV_TRY(rows_per_slope(ctx, data, model, &rows));

@@ -35,6 +35,11 @@ const pv_option pv_fit_option_table[] = {
      "The rows are a case-cohort sample: all cases of a cohort, and this fraction of the others. Replaces `prevalence` "
      "(with `strata`, `prevalence-by`); if the cohort's counts are known, `phase-one` is better. 0: not such a "
      "sample."},
+    {"label-error", PV_OPTION_TEXT, AT(label_error), NULL, 0, 0, NULL, "LIST",
+     "Labels were recorded with errors that do not depend on the columns: sensitivity=P,specificity=P of the recorded "
+     "label, or its predictive values ppv=P,npv=P in the population. P: a probability, counts of a validation study "
+     "such as 45/50, or a 95 % interval such as 0.85-0.95. The model is of the true label, whose prevalence is stated. "
+     "Two labels, linear, in the full batch."},
     {"loss", PV_OPTION_CHOICE, AT(loss), "ig", 0, 0, &(PV_LOSS_LIST(LOSS_CHOICE))[1], NULL,
      &(PV_LOSS_LIST(LOSS_HELP))[1]},
     {"iw-total", PV_OPTION_REAL, AT(iw_total), "0", 0, 1e12, NULL, "N",

@@ -158,6 +158,9 @@ static pv_status begin(pv_ctx *ctx, const pv_fit_options *given, bool sample, co
     if (plan->minibatches)
         PV_TRY(pv__schedule_parse(ctx, given->schedule, given->epochs, &plan->schedule));
     PV_TRY(pv__rules_check(ctx, given, plan->facts));
+    plan->misread = given->label_error != NULL;
+    if (plan->misread)
+        PV_TRY(pv__label_error_parse(ctx, given->label_error, &plan->label_error));
     return pv__grows(given) ? pv__boosting_load(ctx) : PV_OK;
 }
 
@@ -217,7 +220,7 @@ static pv_status settle_batch(pv_ctx *ctx, size_t n, pv__plan *plan) {
 
 static bool has_two(const pv__plan *p, const pv__plan_rows *rows) {
     bool linear = pv_model_has_coefficients(rows->model) && !p->images, sample = rows->labelled < rows->n;
-    return pv__plan_is_profile(p) && linear && p->batch == 0 && p->has_prevalence && !(sample && p->estimated) &&
+    return pv__plan_is_profile(p) && linear && !p->misread && p->batch == 0 && p->has_prevalence && !(sample && p->estimated) &&
            p->population.prevalence_n > 0 && !(p->map && p->prior.kind == PV_PRIOR_LAPLACE);
 }
 
@@ -325,6 +328,7 @@ pv_status pv__plan_settle(pv_ctx *ctx, const pv__plan_rows *rows, pv__plan *plan
     warn_of_products(ctx, rows->schema, plan);
     plan->facts |= facts_of_population(plan, rows);
     PV_TRY(pv__rules_check(ctx, &plan->options, plan->facts));
+    PV_TRY(pv__label_error_settle(ctx, rows, plan));
     if (plan->batch > 0 && plan->map && plan->prior.kind == PV_PRIOR_LAPLACE)
         pv__log(ctx, PV_LOG_WARNING, "`prior=laplace` with minibatches shrinks slopes, but sets none to exactly zero");
     if (plan->options.infer > PV_INFER_ML)

@@ -73,6 +73,8 @@ typedef struct pv__plan {
     pv__schedule schedule;
     pv_match match;
     pv_estimate use; /* for a linear model with two estimates (infer/combined.h) */
+    bool misread;    /* labels were recorded with errors: */
+    pv_label_error label_error;
     /* the population */
     bool has_prevalence;
     bool whole;         /* given as an interval, which is then all that is known: no count of observations */
@@ -122,6 +124,10 @@ bool pv__plan_is_last_layer(const pv__plan *plan, const pv_model *model);
 /* (plan_lines.c) The settled plan as readable lines. The caller frees *made with pv_plan_free. */
 PV_MUST_USE pv_status pv__plan_tell(pv_ctx *ctx, const pv__plan *plan, const pv__plan_rows *rows,
                                     const pv_dataset *data, pv_plan **made);
+
+/* (label_errors.c) Parses `label-error`; completes it for the population, and checks it against the rows. */
+PV_MUST_USE pv_status pv__label_error_parse(pv_ctx *ctx, const char *text, pv_label_error *error);
+PV_MUST_USE pv_status pv__label_error_settle(pv_ctx *ctx, const pv__plan_rows *rows, pv__plan *plan);
 
 /* (stated_prevalence.c) Determines the prevalence and how well it is known, then the intercept's prior, which depends
  * on it. */

@@ -59,6 +59,7 @@ pv__fact_set pv__facts_of_options(const pv_ctx *ctx, const pv_fit_options *o, bo
         {PV_FACT_MIXTURE, pv__mixes(o)},
         {PV_FACT_TREES, pv__grows(o)},
         {PV_FACT_ITSELF, pv__fits_itself(o)},
+        {PV_FACT_MISREAD, o->label_error != NULL},
         {PV_FACT_DEVICE, ctx && ctx->root->device.kind == PV_DEVICE_CUDA},
     };
     pv__fact_set found = 0;
@@ -97,6 +98,11 @@ pv__fact_set pv__facts_of_data(const pv_schema *schema, const pv_dataset *data, 
 #define MATCH_FOR " needs a stated `prevalence`, and no `population-sample`:\nleave it out"
 #define JEFFREYS_FOR " is for `loss=ig` with `marginal=profile`:\nchoose normal:SCALE, student:NU or none"
 
+#define MISREAD_FOR                                                                                                    \
+    " is for `model=linear` in the full batch, with `loss=plain`, or with `loss=ig` and `marginal=profile`:\nleave "   \
+    "it "                                                                                                              \
+    "out, or change these"
+
 static const pv__rule rules[] = {
     {F(DEVICE) | F(MINIBATCHES), F(IMAGES), NULL,
      "`device=cuda` takes tables in the full batch:\nleave it out, or `batch`"},
@@ -126,6 +132,38 @@ static const pv__rule rules[] = {
      "out"},
     {F(ITSELF) | F(DATA) | F(SOFT), NONE, "model", " supports hard labels only;\nchoose linear or mlp with votes"},
     {F(ITSELF) | F(MATCH), NONE, "match", " is not for `model=auto` and trees:\nleave one of the two out"},
+    /* labels recorded with errors */
+    {F(MISREAD), F(ABSOLUTE), "label-error", MISREAD_FOR},
+    {F(MISREAD) | F(ITSELF), NONE, "label-error", MISREAD_FOR},
+    {F(MISREAD), F(COEFFICIENTS), "label-error", MISREAD_FOR},
+    {F(MISREAD) | F(SMOOTH), NONE, "label-error", MISREAD_FOR},
+    {F(MISREAD), F(FULL_BATCH), "label-error", MISREAD_FOR},
+    {F(MISREAD) | F(IMPORTANCE), NONE, "label-error", MISREAD_FOR},
+    {F(MISREAD) | F(MARGINAL), F(PROFILE), "label-error", MISREAD_FOR},
+    {F(MISREAD), F(ESTIMATE), "label-error",
+     " is for `infer=map` and ml, whose intervals include what is unknown about the errors:\nchoose one of these"},
+    {F(MISREAD) | F(WEIGHTED), NONE, "weighting",
+     " weights rows by true labels, which `label-error` says are unknown:\nleave it out"},
+    {F(MISREAD) | F(MATCH), NONE, "match",
+     " weights rows by true labels, which `label-error` says are unknown:\nleave it out"},
+    {F(MISREAD) | F(JEFFREYS), NONE, "intercept-prior", " is not for `label-error`:\nchoose auto, normal:S or none"},
+    {F(MISREAD) | F(SAMPLE), NONE, "label-error",
+     " does not support a population sample:\nstate `prevalence`, that of the true label"},
+    {F(MISREAD) | F(SUBCOHORT), NONE, "label-error",
+     " needs the prevalence of the true label, and `subcohort` gives that of the recorded one:\nstate `prevalence`"},
+    {F(MISREAD) | F(DEVICE), NONE, "label-error", " runs on the processor:\nleave `device` out"},
+    {F(MISREAD) | F(DATA) | F(SOFT), NONE, "label-error",
+     " is for labels with known rates of error. Readers' votes determine their own only with three independent readers "
+     "or more, which is not supported:\ngive each row one label, or leave it out"},
+    {F(MISREAD) | F(DATA) | F(MANY_LABELS), NONE, "label-error",
+     " is for two labels:\ncombine labels, or leave it out"},
+    {F(MISREAD) | F(DATA) | F(NAMED), NONE, "label-error", " does not support `strata`:\nleave one of the two out"},
+    {F(MISREAD) | F(STRATA), NONE, "label-error", " does not support strata:\nleave one of the two out"},
+    {F(MISREAD) | F(DATA) | F(CLUSTERS), NONE, "label-error", " takes rows as independent:\nleave `cluster` out"},
+    {F(MISREAD) | F(DATA) | F(SAMPLING), NONE, "label-error",
+     " does not support sampling weights:\nleave `weights` out, or use `weights-are=counts` if they are counts"},
+    {F(READ) | F(MISREAD) | F(MARGINAL) | F(WEIGHTLESS), NONE, "label-error",
+     " needs a prevalence that rests on observations:\ngive `prevalence-n` a value above 0"},
     /* smooths */
     {F(SMOOTH), F(PRIOR), "infer",
      " is not for `model=additive`, whose prior determines the smoothness of its curves:\nchoose map, or "

@@ -57,6 +57,7 @@
     X(MIXTURE)   /* `model=auto` */                                                                                    \
     X(TREES)     /* `model=trees` */                                                                                   \
     X(ITSELF)    /* one of these two */                                                                                \
+    X(MISREAD)   /* `label-error` */                                                                                   \
     X(DEVICE)    /* cuda */                                                                                            \
     /* the data */                                                                                                     \
     X(DATA)        /* the data are known */                                                                            \

@@ -316,6 +316,8 @@ pv_status pv_judge_in(pv_ctx *ctx, const pv_classifier *classifier, const pv_dat
     const pv_predict_options wanted = {.likelihood = true};
     pv_prediction *said;
     *judgement = NULL;
+    if (classifier->label_error)
+        pv__log(ctx, PV_LOG_WARNING, "%s", PV_RECORDED_WARNING);
     PV_TRY(pv_predict_in(ctx, classifier, data, population, &wanted, &said));
     pv_status status = pv_judge(ctx, data, classifier->schema->labels, said, options, judgement);
     pv_prediction_free(ctx, said);

@@ -124,6 +124,12 @@ static void say_design(pv__methods *m) {
                         "population.");
     else
         pv__methods_say(m, PV__TOPIC_design, "Rows were taken as a random sample of the target population.");
+    if (c->label_error)
+        pv__methods_say(m, PV__TOPIC_design,
+                        "Recorded labels were taken as misclassified with a sensitivity of %.4g and a specificity of "
+                        "%.4g for %s, independently of the predictors given the true label (non-differential errors); "
+                        "estimates and risks are of the true label.",
+                        c->label_error->correct[1], c->label_error->correct[0], label_of(m, 1).text);
     if (recorded(m, "clusters"))
         pv__methods_say(m, PV__TOPIC_design, "Rows of one cluster were not taken as independent.");
     if (recorded(m, "survey_strata"))

@@ -145,7 +145,11 @@ static void say_likelihood(pv__methods *m) {
     const pv__topic topic = PV__TOPIC_estimation;
     switch (c->loss) {
     case PV_LOSS_IG:
-        if (c->sample_rows)
+        if (c->label_error)
+            pv__methods_say(m, topic,
+                            "The model was fitted with the likelihood of the recorded label given the predictors, "
+                            "corrected for sampling by that label.");
+        else if (c->sample_rows)
             pv__methods_say(m, topic,
                             "The model was fitted with a likelihood corrected for sampling by label, which includes "
                             "the unlabelled rows of the population.");
@@ -233,6 +237,13 @@ static void say_intervals(pv__methods *m) {
     if (!c->standard_error)
         return;
     pv__methods_say(m, topic, "Coefficients have %.4g %% confidence intervals", 100 * m->options->level);
+    if (c->label_error) {
+        bool known = isinf(c->label_error->units[0]) && isinf(c->label_error->units[1]) && isinf(c->prevalence_n);
+        pv__methods_say(m, topic, " by a sandwich variance%s.",
+                        known ? ""
+                              : ", to which the delta method adds the uncertainty of the errors and of the prevalence");
+        return;
+    }
     if (!of || of->use == PV_ESTIMATE_EFFICIENT) {
         pv__methods_say(m, topic, " that assume that the model is right.");
         return;

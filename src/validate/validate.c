@@ -395,12 +395,20 @@ pv_status pv_cross_validate(pv_ctx *ctx, const pv_schema *schema, const pv_datas
     *validation = NULL;
     if (how->repeats < 1 || how->folds < 2)
         return pv__fail(ctx, PV_ERR_USAGE, "there must be at least two folds and one repeat");
+    if (options->label_error)
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`label-error=%s`: cross-validation compares predictions of the true label with recorded "
+            "labels, so its metrics would be wrong;\nfit the model, and evaluate it on rows with true labels",
+            pv__show(options->label_error).text);
     return validate(ctx, schema, data, options, how, NULL, validation);
 }
 
 pv_status pv_hold_out(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *options,
                       const pv_validation_options *how, const pv_dataset *rows, pv_validation **validation) {
     *validation = NULL;
+    if (options->label_error)
+        pv__log(ctx, PV_LOG_WARNING, "%s", PV_RECORDED_WARNING);
     return validate(ctx, schema, data, options, how, rows, validation);
 }
 

@@ -28,7 +28,7 @@ cd "$scratch" || exit 1
 "$prevail" simulate gaussian --cases 5000 --controls 5000 --dimensions 5 --prevalence 0.05 -o long.csv || exit 1
 cp "$here/../arrays/discs.npz" .
 
-names=(table packed images vi vi_batches hmc cv sweep sweep_holdout contingency coverage ranks calibration calibration_data bias robust unknown designs rate effect sets size nodules ratings)
+names=(table packed images vi vi_batches hmc cv sweep sweep_holdout contingency coverage ranks calibration calibration_data bias robust unknown designs rate effect sets size labels nodules ratings)
 arguments() {
     local fit="--outcome y --prevalence 0.1"
     case $1 in
@@ -54,6 +54,7 @@ arguments() {
     rate) echo lab rate --rates 0.1,0.3 --gold 50 --replicates 40 ;;
     size) echo lab size --aucs 0.8 --ratios 1,4 --replicates 60 ;;
     effect) echo lab effect --kinds right --rows 100 --prevalences 0.1 --replicates 60 ;;
+    labels) echo lab labels --prevalences 0.1,0.3 --validated 50 --replicates 60 ;;
     nodules) echo lab nodules --quick --networks convnet --batches balanced --prevalences 0.01 --methods ig-linear,iw --folds 2 --epochs 20 ;;
     ratings) echo lab ratings --quick --prevalences 0.9 --methods iw,plain --folds 2 --epochs 20 ;;
     esac

@@ -63,6 +63,7 @@ lab unknown --replicates 3 --populations ties --json -o out
 lab sets --kinds wrong,units --rows 50 --replicates 4 --json -o out
 lab rate --kinds test,clusters --rates 0.1 --gold 30 --replicates 4 --json -o out
 lab size --aucs 0.8 --ratios 2 --replicates 4 --json -o out
+lab labels --prevalences 0.1 --validated known,50 --replicates 4 --rows 200 --json -o out
 lab designs --quick --only inferred --replicates 3 --json -o out
 lab designs --quick --only balanced --replicates 2 --json -o out
 lab calibration --replicates 2 --prevalences 0.1,0.01 --population-rows 1000 --steps 5 --draws 100 --checkpoint ck --checkpoint-every 0.001 --json -o out

@@ -15,23 +15,24 @@ typedef struct design {
     const char *prevalence;
     double subcohort;
     bool sample;
-    size_t fits;  /* number of combinations that fit, which shows rules that are missing or too strict */
-    size_t trees; /* the same for boosted trees, if XGBoost is installed */
+    size_t fits;    /* number of combinations that fit, which shows rules that are missing or too strict */
+    size_t trees;   /* the same for boosted trees, if XGBoost is installed */
+    size_t misread; /* the same for labels with errors */
 } design;
 
 static const design designs[] = {
-    {"rows", {.features = "a,b", .target = "y"}, "0.1", 0, false, 134, 3},
-    {"counts", {.features = "a,b", .target = "y", .weights = "count"}, "0.1", 0, false, 134, 3},
-    {"sampling weights", {.features = "a,b", .target = "y", .weights = "weight"}, "0.1", 0, false, 68, 3},
-    {"clusters", {.features = "a,b", .target = "y", .cluster = "cluster"}, "0.1", 0, false, 68, 3},
-    {"population sample", {.features = "a,b", .target = "y"}, NULL, 0, true, 38, 0},
-    {"both", {.features = "a,b", .target = "y"}, "0.1", 0, true, 40, 0},
-    {"subcohort", {.features = "a,b", .target = "y"}, NULL, 0.3, false, 134, 3},
-    {"strata", {.features = "a,b", .target = "y", .strata = "stratum"}, NULL, 0.3, false, 36, 2},
-    {"survey", {.features = "a,b", .target = "y", .strata = "stratum", .weights = "weight"}, "0.1", 0, false, 68, 3},
-    {"matched sets", {.features = "a,b", .target = "y", .matched = "set"}, NULL, 0, false, 38, 0},
-    {"matched sets with a sample", {.features = "a,b", .target = "y", .matched = "set"}, "0.1", 0, true, 38, 0},
-    {"votes", {.features = "a,b", .votes = "no,yes"}, "0.1", 0, false, 133, 0},
+    {"rows", {.features = "a,b", .target = "y"}, "0.1", 0, false, 134, 3, 4},
+    {"counts", {.features = "a,b", .target = "y", .weights = "count"}, "0.1", 0, false, 134, 3, 4},
+    {"sampling weights", {.features = "a,b", .target = "y", .weights = "weight"}, "0.1", 0, false, 68, 3, 0},
+    {"clusters", {.features = "a,b", .target = "y", .cluster = "cluster"}, "0.1", 0, false, 68, 3, 0},
+    {"population sample", {.features = "a,b", .target = "y"}, NULL, 0, true, 38, 0, 0},
+    {"both", {.features = "a,b", .target = "y"}, "0.1", 0, true, 40, 0, 0},
+    {"subcohort", {.features = "a,b", .target = "y"}, NULL, 0.3, false, 134, 3, 0},
+    {"strata", {.features = "a,b", .target = "y", .strata = "stratum"}, NULL, 0.3, false, 36, 2, 0},
+    {"survey", {.features = "a,b", .target = "y", .strata = "stratum", .weights = "weight"}, "0.1", 0, false, 68, 3, 0},
+    {"matched sets", {.features = "a,b", .target = "y", .matched = "set"}, NULL, 0, false, 38, 0, 0},
+    {"matched sets with a sample", {.features = "a,b", .target = "y", .matched = "set"}, "0.1", 0, true, 38, 0, 0},
+    {"votes", {.features = "a,b", .votes = "no,yes"}, "0.1", 0, false, 133, 0, 0},
 };
 
 enum { MODELS = 5 }; /* followed by boosted trees */
@@ -50,9 +51,12 @@ static void write_table(void) {
     put(text, (size_t)(end - text));
 }
 
+static const char *label_error; /* of all fits */
+
 static pv_fit_options quick(const design *of, int loss, int marginal, int infer, const char *model, const char *batch) {
     pv_fit_options o = pv_fit_options_default();
     o.loss = loss;
+    o.label_error = label_error;
     o.marginal = marginal;
     o.infer = infer;
     o.model = model;
@@ -141,6 +145,19 @@ static void every_combination(void **state) {
     print_message("%zu fitted, %zu rejected\n", count.fitted, count.rejected);
 }
 
+static void every_combination_of_label_errors(void **state) {
+    (void)state;
+    write_table();
+    for (size_t d = 0; d < sizeof designs / sizeof *designs; d++) {
+        tally own = {0, 0};
+        label_error = "sensitivity=45/50,specificity=0.85-0.95";
+        try_design(&designs[d], 0, MODELS, &own);
+        label_error = NULL;
+        print_message("%s: %zu fitted, %zu rejected\n", designs[d].name, own.fitted, own.rejected);
+        assert_int_equal(own.fitted, designs[d].misread);
+    }
+}
+
 static void every_combination_of_trees(void **state) {
     (void)state;
     if (!pv__boosting_here(NULL)) {
@@ -158,6 +175,7 @@ static void every_combination_of_trees(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_combination),
+                                       cmocka_unit_test(every_combination_of_label_errors),
                                        cmocka_unit_test(every_combination_of_trees)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -192,6 +192,7 @@ static void print_json(cli_call *call, const cv_options *options, const cli_trai
     pv__value_set(object, "positive", pv__value_text(labels[classes - 1]));
     pv__value_set(object, "interval", pv__value_real(options->interval));
     pv__value_set(object, "bootstrap", pv__value_integer((int64_t)v->replicates));
+    pv__value_set(object, "drawn", v->drawn ? pv__value_text(v->drawn) : pv__value_null());
     pv__value_set(object, "data", pv__value_text(call->argument[0]));
     pv__value_set(object, "seed", pv__value_integer(options->fit.seed));
     pv__value_set(object, "seconds", pv__value_real(v->seconds));
@@ -211,7 +212,7 @@ static void print_footer(const cli_call *call, const cv_options *options, const 
     cli_put_name(training->schema->labels[training->data->classes - 1], 0);
     puts(" is the positive one");
     if (v->replicates > 0)
-        printf("  intervals: %.4g %%, bootstrap within labels, %lld replicates\n", 100 * options->interval,
+        printf("  intervals: %.4g %%, bootstrap %s, %lld replicates\n", 100 * options->interval, v->drawn,
                (long long)v->replicates);
     if (options->all)
         printf("  mean and sd over %zu folds; -: undefined\n", v->folds * v->repeats);
@@ -480,7 +481,8 @@ const cli_command cli_cv = {
         "metrics, differences} of --compare), rows, dropped, folds, repeats, group, population, population_prevalence "
         "(label: p, in that population), prevalence (label: p, stated to the fits), observed (label: proportion of the "
         "rows), stated_for (label: p, of the population of the metrics), positive, interval, bootstrap (replicates), "
-        "data, seed, seconds, output, version, warnings. Undefined is null.\n-o CSV has the row's id or number, "
+        "drawn (how), data, seed, seconds, output, version, warnings. Undefined is null.\n-o CSV has the row's id or "
+        "number, "
         "repeat__ (with --repeats), fold__, observed__, p__LABEL for each label, and decision__, the most probable "
         "label.\nThe exit code is 3 if a fit diverged or did not converge.",
     .examples = examples,

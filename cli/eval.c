@@ -34,6 +34,9 @@ static const pv_option option_table[] = {
     {"weights", PV_OPTION_TEXT, offsetof(eval_options, weights), NULL, 0, 0, NULL, "COL",
      "A column of counts or weights, one non-negative number per row. A row of weight v counts as v rows, in intervals "
      "too."},
+    {"cluster", PV_OPTION_TEXT, offsetof(eval_options, cluster), NULL, 0, 0, NULL, "COL",
+     "Rows with the same value in this column (a person, a centre) were sampled together: intervals of metrics are by "
+     "cluster. Default: the clusters of the fit, if the rows have that column."},
     {"positive", PV_OPTION_TEXT, offsetof(eval_options, positive), NULL, 0, 0, NULL, "LABEL",
      "The label that rates, predictive values and curves refer to, against all others. Default: the last."},
     {"population", PV_OPTION_TEXT, offsetof(eval_options, population), "true", 0, 0, NULL, "NAME",
@@ -199,6 +202,16 @@ static void warn_of_weights(cli_call *call, const pv_dataset *data) {
                        "weights; use prevail cv, which scales weights to the number of rows");
 }
 
+/* Curves and rates have intervals of their own, from numbers of rows. */
+static void warn_of_units(cli_call *call, const eval_options *options, const pv_judgement *j) {
+    if (j->found.units > 0 &&
+        (options->curves || report_wanted(&options->report) || options->costs || cli_given(call, "threshold")))
+        cli_warn(call,
+                 "intervals of curves, rates and costs take rows as independent, unlike those of the metrics, "
+                 "which are drawn %s: they are too narrow",
+                 j->found.drawn);
+}
+
 static int run(cli_call *call) {
     const eval_options *options = call->options;
     eval_inputs inputs = {0};
@@ -216,6 +229,7 @@ static int run(cli_call *call) {
     if (code == CLI_OK && (!cli_given(call, "bootstrap") || options->bootstrap))
         warn_of_weights(call, eval_data(&inputs));
     if (code == CLI_OK) {
+        warn_of_units(call, options, inputs.judged);
         pv_status status = draw_curves(call, options, inputs.judged, &curves);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     }
@@ -264,6 +278,7 @@ static const cli_common common[] = {
     {"Data", "outcome", NULL},
     {NULL, "positive", "The label that rates, predictive values and curves refer to."},
     {NULL, "weights", "A column of counts or weights."},
+    {NULL, "cluster", "Rows that were sampled together: intervals by cluster."},
     {NULL, "missing", "What to do with missing cells."},
     {NULL, "probs", "Evaluate the probabilities in this CSV file."},
     {NULL, "columns", "The columns with those probabilities."},
@@ -313,7 +328,8 @@ const cli_command cli_eval = {
         "prevalence are marked in the table. log_loss is defined as in other software; holdout_nll first adapts the "
         "predictions to the population of the metrics. With a posterior the predictions are its means.\nA row with a "
         "missing label is an error, or is left out and counted (--missing drop).\nIntervals are percentiles of "
-        "bootstrap replicates within labels; that of ece is reflected about the value, because resampling inflates it.",
+        "bootstrap replicates within labels, or of whole clusters; that of ece is reflected about the value, because "
+        "resampling inflates it.",
     .arguments = arguments,
     .groups = groups,
     .common = common,
@@ -326,7 +342,8 @@ const cli_command cli_eval = {
               "observed (label: proportion of the rows), stated_for (label: p, of the population of the metrics), "
               "strata (of a model with strata, a list: name, rows, share, observed, stated_for, metrics), with "
               "--population unknown target_prevalence and its other fields in prevail predict --json, positive, "
-              "interval, bootstrap (replicates), seed, decision (with --threshold or --costs: thresholds, a list of "
+              "interval, bootstrap (replicates), drawn (how), units (of clusters or rows that were drawn), seed, "
+              "decision (with --threshold or --costs: thresholds, a list of "
               "{threshold, action, rates}, cost and cost_for_all, each {value, lo, hi}; else null), compared (with "
               "--compare a list of {name, metrics, differences}, both as metrics), curves (with --curves -; name: "
               "{column: values}), importance (with --importance: columns, a list of {column, loss, sd, dependence: a "

@@ -20,6 +20,7 @@ typedef struct eval_options {
     const char *ensemble;
     const char *compare;
     const char *weights;
+    const char *cluster;
     int missing; /* pv_missing */
     int unseen;  /* pv_unseen */
     double interval;

@@ -68,8 +68,11 @@ static int predict(cli_call *call, const eval_options *options, eval_inputs *inp
 }
 
 static int read_model(cli_call *call, const eval_options *options, eval_inputs *inputs) {
-    pv_roles roles = {
-        .target = options->target, .weights = options->weights, .missing = options->missing, .unseen = options->unseen};
+    pv_roles roles = {.target = options->target,
+                      .weights = options->weights,
+                      .cluster = options->cluster,
+                      .missing = options->missing,
+                      .unseen = options->unseen};
     pv_status status = pv_classifier_load(call->ctx, inputs->name, &inputs->classifier);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -136,6 +139,7 @@ static int read_probs(cli_call *call, const eval_options *options, eval_inputs *
                                 .csv = &csv,
                                 .target = options->votes ? NULL : options->target,
                                 .weights = options->weights,
+                                .cluster = options->cluster,
                                 .also = options->votes,
                                 .positive = options->positive,
                                 .drop_missing = options->missing == PV_MISSING_DROP};

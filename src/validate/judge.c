@@ -129,7 +129,11 @@ static pv_status take_sides(pv_ctx *ctx, const char *name, char *const *labels, 
     double *frequency = it->own, *log_p = frequency + 2 * n, *loglik = log_p + 2 * n, *weight = loglik + 2 * n,
            *log_marginal = weight + n, *prevalence = log_marginal + 2;
     PV_TRY(pv_binarise(ctx, &it->targets, middle, frequency, weight, &j->uncertain));
-    it->targets = (pv_targets){.n = n, .classes = 2, .frequency = frequency, .weight = weight};
+    it->targets.classes = 2;
+    it->targets.label = NULL;
+    it->targets.frequency = frequency;
+    it->targets.weight = weight;
+    it->targets.set = it->targets.stratum = NULL;
     pv_binarise_log(n, classes, middle, it->log_p, log_p);
     it->log_p = log_p;
     if (it->loglik) {
@@ -182,6 +186,8 @@ static pv_status make_case(pv_ctx *ctx, const pv_dataset *data, char *const *lab
                         .log_marginal = said->log_marginal,
                         .prevalence = said->prevalence};
     it->targets.classes = said->classes;
+    if (said->strata)
+        it->targets.block = NULL; /* strata of the population */
     if (options->binarise)
         PV_TRY(take_sides(ctx, options->binarise, labels, it, j));
     size_t classes = (size_t)it->targets.classes;

@@ -360,8 +360,6 @@ static int check(cli_call *call, cv_options *options, cv_compared *compared) {
     const pv_loss loss = pv_fit_loss(&options->fit, options->roles.roles.matched != NULL);
     int code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
     if (code == CLI_OK)
-        code = cli_check_level(call, options->bootstrap, strcmp(options->population, "unknown") == 0);
-    if (code == CLI_OK)
         code =
             cli_validation_unknown(call, options->population, &options->unknown, options->interval, options->fit.seed);
     if (code == CLI_OK) {
@@ -383,8 +381,6 @@ static int run(cli_call *call) {
     bool trouble = false;
     call->collect = true;
     int code = cli_training_prepare(call, call->argument[0], &options->fit, &options->roles);
-    if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
-        code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: the metrics go to standard output; give the name of a file");
     if (code == CLI_OK)
         code = check(call, options, &compared);
     if (code == CLI_OK)
@@ -456,6 +452,12 @@ static const cli_example examples[] = {
      "The differences of class weights and a network from the default, with paired intervals."},
     {NULL, NULL}};
 
+static const cli_rule rules[] = {
+    {"interval bootstrap bootstrap=0", "population=unknown",
+     "--interval is the level of intervals, and --bootstrap 0 wants none: leave one of them out"},
+    {"output=-", NULL, "-o -: the metrics go to standard output; give the name of a file"},
+    {NULL, NULL, NULL}};
+
 const cli_command cli_cv = {
     .name = "cv",
     .summary = "metrics by cross-validation, with every option of fit",
@@ -486,4 +488,5 @@ const cli_command cli_cv = {
         "repeat__ (with --repeats), fold__, observed__, p__LABEL for each label, and decision__, the most probable "
         "label.\nThe exit code is 3 if a fit diverged or did not converge.",
     .examples = examples,
+    .rules = rules,
     .run = run};

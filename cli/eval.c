@@ -109,54 +109,46 @@ static const pv_option report_table[] = {
      "The training table: the report also shows its calibration, with rows reweighted by label."},
     CLI_OPTION_END};
 
+static const cli_rule rules[] = {
+    {"columns|from", "probs", "--%s needs --probs; leave it out"},
+    {"probs MODEL|DATA", NULL, "--probs replaces MODEL and DATA: leave out %s"},
+    {"bins", "curves report figures", "--bins needs --curves or --report"},
+    {"points", "curves", "--points needs --curves"},
+    {"curves=-", "json", "--curves - needs --json; name a folder for CSV files"},
+    {"costs threshold", NULL, "--costs determine the threshold: leave out --threshold, or --costs"},
+    {"interval bootstrap bootstrap=0", "curves report figures population=unknown",
+     "--interval is the level of intervals, and --bootstrap 0 wants none: leave one of them out"},
+    {"outcome votes", NULL, "--outcome and --votes both name the labels; give one"},
+    {"population=unknown method=bbse", NULL, "--method bbse needs other labelled rows: use predict --labelled-sample"},
+    {"ensemble probs", NULL, "--ensemble is for models, not for --probs"},
+    {"ensemble population=unknown", NULL,
+     "--ensemble averages in a population of known prevalence: true, known:P or design"},
+    {"training ensemble|binarise", NULL, "--training cannot be used with --%s; leave one out"},
+    {"training", "report figures", "--training is for the report of a model: give --report FILE, and no --probs"},
+    {"training probs", NULL, "--training is for the report of a model: give --report FILE, and no --probs"},
+    {"engine", "report", "--engine is for the report of one model: give --report FILE, and no --probs"},
+    {"engine probs|ensemble", NULL, "--engine is for the report of one model: give --report FILE, and no --probs"},
+    {"importance probs", NULL, "--importance cannot be used with --probs, which has no features"},
+    {"importance ensemble", NULL, "--importance cannot be used with --ensemble: ask for each model's own"},
+    {"importance votes|binarise", NULL, "--importance cannot be used with --votes and --binarise"},
+    {"importance population=unknown", NULL,
+     "--importance cannot be used with --population unknown, which every permutation would change: give known:P"},
+    {"permutations|importance-rows", "importance report figures", "--%s needs --importance; add it, or leave this out"},
+    {"permutations|importance-rows probs", NULL,
+     "--%s needs --importance, which --probs does not support; leave it out"},
+    {"probs", "outcome votes", "--probs needs --outcome, the column with the observed labels"},
+    {NULL, NULL, NULL}};
+
+/* What depends on the arguments, and options of an inferred prevalence. */
 static int check_call(cli_call *call, const eval_options *options) {
-    static const char *const with_probs[] = {"columns", "from", NULL};
-    static const char *const with_curves[] = {"bins", "points", NULL};
-    if (options->probs && call->argument[0])
-        return cli_error(call, PV_ERR_USAGE, NULL, "--probs replaces MODEL and DATA: leave out %s", call->argument[0]);
     if (!options->probs && (!call->argument[0] || !call->argument[1]))
         return cli_error(call, PV_ERR_USAGE, NULL, "%s is missing; usage: prevail eval %s",
                          call->argument[0] ? "DATA" : "MODEL", call->command->usage);
-    for (size_t i = 0; !options->probs && with_probs[i]; i++)
-        if (cli_given(call, with_probs[i]))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s needs --probs; leave it out", with_probs[i]);
-    for (size_t i = report_wanted(&options->report) ? 1 : 0; !options->curves && with_curves[i]; i++)
-        if (cli_given(call, with_curves[i]))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s needs --curves%s", with_curves[i],
-                             i < 1 ? " or --report" : "");
-    if (options->costs && cli_given(call, "threshold"))
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--costs determine the threshold: leave out --threshold, or --costs");
     int code = strcmp(options->population, "unknown") == 0
                    ? cli_check_method(call, &options->unknown)
                    : cli_check_idle(call, pv_unknown_option_table, "--population unknown", "give that");
-    if (code != CLI_OK)
-        return code;
-    bool shown = options->curves || report_wanted(&options->report) || strcmp(options->population, "unknown") == 0;
-    code = cli_check_level(call, options->bootstrap, shown);
-    if (code != CLI_OK)
-        return code;
-    if (options->votes && options->target)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--outcome and --votes both name the labels; give one");
-    if (options->ensemble && options->probs)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--ensemble is for models, not for --probs");
-    if (options->ensemble && strcmp(options->population, "unknown") == 0)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--ensemble averages in a population of known prevalence: true, known:P or design");
-    if (options->training && (options->ensemble || options->binarise))
-        return cli_error(call, PV_ERR_USAGE, NULL, "--training cannot be used with --%s; leave one out",
-                         options->ensemble ? "ensemble" : "binarise");
-    if (options->curves && strcmp(options->curves, "-") == 0 && !options->running.json)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--curves - needs --json; name a folder for CSV files");
-    if (options->training && (options->probs || !report_wanted(&options->report)))
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--training is for the report of a model: give --report FILE, and no --probs");
-    if (options->report.engine && (options->probs || options->ensemble || !options->report.page))
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--engine is for the report of one model: give --report FILE, and no --probs");
-    code = eval_compare_check(call, options);
     if (code == CLI_OK)
-        code = eval_importance_check(call, options);
+        code = eval_compare_check(call, options);
     return code == CLI_OK ? report_check(call, &options->report) : code;
 }
 
@@ -359,4 +351,5 @@ const cli_command cli_eval = {
 #undef LINE
         "Undefined is NA in the files; a threshold above all probabilities is inf.",
     .examples = examples,
+    .rules = rules,
     .run = run};

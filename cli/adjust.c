@@ -107,51 +107,40 @@ static bool row_by_row(const adjust_options *options) {
            cli_replaces_file(options->output);
 }
 
+#define OUTCOME_FOR "--outcome names the labels of --labelled-sample with --method bins: leave it out, or give these"
+
+static const cli_rule rules[] = {
+    {"", "from",
+     "--from is missing: the prevalence that the probabilities were made for, usually the label proportions of the "
+     "model's training data"},
+    {"", "to", "--to is missing: the prevalence of the target population, or unknown"},
+    {"interval", "to=unknown labelled-sample",
+     "--interval is for --to unknown, and for labelled rows (--labelled-sample): leave it out, or give one of these"},
+    {"strata labelled-sample", NULL, "--labelled-sample does not support strata: leave it out, or --strata"},
+    {"labelled-sample", "method=bins method=bbse",
+     "--labelled-sample is for --method bins and bbse: leave it out, or give one of these"},
+    {"labelled-sample method=bins to=unknown", "outcome",
+     "--labelled-sample needs the column of the labels: name it with --outcome, or use --method bbse"},
+    {"labelled-sample method=bins", "outcome",
+     "--labelled-sample needs the column of the labels: name it with --outcome"},
+    {"outcome", "labelled-sample", OUTCOME_FOR},
+    {"outcome", "method=bins", OUTCOME_FOR},
+    {"json", "output", "--json prints on standard output; name a file for the probabilities with -o"},
+    {"json output=-", NULL, "--json prints on standard output; name a file for the probabilities with -o"},
+    {NULL, NULL, NULL}};
+
+/* Options of an inferred prevalence; counts, which are the beginning of a value. */
 static int check_options(cli_call *call, const adjust_options *options) {
-    if (!options->from)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--from is missing: the prevalence that the probabilities were made for, usually the label "
-                         "proportions of the model's training data");
-    if (!options->to)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--to is missing: the prevalence of the target population, or unknown");
+    int code = CLI_OK;
     if (!is_unknown(options)) {
-        int code = cli_check_idle(call, unknown_table, "--to unknown", "give that");
+        code = cli_check_idle(call, unknown_table, "--to unknown", "give that");
         if (code == CLI_OK)
             code = cli_check_idle(call, pv_unknown_option_table, "--to unknown", "give that");
-        if (code == CLI_OK && cli_given(call, "interval") && !options->source)
-            code = cli_error(
-                call, PV_ERR_USAGE, NULL,
-                "--interval is for --to unknown, and for labelled rows (--labelled-sample): leave it out, or give "
-                "one of these");
         if (code == CLI_OK && options->source && strncmp(options->to, "counts:", 7) == 0)
             code = cli_error(call, PV_ERR_USAGE, NULL,
                              "--labelled-sample does not support counts: leave it out, or state a prevalence");
-        if (code != CLI_OK)
-            return code;
     }
-    int code = cli_check_method(call, &options->target);
-    if (code != CLI_OK)
-        return code;
-    if (options->strata && options->source)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--labelled-sample does not support strata: leave out one of the two");
-    bool bins = options->target.method == PV_UNKNOWN_BINS;
-    if (options->source && !bins && options->target.method != PV_UNKNOWN_BBSE)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--labelled-sample is for --method bins and bbse: leave it out, or give one of these");
-    if (options->source && bins && !options->target_column)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--labelled-sample needs the column of the labels: name it with --outcome%s",
-                         is_unknown(options) ? ", or use --method bbse" : "");
-    if (options->target_column && !(options->source && bins))
-        return cli_error(
-            call, PV_ERR_USAGE, NULL,
-            "--outcome names the labels of --labelled-sample with --method bins: leave it out, or give these");
-    if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--json prints on standard output; name a file for the probabilities with -o");
-    return CLI_OK;
+    return code == CLI_OK ? cli_check_method(call, &options->target) : code;
 }
 
 static int parse(cli_call *call, const char *option, const char *given, const pv_probs *probs, double *prevalence) {
@@ -510,4 +499,5 @@ const cli_command cli_adjust = {
         "sd), method, iterations, stop, identified, calibrated, shift and expected. With --strata from is null, "
         "expected is left out, and strata is a list as in prevail predict --json.",
     .examples = examples,
+    .rules = rules,
     .run = run};

@@ -192,6 +192,7 @@ static void print_json(cli_call *call, const cv_options *options, const cli_trai
     pv__value_set(object, "positive", pv__value_text(labels[classes - 1]));
     pv__value_set(object, "interval", pv__value_real(options->interval));
     pv__value_set(object, "bootstrap", pv__value_integer((int64_t)v->replicates));
+    pv__value_set(object, "drawn", v->drawn ? pv__value_text(v->drawn) : pv__value_null());
     pv__value_set(object, "data", pv__value_text(call->argument[0]));
     pv__value_set(object, "seed", pv__value_integer(options->fit.seed));
     pv__value_set(object, "seconds", pv__value_real(v->seconds));
@@ -211,7 +212,7 @@ static void print_footer(const cli_call *call, const cv_options *options, const 
     cli_put_name(training->schema->labels[training->data->classes - 1], 0);
     puts(" is the positive one");
     if (v->replicates > 0)
-        printf("  intervals: %.4g %%, bootstrap within labels, %lld replicates\n", 100 * options->interval,
+        printf("  intervals: %.4g %%, bootstrap %s, %lld replicates\n", 100 * options->interval, v->drawn,
                (long long)v->replicates);
     if (options->all)
         printf("  mean and sd over %zu folds; -: undefined\n", v->folds * v->repeats);
@@ -359,8 +360,6 @@ static int check(cli_call *call, cv_options *options, cv_compared *compared) {
     const pv_loss loss = pv_fit_loss(&options->fit, options->roles.roles.matched != NULL);
     int code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
     if (code == CLI_OK)
-        code = cli_check_level(call, options->bootstrap, strcmp(options->population, "unknown") == 0);
-    if (code == CLI_OK)
         code =
             cli_validation_unknown(call, options->population, &options->unknown, options->interval, options->fit.seed);
     if (code == CLI_OK) {
@@ -382,8 +381,6 @@ static int run(cli_call *call) {
     bool trouble = false;
     call->collect = true;
     int code = cli_training_prepare(call, call->argument[0], &options->fit, &options->roles);
-    if (code == CLI_OK && options->output && strcmp(options->output, "-") == 0)
-        code = cli_error(call, PV_ERR_USAGE, NULL, "-o -: the metrics go to standard output; give the name of a file");
     if (code == CLI_OK)
         code = check(call, options, &compared);
     if (code == CLI_OK)
@@ -455,6 +452,12 @@ static const cli_example examples[] = {
      "The differences of class weights and a network from the default, with paired intervals."},
     {NULL, NULL}};
 
+static const cli_rule rules[] = {
+    {"interval bootstrap bootstrap=0", "population=unknown",
+     "--interval is the level of intervals, and --bootstrap 0 wants none: leave one of them out"},
+    {"output=-", NULL, "-o -: the metrics go to standard output; give the name of a file"},
+    {NULL, NULL, NULL}};
+
 const cli_command cli_cv = {
     .name = "cv",
     .summary = "metrics by cross-validation, with every option of fit",
@@ -481,9 +484,10 @@ const cli_command cli_cv = {
         "metrics, differences} of --compare), rows, dropped, folds, repeats, group, population, population_prevalence "
         "(label: p, in that population), prevalence (label: p, stated to the fits), observed (label: proportion of the "
         "rows), stated_for (label: p, of the population of the metrics), positive, interval, bootstrap (replicates), "
-        "data, seed, seconds, output, version, warnings. Undefined values are null.\n-o CSV has the row's id or "
+        "drawn (how), data, seed, seconds, output, version, warnings. Undefined values are null.\n-o CSV has the row's id or "
         "number, "
         "repeat__ (with --repeats), fold__, observed__, p__LABEL for each label, and decision__, the most probable "
         "label.\nThe exit code is 3 if a fit diverged or did not converge.",
     .examples = examples,
+    .rules = rules,
     .run = run};

@@ -35,6 +35,9 @@ static const pv_option option_table[] = {
     {"weights", PV_OPTION_TEXT, offsetof(eval_options, weights), NULL, 0, 0, NULL, "COL",
      "A column of counts or weights, one non-negative number per row. A row of weight v counts as v rows, in intervals "
      "too."},
+    {"cluster", PV_OPTION_TEXT, offsetof(eval_options, cluster), NULL, 0, 0, NULL, "COL",
+     "Rows with the same value in this column (a person, a centre) were sampled together: intervals of metrics are by "
+     "cluster. Default: the clusters of the fit, if the rows have that column."},
     {"positive", PV_OPTION_TEXT, offsetof(eval_options, positive), NULL, 0, 0, NULL, "LABEL",
      "The label that rates, predictive values and curves refer to, against all others. Default: the last."},
     {"population", PV_OPTION_TEXT, offsetof(eval_options, population), "true", 0, 0, NULL, "NAME",
@@ -106,54 +109,46 @@ static const pv_option report_table[] = {
      "The training table: the report also shows its calibration, with rows reweighted by label."},
     CLI_OPTION_END};
 
+static const cli_rule rules[] = {
+    {"columns|from", "probs", "--%s needs --probs; leave it out"},
+    {"probs MODEL|DATA", NULL, "--probs replaces MODEL and DATA: leave out %s"},
+    {"bins", "curves report figures", "--bins needs --curves or --report"},
+    {"points", "curves", "--points needs --curves"},
+    {"curves=-", "json", "--curves - needs --json; name a folder for CSV files"},
+    {"costs threshold", NULL, "--costs determine the threshold: leave out --threshold, or --costs"},
+    {"interval bootstrap bootstrap=0", "curves report figures population=unknown",
+     "--interval is the level of intervals, and --bootstrap 0 wants none: leave one of them out"},
+    {"outcome votes", NULL, "--outcome and --votes both name the labels; give one"},
+    {"population=unknown method=bbse", NULL, "--method bbse needs other labelled rows: use predict --labelled-sample"},
+    {"ensemble probs", NULL, "--ensemble is for models, not for --probs"},
+    {"ensemble population=unknown", NULL,
+     "--ensemble averages in a population of known prevalence: true, known:P or design"},
+    {"training ensemble|binarise", NULL, "--training cannot be used with --%s; leave one out"},
+    {"training", "report figures", "--training is for the report of a model: give --report FILE, and no --probs"},
+    {"training probs", NULL, "--training is for the report of a model: give --report FILE, and no --probs"},
+    {"engine", "report", "--engine is for the report of one model: give --report FILE, and no --probs"},
+    {"engine probs|ensemble", NULL, "--engine is for the report of one model: give --report FILE, and no --probs"},
+    {"importance probs", NULL, "--importance cannot be used with --probs, which has no features"},
+    {"importance ensemble", NULL, "--importance cannot be used with --ensemble: ask for each model's own"},
+    {"importance votes|binarise", NULL, "--importance cannot be used with --votes and --binarise"},
+    {"importance population=unknown", NULL,
+     "--importance cannot be used with --population unknown, which every permutation would change: give known:P"},
+    {"permutations|importance-rows", "importance report figures", "--%s needs --importance; add it, or leave this out"},
+    {"permutations|importance-rows probs", NULL,
+     "--%s needs --importance, which --probs does not support; leave it out"},
+    {"probs", "outcome votes", "--probs needs --outcome, the column with the observed labels"},
+    {NULL, NULL, NULL}};
+
+/* What depends on the arguments, and options of an inferred prevalence. */
 static int check_call(cli_call *call, const eval_options *options) {
-    static const char *const with_probs[] = {"columns", "from", NULL};
-    static const char *const with_curves[] = {"bins", "points", NULL};
-    if (options->probs && call->argument[0])
-        return cli_error(call, PV_ERR_USAGE, NULL, "--probs replaces MODEL and DATA: leave out %s", call->argument[0]);
     if (!options->probs && (!call->argument[0] || !call->argument[1]))
         return cli_error(call, PV_ERR_USAGE, NULL, "%s is missing; usage: prevail eval %s",
                          call->argument[0] ? "DATA" : "MODEL", call->command->usage);
-    for (size_t i = 0; !options->probs && with_probs[i]; i++)
-        if (cli_given(call, with_probs[i]))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s needs --probs; leave it out", with_probs[i]);
-    for (size_t i = report_wanted(&options->report) ? 1 : 0; !options->curves && with_curves[i]; i++)
-        if (cli_given(call, with_curves[i]))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s needs --curves%s", with_curves[i],
-                             i < 1 ? " or --report" : "");
-    if (options->costs && cli_given(call, "threshold"))
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--costs determine the threshold: leave out --threshold, or --costs");
     int code = strcmp(options->population, "unknown") == 0
                    ? cli_check_method(call, &options->unknown)
                    : cli_check_idle(call, pv_unknown_option_table, "--population unknown", "give that");
-    if (code != CLI_OK)
-        return code;
-    bool shown = options->curves || report_wanted(&options->report) || strcmp(options->population, "unknown") == 0;
-    code = cli_check_level(call, options->bootstrap, shown);
-    if (code != CLI_OK)
-        return code;
-    if (options->votes && options->target)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--outcome and --votes both name the labels; give one");
-    if (options->ensemble && options->probs)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--ensemble is for models, not for --probs");
-    if (options->ensemble && strcmp(options->population, "unknown") == 0)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--ensemble averages in a population of known prevalence: true, known:P or design");
-    if (options->training && (options->ensemble || options->binarise))
-        return cli_error(call, PV_ERR_USAGE, NULL, "--training cannot be used with --%s; leave one out",
-                         options->ensemble ? "ensemble" : "binarise");
-    if (options->curves && strcmp(options->curves, "-") == 0 && !options->running.json)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--curves - needs --json; name a folder for CSV files");
-    if (options->training && (options->probs || !report_wanted(&options->report)))
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--training is for the report of a model: give --report FILE, and no --probs");
-    if (options->report.engine && (options->probs || options->ensemble || !options->report.page))
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--engine is for the report of one model: give --report FILE, and no --probs");
-    code = eval_compare_check(call, options);
     if (code == CLI_OK)
-        code = eval_importance_check(call, options);
+        code = eval_compare_check(call, options);
     return code == CLI_OK ? report_check(call, &options->report) : code;
 }
 
@@ -199,6 +194,16 @@ static void warn_of_weights(cli_call *call, const pv_dataset *data) {
                        "weights; use prevail cv, which scales weights to the number of rows");
 }
 
+/* Curves and rates have intervals of their own, from numbers of rows. */
+static void warn_of_units(cli_call *call, const eval_options *options, const pv_judgement *j) {
+    if (j->found.units > 0 &&
+        (options->curves || report_wanted(&options->report) || options->costs || cli_given(call, "threshold")))
+        cli_warn(call,
+                 "intervals of curves, rates and costs take rows as independent, unlike those of the metrics, "
+                 "which are drawn %s: they are too narrow",
+                 j->found.drawn);
+}
+
 static int run(cli_call *call) {
     const eval_options *options = call->options;
     eval_inputs inputs = {0};
@@ -216,6 +221,7 @@ static int run(cli_call *call) {
     if (code == CLI_OK && (!cli_given(call, "bootstrap") || options->bootstrap))
         warn_of_weights(call, eval_data(&inputs));
     if (code == CLI_OK) {
+        warn_of_units(call, options, inputs.judged);
         pv_status status = draw_curves(call, options, inputs.judged, &curves);
         code = status == PV_OK ? CLI_OK : cli_fail(call, status);
     }
@@ -264,6 +270,7 @@ static const cli_common common[] = {
     {"Data", "outcome", NULL},
     {NULL, "positive", "The label that rates, predictive values and curves refer to."},
     {NULL, "weights", "A column of counts or weights."},
+    {NULL, "cluster", "Rows that were sampled together: intervals by cluster."},
     {NULL, "missing", "What to do with missing cells."},
     {NULL, "probs", "Evaluate the probabilities in this CSV file."},
     {NULL, "columns", "The columns with those probabilities."},
@@ -313,7 +320,8 @@ const cli_command cli_eval = {
         "prevalence are marked in the table. log_loss is defined as in other software; holdout_nll first adapts the "
         "predictions to the population of the metrics. With a posterior the predictions are its means.\nA row with a "
         "missing label is an error, or is left out and counted (--missing drop).\nIntervals are percentiles of "
-        "bootstrap replicates within labels; that of ece is reflected about the value, because resampling inflates it.",
+        "bootstrap replicates within labels, or of whole clusters; that of ece is reflected about the value, because "
+        "resampling inflates it.",
     .arguments = arguments,
     .groups = groups,
     .common = common,
@@ -326,7 +334,8 @@ const cli_command cli_eval = {
               "observed (label: proportion of the rows), stated_for (label: p, of the population of the metrics), "
               "strata (of a model with strata, a list: name, rows, share, observed, stated_for, metrics), with "
               "--population unknown target_prevalence and its other fields in prevail predict --json, positive, "
-              "interval, bootstrap (replicates), seed, decision (with --threshold or --costs: thresholds, a list of "
+              "interval, bootstrap (replicates), drawn (how), units (of clusters or rows that were drawn), seed, "
+              "decision (with --threshold or --costs: thresholds, a list of "
               "{threshold, action, rates}, cost and cost_for_all, each {value, lo, hi}; else null), compared (with "
               "--compare a list of {name, metrics, differences}, both as metrics), curves (with --curves -; name: "
               "{column: values}), importance (with --importance: columns, a list of {column, loss, sd, dependence: a "
@@ -342,4 +351,5 @@ const cli_command cli_eval = {
 #undef LINE
         "Undefined values are NA in the files; a threshold above all probabilities is inf.",
     .examples = examples,
+    .rules = rules,
     .run = run};

@@ -20,6 +20,7 @@ typedef struct eval_options {
     const char *ensemble;
     const char *compare;
     const char *weights;
+    const char *cluster;
     int missing; /* pv_missing */
     int unseen;  /* pv_unseen */
     double interval;
@@ -129,8 +130,6 @@ void eval_compare_clear(cli_call *call, eval_inputs *inputs);
 
 /* ---- eval_importance.c ------------------------------------------------------------------------------------------- */
 
-/* Rejects --importance, before any work, if it cannot be computed. */
-int eval_importance_check(cli_call *call, const eval_options *options);
 /* Computes it if it was requested, or if a report shows it. */
 int eval_importance_find(cli_call *call, const eval_options *options, eval_inputs *inputs);
 void eval_importance_print(const eval_inputs *inputs);      /* prints nothing if there is none */

@@ -10,33 +10,15 @@
 
 enum { DRAWN = 30 };
 
-/* Why it cannot be computed; NULL: it can. */
-static const char *obstacle(const eval_options *options) {
-    if (options->probs)
-        return "--probs, which has no features";
-    if (options->ensemble)
-        return "--ensemble: ask for each model's own";
-    if (options->votes || options->binarise)
-        return "--votes and --binarise";
-    return strcmp(options->population, "unknown") == 0
-               ? "--population unknown, which every permutation would change: give known:P"
-               : NULL;
-}
-
-int eval_importance_check(cli_call *call, const eval_options *options) {
-    const char *with = obstacle(options);
-    if (options->importance && with)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--importance cannot be used with %s", with);
-    bool shown = options->importance || (report_wanted(&options->report) && !with);
-    for (const pv_option *row = pv_importance_option_table; row->name && !shown; row++)
-        if (strcmp(row->name, "seed") != 0 && cli_given(call, row->name))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s needs --importance; add it, or leave this out", row->name);
-    return CLI_OK;
+/* Reports have it unasked where it can be computed; the rules of eval reject a request for it elsewhere. */
+static bool possible(const eval_options *options) {
+    return !options->probs && !options->ensemble && !options->votes && !options->binarise &&
+           strcmp(options->population, "unknown") != 0;
 }
 
 int eval_importance_find(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     const pv_classifier *c = inputs->classifier;
-    if (obstacle(options) || !(options->importance || report_wanted(&options->report)))
+    if (!possible(options) || !(options->importance || report_wanted(&options->report)))
         return CLI_OK;
     if (!options->importance && (c->schema->image || pv_classifier_is_relative(c) || !inputs->data->label ||
                                  inputs->data->frequency || inputs->data->stratum))

@@ -8,15 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Collects the options for an unknown prevalence. */
-static int target_options(cli_call *call, const eval_options *options, pv_unknown_options *target) {
-    *target = options->unknown;
-    target->level = options->interval;
-    target->seed = options->seed;
-    if (target->method == PV_UNKNOWN_BBSE)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--method bbse needs other labelled rows: use predict --labelled-sample");
-    return CLI_OK;
+static pv_unknown_options unknown_of(const eval_options *options) {
+    pv_unknown_options unknown = options->unknown;
+    unknown.level = options->interval;
+    unknown.seed = options->seed;
+    return unknown;
 }
 
 /* ---- a model and a table ----------------------------------------------------------------------------------------- */
@@ -54,10 +50,7 @@ static int read_table(cli_call *call, const pv_roles *roles, eval_inputs *inputs
 
 static int predict(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     const pv_predict_options wanted = {.likelihood = true};
-    pv_unknown_options unknown;
-    int code = target_options(call, options, &unknown);
-    if (code != CLI_OK)
-        return code;
+    const pv_unknown_options unknown = unknown_of(options);
     pv_status status =
         pv_population_new(call->ctx, inputs->classifier, options->population, &unknown, &inputs->population);
     if (status == PV_OK)
@@ -68,8 +61,11 @@ static int predict(cli_call *call, const eval_options *options, eval_inputs *inp
 }
 
 static int read_model(cli_call *call, const eval_options *options, eval_inputs *inputs) {
-    pv_roles roles = {
-        .target = options->target, .weights = options->weights, .missing = options->missing, .unseen = options->unseen};
+    pv_roles roles = {.target = options->target,
+                      .weights = options->weights,
+                      .cluster = options->cluster,
+                      .missing = options->missing,
+                      .unseen = options->unseen};
     pv_status status = pv_classifier_load(call->ctx, inputs->name, &inputs->classifier);
     if (status != PV_OK)
         return cli_fail(call, status);
@@ -111,33 +107,27 @@ static int read_model(cli_call *call, const eval_options *options, eval_inputs *
 static int move_probs(cli_call *call, const eval_options *options, eval_inputs *inputs) {
     const pv_predict_options wanted = {.likelihood = true};
     const pv_probs *probs = inputs->probs;
-    pv_unknown_options unknown;
+    const pv_unknown_options unknown = unknown_of(options);
     pv_population *population = NULL;
     double *from = options->from ? cli_alloc((size_t)probs->classes, sizeof *from) : NULL;
-    int code = target_options(call, options, &unknown);
-    if (code == CLI_OK) {
-        pv_status status =
-            from ? pv_prevalence_parse_one(call->ctx, "`from`", options->from, probs->labels, probs->classes, from)
-                 : PV_OK;
-        if (status == PV_OK)
-            status = pv_population_of_probs(call->ctx, probs, from, options->population, &unknown, &population);
-        if (status == PV_OK)
-            status = pv_predict_probs(call->ctx, probs, from, population, &wanted, &inputs->said);
-        code = status == PV_OK ? CLI_OK : cli_fail(call, status);
-    }
+    pv_status status =
+        from ? pv_prevalence_parse_one(call->ctx, "`from`", options->from, probs->labels, probs->classes, from) : PV_OK;
+    if (status == PV_OK)
+        status = pv_population_of_probs(call->ctx, probs, from, options->population, &unknown, &population);
+    if (status == PV_OK)
+        status = pv_predict_probs(call->ctx, probs, from, population, &wanted, &inputs->said);
     pv_population_free(call->ctx, population);
     free(from);
-    return code;
+    return status == PV_OK ? CLI_OK : cli_fail(call, status);
 }
 
 static int read_probs(cli_call *call, const eval_options *options, eval_inputs *inputs) {
-    if (!options->target && !options->votes)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--probs needs --outcome, the column with the observed labels");
     pv_csv_options csv = cli_csv(call);
     pv_probs_options reading = {.columns = options->columns,
                                 .csv = &csv,
                                 .target = options->votes ? NULL : options->target,
                                 .weights = options->weights,
+                                .cluster = options->cluster,
                                 .also = options->votes,
                                 .positive = options->positive,
                                 .drop_missing = options->missing == PV_MISSING_DROP};

@@ -64,6 +64,8 @@ void eval_print_json(const cli_call *call, const eval_options *options, const ev
     pv__value_take(object, "positive", found);
     pv__value_set(object, "interval", pv__value_real(options->interval));
     pv__value_take(object, "bootstrap", found);
+    pv__value_take(object, "drawn", found);
+    pv__value_take(object, "units", found);
     pv_result_free(found);
     pv__value_set(object, "seed", pv__value_integer((int64_t)options->seed));
     pv__value_set(object, "decision", eval_decision_json(inputs));
@@ -101,8 +103,7 @@ static void print_footer(const cli_call *call, const eval_options *options, cons
     cli_put_name(j->labels[j->positive], 0);
     fputc('\n', stdout);
     if (j->found.replicates > 0)
-        printf("  intervals: bootstrap within %s, %lld replicates\n",
-               j->strata && !j->as_rows ? "strata and labels" : "labels", (long long)j->found.replicates);
+        printf("  intervals: bootstrap %s, %lld replicates\n", j->found.drawn, (long long)j->found.replicates);
     if (options->probs && !options->from)
         printf("  information_gain%s --from P, the prevalence that the probabilities were made for\n",
                options->all ? " and holdout_nll need" : " needs");

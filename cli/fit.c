@@ -407,11 +407,6 @@ static int prepare(cli_call *call, fit_options *options, cli_training *training)
     const pv_loss loss = pv_fit_loss(&options->fit, roles->matched != NULL);
     if (roles->group && roles->image && !(options->fit.validation > 0))
         return cli_error(call, PV_ERR_USAGE, NULL, "--group is for --validation: add it, or leave --group out");
-    if (options->output && strcmp(options->output, "-") == 0)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "-o -: a model is binary and cannot be written to standard output; give the name of a file");
-    if (options->trace && strcmp(options->trace, "-") == 0)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--trace -: give the name of a file");
     code = report_check(call, &options->report);
     if (code == CLI_OK)
         code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
@@ -534,6 +529,11 @@ static const cli_example examples[] = {
      "The prevalence is unknown, but unlabelled people from the population are available."},
     {NULL, NULL}};
 
+static const cli_rule rules[] = {
+    {"output=-", NULL, "-o -: a model is binary and does not go to standard output; give the name of a file"},
+    {"trace=-", NULL, "--trace -: give the name of a file"},
+    {NULL, NULL, NULL}};
+
 const cli_command cli_fit = {
     .name = "fit",
     .summary = "fit a classifier to a table and save it",
@@ -575,4 +575,5 @@ const cli_command cli_fit = {
         "(exit code 3), interrupted, no_progress or early (the validation score stopped improving); posterior_stop may "
         "also be poor (it finished but failed its checks: exit code 3).",
     .examples = examples,
+    .rules = rules,
     .run = run};

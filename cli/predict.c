@@ -120,32 +120,11 @@ static int check_options(cli_call *call, const predict_options *options) {
         if (code != CLI_OK)
             return code;
     }
-    int code = cli_check_method(call, &options->target);
-    if (code != CLI_OK)
-        return code;
-    if (options->source && options->target.method != PV_UNKNOWN_BBSE && options->target.method != PV_UNKNOWN_BINS)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--labelled-sample is for --method bins and bbse: leave it out, or give one of these");
-    if (options->ensemble && options->interval > 0)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--interval is for one model, not for an --ensemble");
-    if (options->ensemble && strcmp(options->population, "unknown") == 0)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--ensemble averages in a population of known prevalence: true, known:P or design");
-    if (options->ensemble && options->posterior == JOINT)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--posterior joint is for one model, not for an --ensemble");
-    if (options->running.json && (!options->output || strcmp(options->output, "-") == 0))
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--json prints on standard output; name a file for the predictions with -o");
-    return CLI_OK;
+    return cli_check_method(call, &options->target);
 }
 
 /* The linear predictor does not depend on a population and has no intervals or decisions. */
 static int predict_lp(cli_call *call, const predict_options *options) {
-    static const char *const idle[] = {"population", "interval", "posterior", "ensemble", "costs",
-                                       "keep",       "json",     "labels",    "weights",  "labelled-sample"};
-    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
-        if (cli_given(call, idle[i]))
-            return cli_error(call, PV_ERR_USAGE, NULL, "--%s has no effect with --scale lp: leave it out", idle[i]);
     return cli_predict_lp(call, &(cli_lp_options){.id = options->id,
                                                   .output = options->output,
                                                   .missing = options->missing,
@@ -512,6 +491,19 @@ static const cli_example examples[] = {
     {"prevail predict study.model people.csv --costs costs.csv", "The action of least expected cost for each person."},
     {NULL, NULL}};
 
+static const cli_rule rules[] = {
+    {"scale=lp population|interval|posterior|ensemble|costs|keep|json|labels|weights|labelled-sample", NULL,
+     "--%s has no effect with --scale lp: leave it out"},
+    {"labelled-sample", "method=bins method=bbse",
+     "--labelled-sample is for --method bins and bbse: leave it out, or give one of these"},
+    {"ensemble interval", NULL, "--interval is for one model, not for an --ensemble"},
+    {"ensemble population=unknown", NULL,
+     "--ensemble averages in a population of known prevalence: true, known:P or design"},
+    {"ensemble posterior=joint", NULL, "--posterior joint is for one model, not for an --ensemble"},
+    {"json", "output", "--json prints on standard output; name a file for the predictions with -o"},
+    {"json output=-", NULL, "--json prints on standard output; name a file for the predictions with -o"},
+    {NULL, NULL, NULL}};
+
 const cli_command cli_predict = {
     .name = "predict",
     .summary = "probabilities for the rows of a table",
@@ -539,4 +531,5 @@ const cli_command cli_predict = {
         "target_prevalence (label: value, lo, hi, sd), method, iterations, stop, identified, calibrated, shift and "
         "expected; with --posterior joint posterior_draws, the effective number of draws.",
     .examples = examples,
+    .rules = rules,
     .run = run};

@@ -152,26 +152,6 @@ static int read_weights(cli_call *call, const char *text, sweep_work *w) {
 
 static int check(cli_call *call, const sweep_options *options, sweep_work *w) {
     const char *strata = options->roles.roles.strata;
-    if (strata && options->prevalence)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "with --strata the assumptions are the file of --prevalence-by and the factors of "
-                         "--prevalence-odds: leave --prevalence out");
-    if (strata && !options->fit.prevalence_by)
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--strata needs a prevalence for each: --prevalence-by FILE; the odds in it are multiplied by "
-                         "--prevalence-odds");
-    if (!strata && (options->fit.prevalence_by || cli_given(call, "prevalence-odds")))
-        return cli_error(call, PV_ERR_USAGE, NULL,
-                         "--%s needs strata: name their columns with --strata, or leave it out",
-                         options->fit.prevalence_by ? "prevalence-by" : "prevalence-odds");
-    if (!strata && !options->prevalence)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--prevalence is missing: a list such as 0.1,0.01,0.001");
-    if (options->mixture_prior && !options->mixture)
-        return cli_error(call, PV_ERR_USAGE, NULL, "--mixture-prior needs --mixture");
-    if (options->holdout && (cli_given(call, "folds") || cli_given(call, "repeats") || options->roles.roles.group))
-        return cli_error(call, PV_ERR_USAGE, NULL, "--folds, --repeats and --group cannot be used with --holdout");
-    if (options->output && strcmp(options->output, "-") == 0)
-        return cli_error(call, PV_ERR_USAGE, NULL, "-o -: the table goes to standard output; give the name of a file");
     bool usual = !cli_given(call, "losses");
     int code = read_losses(call, strata && usual ? "ig,iw" : options->losses, w);
     return code == CLI_OK ? cli_check_fit(call, &options->fit, w->losses, w->n_losses, false) : code;
@@ -384,6 +364,19 @@ static const cli_example examples[] = {
      "Strata, each with its own prevalence: as in the file, and with half and twice the odds."},
     {NULL, NULL}};
 
+static const cli_rule rules[] = {
+    {"strata prevalence", NULL,
+     "with --strata the assumptions are the file of --prevalence-by and the factors of --prevalence-odds: leave "
+     "--prevalence out"},
+    {"strata", "prevalence-by",
+     "--strata needs a prevalence for each: --prevalence-by FILE; the odds in it are multiplied by --prevalence-odds"},
+    {"prevalence-by|prevalence-odds", "strata", "--%s needs strata: name their columns with --strata, or leave it out"},
+    {"", "strata prevalence", "--prevalence is missing: a list such as 0.1,0.01,0.001"},
+    {"mixture-prior", "mixture", "--mixture-prior needs --mixture"},
+    {"holdout folds|repeats|group", NULL, "--folds, --repeats and --group cannot be used with --holdout"},
+    {"output=-", NULL, "-o -: the table goes to standard output; give the name of a file"},
+    {NULL, NULL, NULL}};
+
 const cli_command cli_sweep = {
     .name = "sweep",
     .summary = "how results depend on the assumed prevalence and the loss",
@@ -411,4 +404,5 @@ const cli_command cli_sweep = {
         "standard deviation over folds. Undefined values are empty.\nThe exit code is 3 if a fit diverged or did not "
         "converge.",
     .examples = examples,
+    .rules = rules,
     .run = run};

@@ -17,13 +17,6 @@ int cli_check_method(cli_call *call, const pv_unknown_options *options) {
     return code;
 }
 
-int cli_check_level(cli_call *call, int64_t bootstrap, bool shown) {
-    if (shown || !cli_given(call, "interval") || !cli_given(call, "bootstrap") || bootstrap > 0)
-        return CLI_OK;
-    return cli_error(call, PV_ERR_USAGE, NULL,
-                     "--interval sets the level of intervals, but --bootstrap 0 asks for none: leave one of them out");
-}
-
 void cli_json_target(pv_result *object, const pv_unknown_prevalence *t, char *const *labels) {
     pv_result *by_label = pv__value_object();
     for (int y = 0; y < t->classes; y++) {

@@ -8,8 +8,6 @@
 
 /* Rejects options that have no effect with the chosen --method. */
 int cli_check_method(cli_call *call, const pv_unknown_options *options);
-/* Rejects --interval if --bootstrap 0 means no intervals and nothing else is shown with one. */
-int cli_check_level(cli_call *call, int64_t bootstrap, bool shown);
 /* Sets target_prevalence, method, iterations, stop and so on. */
 void cli_json_target(pv_result *object, const pv_unknown_prevalence *prevalence, char *const *labels);
 /* "shift": the test of whether the rows are a mixture of the labels; feature [columns] may be NULL. */

@@ -78,6 +78,28 @@ good='fail("leave it out with `exclude=%s`, or `prior=a``b`", '\''`'\'', --n) /*
 echo 'fail("leave it out with --exclude %s")' | dashed >/dev/null || { echo "a dashed option is not found" >&2; exit 1; }
 printf '%s\n' "$good" | dashed >/dev/null && { echo "a good text is found" >&2; exit 1; }
 
+# Conditions of a command's rules (cli_rule) that name none of its options; FILE and the command's help on standard input.
+lost() {
+    awk -v file="$1" '
+    FNR == NR { if (match($0, /^ +(-[a-z], )?--[a-z][a-z0-9-]*/)) { name = substr($0, RSTART, RLENGTH); sub(/.*--/, "", name); known[name] = 1 } next }
+    /^static const cli_rule/ { inside = 1 }
+    /NULL, NULL, NULL/ { inside = 0 }
+    inside && /^    \{"/ {
+        split($0, part, "\""); words = part[2] (part[3] ~ /^, $/ ? " " part[4] : "")
+        gsub(/[|]/, " ", words); n = split(words, word, " ")
+        for (i = 1; i <= n; i++) { sub(/=.*/, "", word[i]); if (word[i] !~ /^[A-Z]+$/ && !(word[i] in known)) print file ": a rule has no option " word[i] }
+        rules++
+    }
+    END { if (!rules) print file ": no rules were found" }' - "$1"
+}
+printf 'static const cli_rule rules[] = {\n    {"one|two=3 FILE", "four", "text"},\n' >"$names.c"
+[ "$(printf '  --one X\n  -t, --two X\n' | lost "$names.c")" = "$names.c: a rule has no option four" ] || { echo "a rule with no option is not found" >&2; exit 1; }
+rm -f "$names.c"
+wrong=$(grep -l '^static const cli_rule' cli/*.c | while read -r file; do
+    "$prevail" "$(basename "$file" .c)" --help all | lost "$file"
+done)
+[ -z "$wrong" ] || { echo "$wrong" >&2; exit 1; }
+
 mapfile -t files < <(find src include -name '*.[ch]')
 [ ${#files[@]} -gt 150 ] || { echo "only ${#files[@]} files were looked at" >&2; exit 1; }
 failed=0

@@ -40,6 +40,14 @@ typedef struct cli_common {
     const char *help;   /* one line; NULL: the first sentence of the option's help */
 } cli_common;           /* a list ends with a NULL option */
 
+/* A combination of options that is rejected: every condition of `all` holds and none of `none`. Conditions are
+ * separated by spaces: NAME, the option was given; NAME=VALUE, it has that value, given or not; A|B, either. %s in the
+ * text: the option of the first condition with alternatives, or of the first, that holds; of an argument its value. */
+typedef struct cli_rule {
+    const char *all, *none; /* none NULL: nothing */
+    const char *text;
+} cli_rule; /* a list ends with a NULL text */
+
 typedef struct cli_command cli_command;
 struct cli_command {
     const char *name;    /* "fit" */
@@ -57,6 +65,7 @@ struct cli_command {
     size_t options_size;
     const char *output; /* what the command writes, including columns; paragraphs as in text */
     const cli_example *examples;
+    const cli_rule *rules;      /* in order, checked before the work; NULL: none */
     int (*run)(cli_call *call); /* returns the exit code */
     const cli_command *const
         *family; /* related commands, whose options people may confuse with this one's, up to a NULL; or NULL */
@@ -188,6 +197,11 @@ void cli_leave_out(cli_call *call, const char *option);
 void cli_print_corrected(const cli_call *call);
 /* The names of a table's options that were given; *n: their number. The caller frees the array. */
 const char **cli_given_of(const cli_call *call, const pv_option *table, size_t *n);
+
+/* ---- rules.c ----------------------------------------------------------------------------------------------------- */
+
+/* Fails with the first of the command's rules that is broken. */
+int cli_check_rules(cli_call *call);
 
 /* ---- help.c ------------------------------------------------------------------------------------------------------ */
 

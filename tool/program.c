@@ -70,6 +70,8 @@ static int run_command(const cli_command *command, int argc, char **argv) {
     if (code == CLI_OK && !help)
         code = cli_name_files(&call);
     if (code == CLI_OK && !help)
+        code = cli_check_rules(&call);
+    if (code == CLI_OK && !help)
         code = command->run(&call);
     if (code == CLI_BAD_INPUT)
         cli_print_corrected(&call);

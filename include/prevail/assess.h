@@ -96,7 +96,7 @@ typedef struct pv_assess_options {
     const double *stratum_mass;
     int strata;
     int positive;      /* the positive label of the rates; -1: the last */
-    int64_t bootstrap; /* replicates of the stratified bootstrap; 0: no intervals; -1: chosen automatically from the
+    int64_t bootstrap; /* replicates of the bootstrap; 0: no intervals; -1: chosen automatically from the
                           number of rows */
     double level;      /* of the intervals */
     uint64_t seed;
@@ -118,6 +118,8 @@ typedef struct pv_assessment {
     pv_metrics value;
     pv_metrics lo, hi;     /* bounds of the intervals of the given level; NaN where there is no interval */
     int64_t replicates;    /* number of replicates used */
+    const char *drawn;     /* how they were drawn: "within labels", "by cluster"; NULL: there are none. Static */
+    size_t units;          /* number of clusters, matched sets, or rows with sampling weights; 0: drawn within labels */
     pv_ranking *ranking;   /* of the positive label against all others; freed by pv_assessment_clear */
     pv_metrics *replicate; /* [replicates], if they were kept, else NULL; freed by pv_assessment_clear */
 } pv_assessment;
@@ -125,10 +127,11 @@ typedef struct pv_assessment {
 /* Computes the metrics with intervals, and the ranking for curves, in one pass over the rows and one sort (with more
  * than two classes: one sort for each class and one for ece). Uses all threads; the result does not depend on their
  * number. Memory is linear in the rows. Intervals are percentiles of bootstrap replicates drawn within labels, so that
- * each replicate has the label shares of the design; a row of weight v is drawn as v rows. With more than 8,192 rows of
- * two classes, rows of neighbouring rank are drawn together in 4,096 groups (docs/method.md). Since resampling inflates
- * ece, its interval is reflected about the value. Half a row is added to or taken from a decision that no row of some
- * label got. There is no interval if all replicates agree. Fails like pv_assess. */
+ * each replicate has the label shares of the design; a row of weight v is drawn as v rows. With targets->unit or
+ * sampling weights whole units are drawn, and the label shares are restored. With more than 8,192 rows of two classes
+ * that are units, rows of neighbouring rank are drawn together in 4,096 groups (docs/method.md). Since resampling
+ * inflates ece, its interval is reflected about the value. Half a row is added to or taken from a decision that no row
+ * of some label got. There is no interval if all replicates agree. Fails like pv_assess. */
 PV_MUST_USE pv_status pv_assess_intervals(pv_ctx *ctx, const pv_targets *targets, const pv_judged *judged,
                                           const pv_assess_options *options, pv_assessment *assessment);
 void pv_assessment_clear(pv_ctx *ctx, pv_assessment *assessment);

@@ -335,6 +335,7 @@ typedef struct pv_schema {
     pv_written written;
     bool offset;   /* the first source is an offset: a number added to the log odds with coefficient 1 */
     bool sampling; /* its weights are sampling weights, also in later tables */
+    char *cluster; /* column of clusters, also in later tables that have labels and this column; empty or NULL: none */
 } pv_schema;
 
 /* Meaning of weights. */
@@ -422,7 +423,9 @@ typedef struct pv_dataset {
 } pv_dataset;
 
 void pv_dataset_free(pv_ctx *ctx, pv_dataset *dataset);
-pv_targets pv_dataset_targets(const pv_dataset *dataset);    /* the arrays are borrowed */
+pv_targets pv_dataset_targets(const pv_dataset *dataset); /* the arrays are borrowed */
+/* States which rows were sampled together: cluster [rows], numbered from 0. Replaces clusters or groups that it had. */
+PV_MUST_USE pv_status pv_dataset_cluster(pv_ctx *ctx, pv_dataset *dataset, const int32_t *cluster);
 const size_t *pv_dataset_sources(const pv_dataset *dataset); /* [rows], table row of each */
 
 /* x [n][features] of rows begin .. begin+n-1: a pointer into the matrix, or to buffer [n][features], which is filled
@@ -435,7 +438,8 @@ const double *pv_dataset_rows(const pv_ctx *ctx, const pv_dataset *dataset, size
 PV_MUST_USE pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv_schema **schema,
                                       pv_dataset **dataset);
 /* Makes the dataset of another table with the schema, which must outlive a dataset of images. Of roles only target,
- * weights, missing and unseen are used; NULL: features only. With a target (pv_schema_roles has that of training), a
+ * weights, cluster, missing and unseen are used; NULL: features only. Rows with labels have the clusters of training if
+ * the table has that column. With a target (pv_schema_roles has that of training), a
  * label unknown to the schema is refused with its place. Columns are found by name; extra columns are ignored. Labels
  * and levels match if their bytes are equal, or else as numbers ("1" and "1.0"). The caller frees *dataset. */
 PV_MUST_USE pv_status pv_schema_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *table,

@@ -15,6 +15,7 @@ typedef struct pv_probs_options {
                              for 1, no for yes) or "not LABEL" */
     const char *target;   /* observed labels; NULL: none */
     const char *weights;  /* NULL: none */
+    const char *cluster;  /* rows with the same value were sampled together; NULL: each by itself */
     const char *also;     /* further columns to keep in the table, "A,B" or "LABEL=A,..."; NULL: none */
     const char *positive; /* two classes: the label to put last; NULL: keep the order of the columns */
     const char *strata;   /* columns that determine the stratum of a row, "A,B"; NULL: none */

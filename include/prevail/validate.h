@@ -58,6 +58,7 @@ typedef struct pv_validation {
     pv_metrics *pooled;   /* [repeats], over all rows together, each predicted by the model of its own fold */
     pv_metrics *lo, *hi;  /* [repeats], intervals of pooled; NaN if there are none */
     int64_t replicates;   /* number of bootstrap replicates */
+    const char *drawn;    /* how they were drawn, as in pv_assessment */
     double seconds;
     double *observed; /* [classes], label shares of the evaluated rows */
     bool misleading;  /* the metrics are stated for the rows as they are, but their shares are far from those of

@@ -243,6 +243,7 @@ CALLS = {
     "pv_linear_predictor": [_handle, _handle, _doubles],
     "pv_predict_probs": [_handle, _doubles, _handle, POINTER(pv_predict_options), POINTER(POINTER(pv_prediction))],
     "pv_probs_new": [c_size_t, _texts, c_int, c_int, _doubles, POINTER(c_int32), _doubles, _out],
+    "pv_dataset_cluster": [c_void_p, POINTER(c_int32)],
     "pv_probs_reference": [_handle, _doubles, _out],
     "pv_confusion": [POINTER(pv_unknown_sample), c_void_p, _doubles],
     "pv_prevalence_parse_one": [c_char_p, c_char_p, c_void_p, c_int, _doubles],

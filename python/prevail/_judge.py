@@ -369,6 +369,7 @@ def evaluate(
     positive: Label | None = None,
     pos_label: Label | None = None,
     sample_weight: Rows | None = None,
+    cluster: Rows | None = None,
     level: float = 0.95,
     bootstrap: int = -1,
     seed: int = 1,
@@ -397,6 +398,9 @@ def evaluate(
         The same, with the name used by scikit-learn's metrics.
     sample_weight : array-like of shape (n,), optional
         Weights, as counts of identical rows.
+    cluster : array-like of shape (n,), optional
+        Rows with the same value (a person, a centre) were sampled together: intervals of metrics are by cluster.
+        Those of curves and rates still take rows as independent.
     level : float
         The level of the intervals.
     bootstrap : int
@@ -418,7 +422,7 @@ def evaluate(
     (0.9375, 0.0294)
     """
     positive = one_positive(positive, pos_label)
-    check_order(proba, "the probabilities", y=y, sample_weight=sample_weight)
+    check_order(proba, "the probabilities", y=y, sample_weight=sample_weight, cluster=cluster)
     if classes is None:
         classes = _classes_of(y, proba)
     with Context(threads) as ctx:
@@ -443,6 +447,8 @@ def evaluate(
             ctx.call("pv_settings_set", settings, name.encode(), encode(text))
         source = given.shares("prevalence", prevalence)
         said = given.predict(source, likelihood=True)
+        if cluster is not None:
+            given.cluster(cluster)
         probs = _c.pv_probs.from_address(given.handle.value)
         judgement = ctx.new(
             "pv_judge",

@@ -209,6 +209,17 @@ class Probabilities:
             made.ctypes.data_as(_doubles),
         )
 
+    def cluster(self, cluster):
+        """Rows that were sampled together."""
+        cluster = np.asarray(cluster)
+        if cluster.shape != (self.rows,):
+            raise InputError(f"cluster.shape == {cluster.shape}, expected {(self.rows,)}!", "input")
+        if any(map(is_missing, cluster)):
+            raise InputError("every row needs a cluster, and cluster has missing values", "input")
+        codes = np.ascontiguousarray(np.unique(cluster, return_inverse=True)[1], dtype=np.int32)
+        data = _c.pv_probs.from_address(self.handle.value).data
+        self.ctx.call("pv_dataset_cluster", data, codes.ctypes.data_as(_codes))
+
     def by_stratum(self, option, given):
         """Prevalences [strata][classes] in the library's order: from a mapping of strata, or one for all."""
         given = by_label(given, self.strata.tolist())

@@ -143,3 +143,22 @@ def test_report(judged, tmp_path):
     assert prevail.evaluate(y, p, bootstrap=0).report().path is None
     with pytest.raises(prevail.FileError):
         prevail.report(y, p, tmp_path / "nowhere" / "a.html", bootstrap=0)
+
+
+def test_clusters():
+    """Intervals by cluster: clusters of one row are rows, other names change nothing, and rows that repeat a person are one."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=60)
+    y, p = (rng.random(60) < 1 / (1 + np.exp(-x))).astype(int), 1 / (1 + np.exp(-x))
+    people = np.repeat(np.arange(60), 4)
+    bounds = lambda ev: [(ev[m].lo, ev[m].hi) for m in ("auc", "log_loss", "brier")]
+    one = bounds(prevail.evaluate(y, p, seed=3))
+    assert bounds(prevail.evaluate(y, p, cluster=[f"c{i}" for i in range(60)], seed=3)) == one
+    by_person = bounds(prevail.evaluate(y[people], p[people], cluster=people, seed=3))
+    assert bounds(prevail.evaluate(y[people], p[people], cluster=1000 - people, seed=3)) == by_person
+    naive = bounds(prevail.evaluate(y[people], p[people], seed=3))
+    for (lo, hi), (low, high), (least, most) in zip(one, by_person, naive):
+        assert abs((high - low) / (hi - lo) - 1) < 0.15  # other draws
+        assert (most - least) / (hi - lo) < 0.65  # a half
+    with pytest.raises(prevail.InputError, match="cluster"):
+        prevail.evaluate(y, p, cluster=people)

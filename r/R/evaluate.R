@@ -82,8 +82,8 @@ new_weights <- function(fit, rows) {
   if (is.numeric(found) && length(found) == length(rows$keep)) as.double(found) else rep(1, length(rows$keep))
 }
 
-evaluate.default <- function(object, p, prevalence = NULL, stated_for = NULL, weights = NULL, labels = NULL, positive = NULL,
-                             level = 0.95, bootstrap = -1, seed = 1, target = NULL, threads = NULL, ...) {
+evaluate.default <- function(object, p, prevalence = NULL, stated_for = NULL, weights = NULL, cluster = NULL, labels = NULL,
+                             positive = NULL, level = 0.95, bootstrap = -1, seed = 1, target = NULL, threads = NULL, ...) {
   refuse_dots("evaluate", list(...), names(formals()), c(population = "the argument is `prevalence`, that of the probabilities"))
   y <- object
   if (missing(p)) refuse("`p` is missing: evaluate(y, p), labels and probabilities; or evaluate(fit, newdata)")
@@ -92,12 +92,20 @@ evaluate.default <- function(object, p, prevalence = NULL, stated_for = NULL, we
   if (is.null(stated_for)) stated_for <- if (is.null(prevalence)) "rows" else "population"
   options <- judge_options(stated_for, given$labels, NULL, level, bootstrap, seed)
   if (is.logical(y)) y <- if (all(c("FALSE", "TRUE") %in% given$labels)) as.character(y) else y
+  together <- cluster_codes(cluster, NROW(given$p))
   handle <- with_session(function(session) {
     probs <- probs_handle(session, given, y, weights)
     from <- shares_of(session, prevalence, given, "prevalence")
-    .Call(call_judge_probs, session, probs, from, options$names, options$texts, given$labels)
+    .Call(call_judge_probs, session, probs, from, options$names, options$texts, given$labels, together)
   }, threads)
   new_evaluation(handle, level, target)
+}
+
+cluster_codes <- function(cluster, n) {
+  if (is.null(cluster)) return(NULL)
+  if (length(cluster) != n) refuse("`cluster` has ", length(cluster), " rows, and `p` has ", n)
+  if (anyNA(cluster)) refuse("`cluster` is missing in row ", which(is.na(cluster))[1], ": every row needs one")
+  match(cluster, unique(cluster)) - 1L
 }
 
 outcome_labels <- function(y, positive) {

@@ -51,7 +51,7 @@ prediction_rows <- function(fit, newdata, outcome = FALSE) {
   filled <- fit_option(fit, "missing") %in% c("impute", "indicator")
   x <- stats::model.matrix(stats::delete.response(fit$terms), frame, contrasts.arg = fit$contrasts, xlev = fit$xlevels)
   if (!is.double(x)) storage.mode(x) <- "double"
-  columns <- design_of(fit, frame, newdata, nrow(x))
+  columns <- design_of(fit, frame, newdata, nrow(x), outcome)
   keep <- rep(TRUE, nrow(x))
   if (!is.null(fit$options[["offset"]])) {
     offset <- if (is.null(newdata)) frame_offset(frame) else new_offset(fit$call, frame, newdata, environment(fit$formula))
@@ -77,10 +77,10 @@ outcome_missing <- function(frame) {
 }
 
 # The stratum columns, which predictions may need; those absent from newdata are missing.
-design_of <- function(fit, frame, newdata, rows) {
-  wanted <- fit$strata_columns
-  if (is.null(wanted)) return(list())
+design_of <- function(fit, frame, newdata, rows, outcome = FALSE) {
   of <- fit$design_terms
+  clusters <- if (outcome) of$columns[of$roles == "cluster"]
+  wanted <- c(fit$strata_columns, clusters)
   own <- grep("^\\(design[0-9]+\\)$", names(frame), value = TRUE)
   made <- list()
   for (name in wanted) {
@@ -88,7 +88,10 @@ design_of <- function(fit, frame, newdata, rows) {
     column <- if (is.null(newdata)) frame[[paste0("(design", i, ")")]] else {
       tryCatch(eval(str2lang(of$names[i]), newdata, environment(fit$formula)), error = function(e) NULL)
     }
-    if (is.null(column) || length(column) != rows) column <- rep(NA_character_, rows)
+    if (is.null(column) || length(column) != rows) {
+      if (name %in% clusters) next
+      column <- rep(NA_character_, rows)
+    }
     made[[name]] <- as_categories(column, name)
   }
   made

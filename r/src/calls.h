@@ -34,7 +34,7 @@
     X(predict_probs, 9)                                                                                                \
     X(decide, 4)                                                                                                       \
     X(judge_model, 6)                                                                                                  \
-    X(judge_probs, 6)                                                                                                  \
+    X(judge_probs, 7)                                                                                                  \
     X(judgement, 1)                                                                                                    \
     X(curve, 5)                                                                                                        \
     X(report, 8)                                                                                                       \

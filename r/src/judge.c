@@ -37,8 +37,8 @@ SEXP call_judge_model(SEXP session, SEXP handle, SEXP table, SEXP population, SE
     return box;
 }
 
-/* from: the prevalence for which the probabilities were made, or NULL. */
-SEXP call_judge_probs(SEXP session, SEXP handle, SEXP from, SEXP names, SEXP texts, SEXP labels) {
+/* from: the prevalence for which the probabilities were made, or NULL. cluster: codes of the rows from 0, or NULL. */
+SEXP call_judge_probs(SEXP session, SEXP handle, SEXP from, SEXP names, SEXP texts, SEXP labels, SEXP cluster) {
     pv_ctx *ctx = session_ctx(session);
     const pv_probs *probs = handle_get(handle, HANDLE_PROBS);
     SEXP settings_box = PROTECT(handle_new(HANDLE_SETTINGS, R_NilValue));
@@ -50,6 +50,8 @@ SEXP call_judge_probs(SEXP session, SEXP handle, SEXP from, SEXP names, SEXP tex
     pv_prediction *said = NULL;
     pv_judgement *found = NULL;
     const char **texts_labels = texts_of(labels);
+    if (cluster != R_NilValue)
+        need(session, pv_dataset_cluster(ctx, probs->data, INTEGER(cluster)));
     need(session, pv_predict_probs(ctx, probs, from == R_NilValue ? NULL : REAL(from), NULL, &how, &said));
     handle_set(said_box, said);
     need(session, pv_judge(ctx, probs->data, (char *const *)texts_labels, said, options, &found));

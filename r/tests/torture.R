@@ -41,7 +41,7 @@ moved <- torture(prevail:::call_predict_probs, session, probs, c(0.9, 0.1), c(0.
 stopifnot(all.equal(moved$p[, 2], unname(plogis(qlogis(p) - qlogis(0.1)))))
 unknown <- torture(prevail:::call_predict_probs, session, probs, c(0.9, 0.1), "unknown", 0.9, "method", "em", NULL, NULL)
 stopifnot(is.list(unknown$inferred))
-judged <- torture(prevail:::call_judge_probs, session, probs, c(0.9, 0.1), "bootstrap", "0", c("0", "1"))
+judged <- torture(prevail:::call_judge_probs, session, probs, c(0.9, 0.1), "bootstrap", "0", c("0", "1"), rep(0:14, 2))
 own <- torture(prevail:::call_judge_model, session, handle, labelled, "true", none, none)
 curve <- torture(prevail:::call_curve, session, judged, "roc", c(0, 10, 0.9, 0.5), NULL)
 stopifnot(length(curve$tpr) > 2)

@@ -6,6 +6,7 @@
 #define PV_SRC_ASSESS_H
 
 #include "base/base.h"
+#include "design/units.h"
 #include "prevail/assess.h"
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -51,8 +52,7 @@ typedef struct pv__case {
     int kinds;      /* number of groups within which rows are resampled: labels, or labels within strata */
 } pv__case;
 
-/* The number of rows that row n counts as when resampling, and its group: its label, or its label within its
- * stratum. */
+/* The number of rows that row n counts as in draws, and its group: its label, or its label within its stratum. */
 static inline double pv__row_drawn(const pv__case *judged, size_t n, double mass) {
     return !judged->restated.n ? mass : judged->drawn ? judged->drawn[n] : 1;
 }
@@ -163,26 +163,30 @@ PV_MUST_USE pv_status pv__ranking_make(pv_ctx *ctx, const pv__case *judged, cons
 
 /* ---- intervals (bootstrap.c, cells.c) ------------------------------------------------------------------------ */
 
-/* The unit of resampling: rows of one label, alone or with their neighbours in rank. */
+/* Rows of one label, alone or with their neighbours in rank. */
 typedef struct pv__cell {
     double rows;                      /* mass */
-    double drawn;                     /* number of rows to draw: the mass, unless rows are weighted to strata */
     double log_loss, log_loss_square; /* sum of deviations from the label's mean, and of their squares */
     double holdout, gain, brier;      /* sums */
-    int32_t y, decision, kind;
+    int32_t y, decision;
 } pv__cell;
 
 typedef struct pv__cells {
     size_t count;
     pv__cell *cell;
     int ladders;
-    uint32_t *code; /* [count][ladders], the cell's point in each ladder */
+    uint32_t *code;        /* [count][ladders], the cell's point in each ladder */
+    int32_t *kind;         /* [count], label, or label within stratum; the arrays of a pv__units_design are per cell */
+    double *people;        /* [count], number of rows to draw: the mass, unless rows are weighted to strata */
+    int32_t *unit, *block; /* [count], what cells are drawn with, and a survey's stratum; NULL: each by itself, none */
+    pv__units *units;
 } pv__cells;
 
 /* single: one cell per row and label, regardless of their number. */
 PV_MUST_USE pv_status pv__cells_new(pv_ctx *ctx, const pv__case *judged, const pv__tally *tally,
                                     const pv__ladder *ladders, bool single, pv__cells *cells);
 void pv__cells_clear(pv_ctx *ctx, pv__cells *cells);
+const char *pv__cells_drawn(const pv__case *judged, const pv__cells *cells); /* as in pv_assessment */
 
 /* Intervals of the metrics in assessment->value; ladders [pv__ladders] must be coarse. */
 PV_MUST_USE pv_status pv__bootstrap(pv_ctx *ctx, const pv__case *judged, const pv__tally *tally,

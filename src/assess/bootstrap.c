@@ -1,12 +1,8 @@
-/* Intervals by the stratified bootstrap (Efron and Tibshirani 1993, chapter 13). Each replicate draws as many rows of
- * each label as there are, so that label proportions are those of the design. Nothing is sorted again: a replicate is a
- * new mass for each cell, and its metrics are computed from tallies and ladders like those of all rows.
- *
- * Cells with whole numbers of rows, if there are not too many, get exact multinomial counts. Otherwise (weights that
- * are not counts, soft labels, many rows) they get Poisson counts around their masses, scaled to the label's mass; the
- * multinomial is the Poisson distribution conditional on the sum.
- *
- * If metrics are reported for strata, rows are drawn within stratum and label.
+/* Intervals by the bootstrap. Each replicate draws units (design/unit_draws.c): as many rows of each label as there
+ * are, so that label proportions are those of the design, or clusters, matched sets and rows with sampling weights. If
+ * metrics are reported for strata of the population, proportions of labels within strata stay as well. Nothing is
+ * sorted again: a replicate is a new mass for each cell, and its metrics are computed from tallies and ladders like
+ * those of all rows.
  *
  * Replicate r has its own random stream, so the number of threads does not matter. An interval requires a defined value
  * and at least half of the replicates defined, is computed from these, and is left out if they all agree.
@@ -28,108 +24,23 @@
 enum {
     REPLICATES = 1000,
     REPLICATES_LEAST = 100,
-    MEMBERS_MAX = 65536, /* limit for drawing the rows of a label one by one */
 };
 
 static const double WORK = 5e7; /* cells drawn in total, if the number of replicates is chosen automatically */
 
-/* ---- drawing ----------------------------------------------------------------------------------------------------- */
-
-typedef struct strata {
-    int kinds;        /* labels, or labels within strata of the population */
-    size_t *first;    /* [kinds + 1], into member; empty: Poisson counts */
-    uint32_t *member; /* cells, each repeated as often as it has rows */
-    bool *counted;    /* [kinds], whether its rows are drawn one by one */
-    double *rows;     /* [kinds] */
-} strata;
-
-static pv_status strata_new(pv_ctx *ctx, int kinds, const pv__cells *cells, strata *made) {
-    size_t count = (size_t)kinds;
-    made->kinds = kinds;
-    PV_TRY(pv__alloc(ctx, count + 1, sizeof *made->first, &made->first));
-    PV_TRY(pv__alloc(ctx, count, sizeof *made->counted, &made->counted));
-    PV_TRY(pv__alloc(ctx, count, sizeof *made->rows, &made->rows));
-    for (size_t i = 0; i < cells->count; i++)
-        made->rows[cells->cell[i].kind] += cells->cell[i].drawn;
-    for (size_t y = 0; y < count; y++)
-        made->counted[y] = made->rows[y] <= MEMBERS_MAX;
-    for (size_t i = 0; i < cells->count; i++)
-        if (cells->cell[i].drawn != floor(cells->cell[i].drawn))
-            made->counted[cells->cell[i].kind] = false;
-    for (size_t y = 0; y < count; y++)
-        made->first[y + 1] = made->first[y] + (made->counted[y] ? (size_t)llround(made->rows[y]) : 0);
-    PV_TRY(pv__alloc(ctx, made->first[count] + 1, sizeof *made->member, &made->member));
-    size_t *next;
-    PV_TRY(pv__alloc(ctx, count, sizeof *next, &next));
-    for (size_t i = 0; i < cells->count; i++) {
-        int32_t y = cells->cell[i].kind;
-        for (double r = 0; made->counted[y] && r < cells->cell[i].drawn; r++)
-            made->member[made->first[y] + next[y]++] = (uint32_t)i;
-    }
-    pv__free(ctx, next);
-    return PV_OK;
-}
-
-static void strata_clear(pv_ctx *ctx, strata *made) {
-    pv__free(ctx, made->first);
-    pv__free(ctx, made->member);
-    pv__free(ctx, made->counted);
-    pv__free(ctx, made->rows);
-}
-
-/* By inversion; beyond a mean of 12 by a normal approximation with skewness correction (Cornish and Fisher),
- * rounded. */
-static double draw_poisson(pv_rng *rng, double mean) {
-    if (mean > 12) {
-        double z = pv_rng_normal(rng);
-        return fmax(0, floor(mean + sqrt(mean) * z + (z * z - 1) / 6 + 0.5));
-    }
-    double u = pv_rng_uniform(rng), term = exp(-mean), count = 0;
-    while (u > term && count < 1000) {
-        u -= term;
-        term *= mean / ++count;
-    }
-    return count;
-}
-
-/* drawn [cells]: the factor for the mass of each cell. sums [kinds]: scratch. */
-static void draw(const pv__cells *cells, const strata *from, pv_rng *rng, double *drawn, double *sums) {
-    memset(drawn, 0, cells->count * sizeof *drawn);
-    memset(sums, 0, (size_t)from->kinds * sizeof *sums);
-    for (int y = 0; y < from->kinds; y++) {
-        size_t first = from->first[y], rows = from->first[y + 1] - first;
-        for (size_t i = 0; i < rows; i++) {
-            uint32_t at = from->member[first + pv_rng_below(rng, rows)];
-            drawn[at] += 1;
-        }
-    }
-    for (size_t i = 0; i < cells->count; i++) {
-        const pv__cell *cell = &cells->cell[i];
-        if (!from->counted[cell->kind])
-            drawn[i] = draw_poisson(rng, cell->drawn);
-        sums[cell->kind] += drawn[i];
-    }
-    for (size_t i = 0; i < cells->count; i++) {
-        const pv__cell *cell = &cells->cell[i];
-        double sum = sums[cell->kind];
-        drawn[i] *= sum > 0 ? from->rows[cell->kind] / sum / cell->drawn : 0;
-    }
-}
-
 /* ---- a replicate ------------------------------------------------------------------------------------------------- */
 
 typedef struct worker {
-    double *drawn;   /* [cells] */
+    double *drawn;   /* [cells], factors of their masses, and scratch */
     double **mass;   /* [ladders][points][channels] */
-    double *scratch; /* [2 classes], or [kinds] */
+    double *scratch; /* [2 classes] */
     pv__tally tally;
 } worker;
 
-static pv_status worker_new(pv_ctx *ctx, int classes, int kinds, const pv__cells *cells, const pv__ladder *ladders,
-                            worker *made) {
-    size_t scratch = (size_t)(kinds > 2 * classes ? kinds : 2 * classes);
-    PV_TRY(pv__alloc(ctx, cells->count, sizeof *made->drawn, &made->drawn));
-    PV_TRY(pv__alloc(ctx, scratch, sizeof *made->scratch, &made->scratch));
+static pv_status worker_new(pv_ctx *ctx, int classes, const pv__unit_draws *draws, const pv__cells *cells,
+                            const pv__ladder *ladders, worker *made) {
+    PV_TRY(pv__alloc(ctx, pv__unit_draws_room(draws), sizeof *made->drawn, &made->drawn));
+    PV_TRY(pv__alloc(ctx, 2 * (size_t)classes, sizeof *made->scratch, &made->scratch));
     PV_TRY(pv__alloc(ctx, (size_t)cells->ladders, sizeof *made->mass, &made->mass));
     for (int l = 0; l < cells->ladders; l++)
         PV_TRY(pv__alloc(ctx, ladders[l].points * (size_t)ladders[l].channels, sizeof(double), &made->mass[l]));
@@ -209,9 +120,9 @@ static void climb(const pv__case *judged, const pv__cells *cells, const pv__ladd
 }
 
 static void replicate(const pv__case *judged, const pv__tally *all, const pv__cells *cells, const pv__ladder *ladders,
-                      const strata *from, pv_rng rng, worker *own, pv_metrics *metrics) {
+                      const pv__unit_draws *draws, pv_rng rng, worker *own, pv_metrics *metrics) {
     int classes = judged->targets->classes;
-    draw(cells, from, &rng, own->drawn, own->scratch);
+    pv__unit_draws_take(draws, &rng, own->drawn);
     tally_cells(all, cells, own->drawn, &own->tally);
     doubt(all, &rng, &own->tally);
     pv__tally_metrics(judged, &own->tally, metrics);
@@ -322,22 +233,22 @@ static pv_status run_replicates(pv_ctx *ctx, const pv__case *judged, const pv__t
     int classes = judged->targets->classes, threads = pv_ctx_threads(ctx), rank = 0;
     size_t ranks = pv__shares(ctx) ? (size_t)pv_ctx_ranks(ctx, &rank) : 1;
     bool begun = ctx->ranks.begun;
-    strata drawn_from = {0};
+    pv__unit_draws *draws = NULL;
     worker *workers = NULL;
     pv_status status;
     threads = (size_t)threads > count ? (int)count : threads;
     PV_GOTO(done, compare_ranks(ctx, judged, value, seed, count));
     ctx->ranks.begun = begun; /* until the next exchange each rank may be interrupted alone */
-    PV_GOTO(done, strata_new(ctx, judged->kinds, cells, &drawn_from));
+    PV_GOTO(done, pv__unit_draws_new(ctx, cells->units, &draws));
     PV_GOTO(done, pv__alloc(ctx, (size_t)threads, sizeof *workers, &workers));
     for (int t = 0; t < threads; t++)
-        PV_GOTO(done, worker_new(ctx, classes, judged->kinds, cells, ladders, &workers[t]));
+        PV_GOTO(done, worker_new(ctx, classes, draws, cells, ladders, &workers[t]));
 #pragma omp parallel for num_threads(pv_threads_ready(threads)) schedule(static) if (threads > 1)
     for (int t = 0; t < threads; t++)
         for (size_t r = (size_t)rank + ranks * (size_t)t; r < count && !pv__interrupted(ctx);
              r += ranks * (size_t)threads)
-            replicate(judged, all, cells, ladders, &drawn_from, pv_rng_stream(seed, PV_STREAM_BOOTSTRAP, r),
-                      &workers[t], &replicates[r]);
+            replicate(judged, all, cells, ladders, draws, pv_rng_stream(seed, PV_STREAM_BOOTSTRAP, r), &workers[t],
+                      &replicates[r]);
     if (pv__interrupted(ctx))
         status = pv__fail(ctx, PV_ERR_INTERRUPTED, "interrupted while intervals were computed");
     if (status == PV_OK)
@@ -347,7 +258,7 @@ done:
     for (int t = 0; workers && t < threads; t++)
         worker_clear(ctx, cells->ladders, &workers[t]);
     pv__free(ctx, workers);
-    strata_clear(ctx, &drawn_from);
+    pv__unit_draws_free(ctx, draws);
     return status;
 }
 
@@ -360,6 +271,8 @@ pv_status pv__bootstrap(pv_ctx *ctx, const pv__case *judged, const pv__tally *ta
     if (options->bootstrap != 0) {
         PV_GOTO(done, pv__cells_new(ctx, judged, tally, ladders, options->keep, &cells));
         count = choose_count(options->bootstrap, cells.count);
+        assessment->drawn = pv__cells_drawn(judged, &cells);
+        assessment->units = cells.units->of ? (size_t)cells.units->units : 0;
         PV_GOTO(done, pv__alloc(ctx, count, sizeof *replicates, &replicates));
         PV_GOTO(done, run_replicates(ctx, judged, tally, &cells, ladders, &assessment->value, options->seed, count,
                                      replicates));
@@ -380,7 +293,7 @@ done:
 pv_status pv_assessment_compare(pv_ctx *ctx, const pv_assessment *first, const pv_assessment *found, double level,
                                 pv_assessment *difference) {
     size_t count = (size_t)found->replicates;
-    *difference = (pv_assessment){.replicates = found->replicates};
+    *difference = (pv_assessment){.replicates = found->replicates, .drawn = found->drawn, .units = found->units};
     if (first->replicates != found->replicates || (count && !(first->replicate && found->replicate)))
         return pv__fail(ctx, PV_ERR_USAGE, "replicates that were kept, and as many of both, make a paired difference");
     if (count)

@@ -159,5 +159,9 @@ pv_targets pv__targets_slice(const pv_targets *targets, size_t begin, size_t n) 
         slice.set += begin;
     if (slice.stratum)
         slice.stratum += begin;
+    if (slice.unit)
+        slice.unit += begin;
+    if (slice.block)
+        slice.block += begin;
     return slice;
 }

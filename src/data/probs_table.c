@@ -133,7 +133,7 @@ static pv_status read_table(pv_ctx *ctx, const char *path, const pv_probs_option
             goto done;
     }
     PV_GOTO(done, pv__names_split(ctx, "`votes`", options->also, &also, &n_also));
-    PV_GOTO(done, pv__alloc(ctx, found->n + 2 * n_also + 2, sizeof *keep, &keep));
+    PV_GOTO(done, pv__alloc(ctx, found->n + 2 * n_also + 3, sizeof *keep, &keep));
     for (size_t i = 0; i < found->n; i++)
         keep[n_keep++] = found->column[i];
     for (size_t i = 0; i < n_also; i++) {
@@ -146,6 +146,8 @@ static pv_status read_table(pv_ctx *ctx, const char *path, const pv_probs_option
         keep[n_keep++] = options->target;
     if (options->weights)
         keep[n_keep++] = options->weights;
+    if (options->cluster)
+        keep[n_keep++] = options->cluster;
     csv.keep = keep;
     csv.n_keep = n_keep;
     status = pv_table_read(ctx, path, &csv, table);
@@ -307,6 +309,7 @@ static pv_status make_dataset(pv_ctx *ctx, const pv_probs_options *options, cons
                         .feature = found->column};
     pv_roles roles = {.target = options->target,
                       .weights = options->weights,
+                      .cluster = options->cluster,
                       .missing = options->drop_missing ? PV_MISSING_DROP : PV_MISSING_REFUSE};
     pv_status status = pv_schema_apply(ctx, &schema, made->table, &roles, &made->data);
     pv__free(ctx, source);

@@ -17,6 +17,7 @@ void pv_schema_free(pv_ctx *ctx, pv_schema *schema) {
     pv__free(ctx, schema->target);
     pv__free(ctx, schema->weights);
     pv__free(ctx, schema->group);
+    pv__free(ctx, schema->cluster);
     pv_string_list_free(ctx, schema->labels, schema->labels ? (size_t)schema->classes : 0);
     for (size_t s = 0; schema->source && s < schema->sources; s++)
         pv__source_clear(ctx, &schema->source[s]);
@@ -31,6 +32,10 @@ void pv_schema_free(pv_ctx *ctx, pv_schema *schema) {
 
 /* ---- copies; a failed copy is freed with the whole schema ----------------------------------------------------------
  */
+
+static const char *or_none(const char *name) {
+    return name && *name ? name : NULL;
+}
 
 static pv_status copy_text(pv_ctx *ctx, const char *from, char **to) {
     return pv__strdup(ctx, from ? from : "", to);
@@ -55,11 +60,13 @@ pv_status pv__source_copy(pv_ctx *ctx, const pv_source_column *from, pv_source_c
 pv_status pv__schema_name(pv_ctx *ctx, const pv_roles *roles, pv_schema *schema) {
     PV_TRY(copy_text(ctx, roles->target, &schema->target));
     PV_TRY(copy_text(ctx, roles->weights, &schema->weights));
+    PV_TRY(copy_text(ctx, roles->cluster, &schema->cluster));
     return copy_text(ctx, pv__roles_group(roles), &schema->group);
 }
 
 static pv_status copy_parts(pv_ctx *ctx, const pv_schema *from, pv_schema *to) {
-    pv_roles names = {.target = from->target, .weights = from->weights, .group = from->group};
+    pv_roles names = {
+        .target = from->target, .weights = from->weights, .group = from->group, .cluster = or_none(from->cluster)};
     PV_TRY(pv__schema_name(ctx, &names, to));
     PV_TRY(pv__written_copy(ctx, &from->written, &to->written));
     to->classes = from->classes;
@@ -132,10 +139,6 @@ pv_status pv_schema_new(pv_ctx *ctx, const char *target, const char *const *labe
     else
         pv_schema_free(ctx, made);
     return status;
-}
-
-static const char *or_none(const char *name) {
-    return name && *name ? name : NULL;
 }
 
 pv_roles pv_schema_roles(const pv_schema *schema) {
@@ -243,6 +246,10 @@ static void keep_for_schema(const pv_schema *schema, const pv_roles *roles, cons
         add(text, n_text, roles->id);
     }
     add(keep, n_keep, roles->weights);
+    const char *cluster = pv__cluster_of(schema, roles);
+    add(keep, n_keep, cluster);
+    if (cluster && !is_number(schema, cluster))
+        add(text, n_text, cluster);
 }
 
 /* Columns that are used only in terms are read with their natural type. */
@@ -263,7 +270,7 @@ static pv_status release_terms(pv_ctx *ctx, const char *terms, pv__reading *r) {
 }
 
 static pv_status make_lists(pv_ctx *ctx, const pv_csv_options *options, pv__reading *r) {
-    enum { PARTS = 6 }; /* outcome, the two columns of an outcome of counts, id, group or weights, and one spare */
+    enum { PARTS = 7 }; /* outcome, the two columns of an outcome of counts, id, group, weights, and one spare */
     const pv_roles *roles = options->roles;
     const pv_schema *schema = options->schema;
     if (roles && !schema) {

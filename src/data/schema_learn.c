@@ -30,7 +30,25 @@ pv_targets pv_dataset_targets(const pv_dataset *dataset) {
                         .frequency = dataset->frequency,
                         .weight = dataset->weight,
                         .set = dataset->matched ? dataset->group : NULL,
-                        .stratum = dataset->stratum};
+                        .stratum = dataset->stratum,
+                        .unit = dataset->matched || dataset->clustered ? dataset->group : NULL,
+                        .block = dataset->clustered || dataset->sampling ? dataset->stratum : NULL,
+                        .sampling = dataset->sampling};
+}
+
+pv_status pv_dataset_cluster(pv_ctx *ctx, pv_dataset *dataset, const int32_t *cluster) {
+    int32_t *group;
+    for (size_t i = 0; i < dataset->rows; i++)
+        if (cluster[i] < 0 || (size_t)cluster[i] >= dataset->rows)
+            return pv__fail(ctx, PV_ERR_INPUT, "row %zu has the cluster number %d;\nnumber clusters from 0", i + 1,
+                            cluster[i]);
+    PV_TRY(pv__alloc(ctx, dataset->rows, sizeof *group, &group));
+    memcpy(group, cluster, dataset->rows * sizeof *group);
+    pv__free(ctx, dataset->group);
+    dataset->group = group;
+    dataset->matched = false;
+    dataset->clustered = true;
+    return PV_OK;
 }
 
 static void free_codes(pv_ctx *ctx, int32_t **code, size_t n) {
@@ -276,7 +294,10 @@ pv_status pv__groups_learn(pv_ctx *ctx, const pv_table *table, const pv_roles *r
     for (size_t i = 0; i < data->rows; i++)
         if (pv__cell_missing(column, data->table_row[i]))
             return PV__FAIL_CELL(ctx, table, data->table_row[i], c, "no %s in column '%s'; every row needs one",
-                                 data->matched ? "set" : "group", pv__show(column->name).text);
+                                 data->matched     ? "set"
+                                 : data->clustered ? "cluster"
+                                                   : "group",
+                                 pv__show(column->name).text);
     if (column->type == PV_COLUMN_NUMBER) { /* table made in memory: order of first appearance, as for texts */
         pv_column found;
         PV_TRY(pv__categories_make(ctx, table, c, data, INT32_MAX - 1, &found));
@@ -488,6 +509,14 @@ done:
     return status;
 }
 
+static pv_status apply_clusters(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, const pv_roles *roles,
+                                pv_dataset *data) {
+    const pv_roles own = {.cluster = pv__cluster_of(schema, roles)};
+    if (!own.cluster || (!roles->cluster && pv__table_lookup(table, own.cluster) == table->columns))
+        return PV_OK;
+    return pv__groups_learn(ctx, table, &own, data);
+}
+
 pv_status pv_dataset_of_table(pv_ctx *ctx, const pv_schema *schema, const pv_table *table, pv_dataset **dataset) {
     const pv_roles features_alone = {.missing = PV_MISSING_MODEL};
     return pv_schema_apply(ctx, schema, table, &features_alone, dataset);
@@ -504,6 +533,7 @@ pv_status pv_schema_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *
     PV_GOTO(done, dataset_of(ctx, table, &data));
     PV_GOTO(done, (schema->image ? pv__images_apply : apply_columns)(ctx, schema, table, roles, data));
     PV_GOTO(done, pv__strata_apply(ctx, schema, table, data));
+    PV_GOTO(done, apply_clusters(ctx, schema, table, roles, data));
     PV_GOTO(done, pv__content_hash(ctx, schema, table, roles, false, data));
     data->sampling = schema->sampling && data->weight && roles->weights_are != PV_WEIGHTS_COUNTS;
     pv__weights_scale(data);

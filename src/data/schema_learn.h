@@ -52,6 +52,12 @@ static inline const char *pv__roles_grouping(const pv_roles *roles) {
 
 /* Only the outcome and the weights. */
 PV_MUST_USE pv_status pv__encoding_parts(pv_ctx *ctx, const pv_table *table, const pv_roles *roles, pv__encoding *plan);
+/* The column of clusters of a later table with labels, which may lack it unless the roles name it; NULL: none. */
+static inline const char *pv__cluster_of(const pv_schema *schema, const pv_roles *roles) {
+    bool own = (roles->target || roles->votes) && schema->cluster && *schema->cluster;
+    return roles->cluster ? roles->cluster : own ? schema->cluster : NULL;
+}
+
 /* Also the group, for a training table. */
 PV_MUST_USE pv_status pv__encoding_training(pv_ctx *ctx, const pv_table *table, const pv_roles *roles,
                                             pv__encoding *plan);

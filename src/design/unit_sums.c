@@ -20,10 +20,6 @@ typedef struct pv__unit_squares {
     double *room[PV__ROW_SLOTS];
 } work;
 
-static size_t cell_of(const pv__units *u, size_t row) {
-    return u->pool[u->design.cell ? (size_t)u->design.cell[row] : 0];
-}
-
 static double factor_of(const pv__units *u, size_t block) {
     double scale = u->design.scale && !u->of ? u->design.scale[block] : 1;
     return scale * (u->in[block] > 1 ? u->in[block] / (u->in[block] - 1) : 1);
@@ -68,7 +64,7 @@ static void add_means_of(const work *w, size_t begin, size_t n, const double *x,
         double people = pv__units_people(w->units, begin + i);
         for (size_t part = 0; part < s->parts && people > 0; part++)
             add_score(w, people, residual_of(w, part, begin + i), x + i * s->size,
-                      sums + (part * cells + cell_of(w->units, begin + i)) * w->P);
+                      sums + (part * cells + pv__units_cell(w->units, begin + i)) * w->P);
     }
 }
 
@@ -105,7 +101,7 @@ void pv__unit_squares_add(const pv__unit_squares *w, size_t slot, size_t begin, 
     double *spare = w->room[slot], weight[PV__ROW_BLOCK], own[PV__ROW_BLOCK];
     for (size_t i = 0; i < n; i++) {
         double people = pv__units_people(w->units, begin + i);
-        weight[i] = people > 0 ? people * factor_of(w->units, cell_of(w->units, begin + i)) : 0;
+        weight[i] = people > 0 ? people * factor_of(w->units, pv__units_cell(w->units, begin + i)) : 0;
     }
     for (size_t pair = 0; pair < w->pairs; pair++)
         for (size_t j = 0; j < J; j++)
@@ -208,7 +204,7 @@ static pv_status sum_clusters(pv_ctx *ctx, const work *w, double **made) {
             for (size_t i = 0; i < n; i++) {
                 double people = pv__units_people(u, begin + i);
                 double *to = *made + (part * u->count + (size_t)u->of[begin + i]) * P;
-                const double *about = w->mean + (part * u->design.cells + cell_of(u, begin + i)) * P;
+                const double *about = w->mean + (part * u->design.cells + pv__units_cell(u, begin + i)) * P;
                 if (people > 0)
                     add_score(w, people, residual_of(w, part, begin + i), x + i * s->size, to);
                 for (size_t c = 0; people > 0 && c < P; c++)
@@ -317,7 +313,7 @@ static void add_people(void *state, size_t slot, size_t begin, size_t n, double 
     double *spare = w->room[slot], *product = spare + PV__ROW_BLOCK * size, *mapped = product + PV__ROW_BLOCK * P;
     double form[PV__ROW_BLOCK], count[PV__ROW_BLOCK], part[PV__ROW_BLOCK];
     for (size_t i = 0; i < n; i++) {
-        size_t cell = cell_of(u, begin + i);
+        size_t cell = pv__units_cell(u, begin + i);
         double people = pv__units_people(u, begin + i), factor = factor_of(u, cell);
         const double *r = residual_of(w, 0, begin + i), *shift = w->shifted + cell * (P + 1);
         count[i] = people > 0 ? people * factor * factor : 0;

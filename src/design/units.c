@@ -2,10 +2,6 @@
 
 /* ---- the cell that provides a unit's mean, and the block it was drawn in ----------------------------------------- */
 
-static size_t cell_of(const pv__units_design *d, size_t row) {
-    return d->cell ? (size_t)d->cell[row] : 0;
-}
-
 /* A cell with one person has no variance of its own, so such cells of a label are pooled. A single one joins the
  * smallest other cell of its label, or is not centred if there is none. */
 static void pool_cells(const pv__units_design *d, pv__units *u) {
@@ -47,7 +43,7 @@ static pv_status find_blocks(pv_ctx *ctx, pv__units *u) {
         u->block[g] = -1;
     for (size_t i = 0; i < d->rows; i++) {
         size_t g = d->cluster ? (size_t)d->cluster[i] : i;
-        int32_t own = d->survey ? d->survey[i] : (int32_t)u->pool[cell_of(d, i)];
+        int32_t own = d->survey ? d->survey[i] : (int32_t)u->pool[pv__units_cell(u, i)];
         u->of[i] = (int32_t)g;
         if (!(pv__units_people(u, i) > 0))
             continue;
@@ -69,7 +65,7 @@ static pv_status fill(pv_ctx *ctx, pv__units *u) {
     PV_TRY(pv__alloc(ctx, d->cells, sizeof *u->people, &u->people));
     PV_TRY(pv__alloc(ctx, d->cells, sizeof *u->pool, &u->pool));
     for (size_t i = 0; i < d->rows; i++)
-        u->people[cell_of(d, i)] += pv__units_people(u, i);
+        u->people[pv__units_cell(u, i)] += pv__units_people(u, i);
     pool_cells(d, u);
     if (d->cluster || d->survey)
         PV_TRY(find_blocks(ctx, u));

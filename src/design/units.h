@@ -34,9 +34,22 @@ typedef struct pv__units {
 
 PV_MUST_USE pv_status pv__units_new(pv_ctx *ctx, const pv__units_design *design, pv__units **units);
 void pv__units_free(pv_ctx *ctx, pv__units *units); /* NULL is fine */
+
+/* (unit_draws.c) Draws of units with replacement, within blocks. _room is the length of `times`, whose first `rows`
+ * entries become factors for the rows' masses; the rest is scratch. Borrows units. */
+typedef struct pv__unit_draws pv__unit_draws;
+PV_MUST_USE pv_status pv__unit_draws_new(pv_ctx *ctx, const pv__units *units, pv__unit_draws **draws);
+void pv__unit_draws_free(pv_ctx *ctx, pv__unit_draws *draws); /* NULL is fine */
+size_t pv__unit_draws_room(const pv__unit_draws *draws);
+void pv__unit_draws_take(const pv__unit_draws *draws, pv_rng *rng, double *times);
+
 /* The number of people that a row represents. */
 static inline double pv__units_people(const pv__units *units, size_t row) {
     return units->design.people ? units->design.people[row] : 1;
+}
+/* Its cell: stratum and label. */
+static inline size_t pv__units_cell(const pv__units *units, size_t row) {
+    return units->design.cell ? (size_t)units->design.cell[row] : 0;
 }
 
 #endif

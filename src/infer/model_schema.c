@@ -126,6 +126,8 @@ pv_status pv__model_schema(const pv__reader *r, pv_schema *schema) {
     PV_TRY(pv__model_text(r, r->root, "weights", &schema->weights));
     schema->votes = pv__value_is_true(pv_result_get(r->root, "votes"));
     schema->sampling = pv__value_is_true(pv_result_get(r->root, "sampling"));
+    if (pv_result_get(r->root, "cluster"))
+        PV_TRY(pv__model_text(r, r->root, "cluster", &schema->cluster));
     if (pv_result_get(r->root, "strata"))
         PV_TRY(get_strata(r, pv_result_get(r->root, "strata"), schema));
     const char *wrong;

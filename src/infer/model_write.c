@@ -140,6 +140,8 @@ static void add_parts(pv_result *object, const pv_classifier *c) {
         pv__value_set(object, "offset", pv__value_flag(true));
     if (schema->sampling)
         pv__value_set(object, "sampling", pv__value_flag(true));
+    if (schema->cluster && *schema->cluster)
+        pv__value_set(object, "cluster", pv__value_text(schema->cluster));
     if (schema->votes)
         pv__value_set(object, "votes", pv__value_flag(true));
     if (schema->image)

@@ -77,6 +77,16 @@ PV_MUST_USE pv_status pv__prediction_check(pv_ctx *ctx, const pv_classifier *cla
                                            const pv_population *population, const pv_predict_options *options);
 PV_MUST_USE pv_status pv__adjustment_check(pv_ctx *ctx, const pv_probs *probs, bool home,
                                            const pv_population *population, const pv_predict_options *options);
+/* The same for evaluations of predictions, with the facts known so far. */
+typedef struct pv__evaluated {
+    const pv_population *population; /* NULL: not known, or of no importance */
+    bool ensemble, importance;       /* of an ensemble; of its columns */
+    bool interval, images;           /* predictions have intervals; the model is of images */
+    bool rows, hard, strata;         /* rows are known; each has one label; they, or predictions, have strata */
+    bool stated, stated_for; /* metrics are not for the rows as they are; but for the predictions' population, */
+    bool prevalence;         /* whose prevalence is known */
+} pv__evaluated;
+PV_MUST_USE pv_status pv__evaluation_check(pv_ctx *ctx, const pv__evaluated *evaluated);
 /* (predict.c) Like pv_predict, but uses the classifier as given and never replaces it by its last layer. */
 PV_MUST_USE pv_status pv__predict_plain(pv_ctx *ctx, const pv_classifier *classifier, const pv_dataset *data,
                                         const pv_population *population, const pv_predict_options *options,

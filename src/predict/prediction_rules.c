@@ -27,12 +27,26 @@ enum {
     /* facts about the options */
     INTERVAL,
     JOINT,
-    LABELLED, /* reference rows */
-    DECISIONS /* bbse, which needs a confusion matrix */
+    LABELLED,  /* reference rows */
+    DECISIONS, /* bbse, which needs a confusion matrix */
+    /* facts about an evaluation */
+    ENSEMBLE,
+    IMPORTANCE,
+    IMAGES,
+    ROWS,      /* the rows are known */
+    HARD,      /* each has one label */
+    STATED,    /* metrics are not for the rows as they are */
+    STATED_FOR /* they are for the population of the predictions */
 };
 
 #define F(name) (UINT64_C(1) << (name))
 #define NONE UINT64_C(0)
+
+#define ENSEMBLE_IN "an ensemble averages in a population of known prevalence: `population=true`, known:P or design"
+#define IMPORTANCE_OF                                                                                                  \
+    "`importance` needs rows with one label each, and does not support votes or strata:\nname the `outcome`, or "      \
+    "leave "                                                                                                           \
+    "it out"
 
 static const pv__rule rules[] = {
     /* populations for a model */
@@ -93,6 +107,21 @@ static const pv__rule rules[] = {
      "`posterior=joint` needs one p(x) for all draws, and each draw of this model has its own:\nfit it with "
      "`marginal=plugin` and a `prevalence-n`, or leave it out"},
     {F(JOINT) | F(STRATA), NONE, NULL, "`posterior=joint` does not support strata:\nleave it out"},
+    /* evaluations */
+    {F(ENSEMBLE) | F(UNKNOWN), NONE, NULL, ENSEMBLE_IN},
+    {F(ENSEMBLE) | F(COUNTS), NONE, NULL, ENSEMBLE_IN},
+    {F(ENSEMBLE) | F(INTERVAL), NONE, NULL, "an ensemble has no intervals, and a population of known prevalence"},
+    {F(IMPORTANCE) | F(IMAGES), NONE, NULL, "`importance` is for tables: images have no columns;\nleave it out"},
+    {F(IMPORTANCE) | F(UNKNOWN), NONE, NULL,
+     "`importance` cannot be used with `population=unknown`, which every permutation would change:\ngive known:P"},
+    {F(IMPORTANCE) | F(COUNTS), NONE, NULL,
+     "`importance` cannot be used with `population=counts`, which every permutation would change:\ngive known:P"},
+    {F(IMPORTANCE) | F(ROWS), F(HARD), NULL, IMPORTANCE_OF},
+    {F(IMPORTANCE) | F(ROWS) | F(STRATA), NONE, NULL, IMPORTANCE_OF},
+    {F(STATED) | F(ROWS) | F(STRATA), F(HARD) | F(IMPORTANCE), NULL,
+     "votes and `binarise` do not support strata:\nask for metrics of the rows, with `stated-for=rows`"},
+    {F(STATED_FOR), F(HOME), NULL,
+     "`stated-for=population`: that of these probabilities is unknown;\nstate it with `from=P`"},
 };
 
 static pv_status check(pv_ctx *ctx, pv__fact_set facts) {
@@ -127,4 +156,12 @@ pv_status pv__adjustment_check(pv_ctx *ctx, const pv_probs *probs, bool home, co
                                const pv_predict_options *options) {
     return check(ctx, facts_of_population(population) | facts_of_options(options) | pv__fact_if(true, PROBS) |
                           pv__fact_if(probs->strata != NULL, STRATA) | pv__fact_if(home, HOME));
+}
+
+pv_status pv__evaluation_check(pv_ctx *ctx, const pv__evaluated *e) {
+    return check(ctx, (e->population ? facts_of_population(e->population) : NONE) | pv__fact_if(e->ensemble, ENSEMBLE) |
+                          pv__fact_if(e->interval, INTERVAL) | pv__fact_if(e->importance, IMPORTANCE) |
+                          pv__fact_if(e->images, IMAGES) | pv__fact_if(e->rows, ROWS) | pv__fact_if(e->hard, HARD) |
+                          pv__fact_if(e->strata, STRATA) | pv__fact_if(e->stated, STATED) |
+                          pv__fact_if(e->stated_for, STATED_FOR) | pv__fact_if(e->prevalence, HOME));
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "predict/predict.h"
 #include "prevail/judge.h"
 
 static bool same_text(const char *a, const char *b) {
@@ -94,10 +95,7 @@ pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_cl
                             const pv_population *population) {
     PV_TRY(check_labels(ctx, first, other, name));
     PV_TRY(check_features(ctx, first->schema, other->schema, name));
-    if (population->kind == PV_POPULATION_UNKNOWN || population->kind == PV_POPULATION_COUNTS)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "an ensemble averages in a population of known prevalence: `population=true`, known:P or design");
+    PV_TRY(pv__evaluation_check(ctx, &(pv__evaluated){.ensemble = true, .population = population}));
     PV_TRY(check_strata(ctx, first, other, name));
     if (population->kind != PV_POPULATION_TRUE)
         return PV_OK;
@@ -129,8 +127,7 @@ pv_status pv_ensemble_join(pv_ctx *ctx, pv_prediction *mean, size_t members, con
             ctx, PV_ERR_INPUT, name, 0, 0,
             "uses %zu of the rows, the first model %zu;\nfit them with the same `votes-min` and `binarise`",
             other->rows, mean->rows);
-    if (mean->lo || mean->inferred)
-        return pv__fail(ctx, PV_ERR_USAGE, "an ensemble has no intervals, and a population of known prevalence");
+    PV_TRY(pv__evaluation_check(ctx, &(pv__evaluated){.ensemble = true, .interval = mean->lo || mean->inferred}));
     size_t count = mean->rows * (size_t)mean->classes;
     add_log(count, members, other->log_p, mean->log_p);
     for (size_t i = 0; i < count; i++)

@@ -78,8 +78,8 @@ void pv_validation_free(pv_ctx *ctx, pv_validation *v) {
 
 /* Copies of the rows of one fold, or of all rows of a repeat. */
 typedef struct part {
-    int32_t *label, *stratum;
-    double *frequency; /* [n][classes] of soft labels; NULL: label */
+    int32_t *label, *stratum, *unit; /* stratum, unit NULL: none */
+    double *frequency;               /* [n][classes] of soft labels; NULL: label */
     double *weight, *loglik, *gain, *log_p,
         *none; /* gain: log p(y|x) - log p(y) in the requested population; none: log 1, [classes] */
     size_t n;
@@ -90,6 +90,8 @@ static pv_status part_new(pv_ctx *ctx, const pv_dataset *data, part *p) {
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *p->label, &p->label));
     if (data->stratum)
         PV_TRY(pv__alloc(ctx, data->rows, sizeof *p->stratum, &p->stratum));
+    if (pv_dataset_targets(data).unit)
+        PV_TRY(pv__alloc(ctx, data->rows, sizeof *p->unit, &p->unit));
     if (data->frequency)
         PV_TRY(pv__alloc(ctx, data->rows * classes, sizeof *p->frequency, &p->frequency));
     PV_TRY(pv__alloc(ctx, data->rows, sizeof *p->weight, &p->weight));
@@ -102,6 +104,7 @@ static pv_status part_new(pv_ctx *ctx, const pv_dataset *data, part *p) {
 static void part_free(pv_ctx *ctx, part *p) {
     pv__free(ctx, p->label);
     pv__free(ctx, p->stratum);
+    pv__free(ctx, p->unit);
     pv__free(ctx, p->frequency);
     pv__free(ctx, p->weight);
     pv__free(ctx, p->loglik);
@@ -123,6 +126,8 @@ static void part_take(const pv_validation *v, size_t repeat, size_t fold, part *
         p->label[p->n] = v->data->label[i];
         if (p->stratum)
             p->stratum[p->n] = v->data->stratum[i];
+        if (p->unit)
+            p->unit[p->n] = v->data->group[i];
         if (p->frequency)
             memcpy(p->frequency + p->n * classes, v->data->frequency + i * classes, classes * sizeof *p->frequency);
         p->weight[p->n] = v->data->weight ? v->data->weight[i] : 1;
@@ -169,12 +174,15 @@ static pv_status take_strata(pv_ctx *ctx, const pv_validation *v, size_t repeat,
 
 static pv_status judge_part(pv_ctx *ctx, const pv_validation *v, const part *p, const pv_assess_options *options,
                             pv_assessment *found) {
-    pv_targets targets = {.n = p->n,
-                          .classes = v->data->classes,
-                          .label = p->frequency ? NULL : p->label,
-                          .frequency = p->frequency,
-                          .weight = v->data->weight ? p->weight : NULL,
-                          .stratum = p->stratum};
+    pv_targets targets = pv_dataset_targets(v->data);
+    targets.n = p->n;
+    targets.label = p->frequency ? NULL : p->label;
+    targets.frequency = p->frequency;
+    targets.weight = targets.weight ? p->weight : NULL;
+    targets.set = NULL;
+    targets.stratum = p->stratum;
+    targets.unit = p->unit;
+    targets.block = targets.block && !v->strata ? p->stratum : NULL; /* else strata of the population */
     pv_judged judged = {.log_p = p->log_p, .loglik = p->gain, .log_marginal = p->none};
     return pv_assess_intervals(ctx, &targets, &judged, options, found);
 }
@@ -214,6 +222,7 @@ pv_status pv__validation_judge(pv_ctx *ctx, pv_validation *v, int64_t bootstrap,
             v->lo[r] = found.lo;
             v->hi[r] = found.hi;
             v->replicates = found.replicates;
+            v->drawn = found.drawn;
             pv_assessment_clear(ctx, &found);
         }
 done:
@@ -304,6 +313,7 @@ pv_status pv_validation_compare(pv_ctx *ctx, const pv_validation *first, const p
                 pv_metric_set(to[i], row, pv_metric_get(to[i], row) + share * pv_metric_get(of[i], row));
         }
         difference->replicates = one.replicates;
+        difference->drawn = one.drawn;
         pv_assessment_clear(ctx, &a);
         pv_assessment_clear(ctx, &b);
         pv_assessment_clear(ctx, &one);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "predict/predict.h"
 #include "validate/dependence.h"
 #include "validate/validate.h"
 
@@ -238,20 +239,15 @@ pv_status pv_importance_find(pv_ctx *ctx, const pv_classifier *classifier, const
     pv_importance *found = NULL;
     void (*log)(void *, pv_log_level, const char *) = ctx->options.log;
     *importance = NULL;
-    if (classifier->schema->image)
-        return pv__fail(ctx, PV_ERR_USAGE, "`importance` is for tables: images have no columns;\nleave it out");
-    if (population && (population->kind == PV_POPULATION_UNKNOWN || population->kind == PV_POPULATION_COUNTS))
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "`importance` cannot be used with `population=%s`, which every permutation would change:\ngive known:P",
-            pv_population_kind_name(population->kind));
+    pv__evaluated asking = {.importance = true, .images = classifier->schema->image != NULL, .population = population};
+    PV_TRY(pv__evaluation_check(ctx, &asking));
     pv_status status;
     ctx->options.log = NULL; /* warnings about these rows were already logged when they were evaluated */
     PV_GOTO(done, pv_schema_apply(ctx, classifier->schema, table, roles, &judged));
-    if (!judged->label || judged->frequency || judged->stratum)
-        PV_GOTO(done, pv__fail(ctx, PV_ERR_USAGE,
-                               "`importance` needs rows with one label each, and does not support votes or "
-                               "strata:\nname the `outcome`, or leave it out"));
+    asking.rows = true;
+    asking.hard = judged->label && !judged->frequency;
+    asking.strata = judged->stratum != NULL;
+    PV_GOTO(done, pv__evaluation_check(ctx, &asking));
     PV_GOTO(done, take_rows(ctx, table, judged, (size_t)asked.rows, &w));
     PV_GOTO(done, pv_schema_apply(ctx, classifier->schema, w.table, roles, &w.data));
     PV_GOTO(done, pv__alloc(ctx, 1, sizeof *found, &found));

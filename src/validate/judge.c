@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "infer/infer.h"
+#include "predict/predict.h"
 #include "validate.h"
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
@@ -83,10 +84,8 @@ static pv_status set_shares(pv_ctx *ctx, const char *stated_for, const pv_target
     PV_TRY(pv__alloc(ctx, (size_t)j->classes, sizeof *j->stated, &j->stated));
     pv_label_shares(targets, j->observed);
     PV_TRY(pv__stated_read(ctx, stated_for, j->labels, j->classes, &stated, j->stated));
-    if (stated == PV__STATED_POPULATION && !j->prevalence)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "`stated-for=population`: the population of these probabilities is unknown;\nstate it with `from=P`");
+    PV_TRY(pv__evaluation_check(
+        ctx, &(pv__evaluated){.stated_for = stated == PV__STATED_POPULATION, .prevalence = j->prevalence != NULL}));
     if (stated != PV__STATED_GIVEN)
         memcpy(j->stated, stated == PV__STATED_ROWS ? j->observed : j->prevalence, size);
     j->as_rows = stated == PV__STATED_ROWS;
@@ -130,7 +129,11 @@ static pv_status take_sides(pv_ctx *ctx, const char *name, char *const *labels, 
     double *frequency = it->own, *log_p = frequency + 2 * n, *loglik = log_p + 2 * n, *weight = loglik + 2 * n,
            *log_marginal = weight + n, *prevalence = log_marginal + 2;
     PV_TRY(pv_binarise(ctx, &it->targets, middle, frequency, weight, &j->uncertain));
-    it->targets = (pv_targets){.n = n, .classes = 2, .frequency = frequency, .weight = weight};
+    it->targets.classes = 2;
+    it->targets.label = NULL;
+    it->targets.frequency = frequency;
+    it->targets.weight = weight;
+    it->targets.set = it->targets.stratum = NULL;
     pv_binarise_log(n, classes, middle, it->log_p, log_p);
     it->log_p = log_p;
     if (it->loglik) {
@@ -183,6 +186,8 @@ static pv_status make_case(pv_ctx *ctx, const pv_dataset *data, char *const *lab
                         .log_marginal = said->log_marginal,
                         .prevalence = said->prevalence};
     it->targets.classes = said->classes;
+    if (said->strata)
+        it->targets.block = NULL; /* strata of the population */
     if (options->binarise)
         PV_TRY(take_sides(ctx, options->binarise, labels, it, j));
     size_t classes = (size_t)it->targets.classes;
@@ -264,10 +269,8 @@ static pv_status assess(pv_ctx *ctx, const judged_case *it, bool elsewhere, cons
 static pv_status judge_strata(pv_ctx *ctx, const pv_prediction *said, const pv_judge_options *options, judged_case *it,
                               pv_judgement *j) {
     bool hard = it->targets.label && !options->binarise;
-    if (!hard && !j->as_rows)
-        return pv__fail(
-            ctx, PV_ERR_USAGE,
-            "votes and `binarise` do not support strata:\nask for metrics of the rows, with `stated-for=rows`");
+    PV_TRY(
+        pv__evaluation_check(ctx, &(pv__evaluated){.rows = true, .hard = hard, .strata = true, .stated = !j->as_rows}));
     if (!hard)
         return PV_OK;
     PV_TRY(state_strata(ctx, said->strata, NULL, it, j));

@@ -91,13 +91,15 @@ pv_status pv__strata_gain(pv_ctx *ctx, const pv_targets *targets, int strata, co
 /* ---- each stratum by itself -------------------------------------------------------------------------------------- */
 
 typedef struct part {
-    int32_t *label;
+    int32_t *label, *unit; /* unit NULL: each row by itself */
     double *weight, *log_p, *loglik, *log_marginal;
 } part;
 
 static pv_status part_new(pv_ctx *ctx, const pv__strata_case *it, part *p) {
     size_t n = it->targets->n, k = (size_t)it->targets->classes;
     PV_TRY(pv__alloc(ctx, n, sizeof *p->label, &p->label));
+    if (it->targets->unit)
+        PV_TRY(pv__alloc(ctx, n, sizeof *p->unit, &p->unit));
     PV_TRY(pv__alloc(ctx, n, sizeof *p->weight, &p->weight));
     PV_TRY(pv__alloc(ctx, n, k * sizeof *p->log_p, &p->log_p));
     PV_TRY(pv__alloc(ctx, n, k * sizeof *p->loglik, &p->loglik));
@@ -106,6 +108,7 @@ static pv_status part_new(pv_ctx *ctx, const pv__strata_case *it, part *p) {
 
 static void part_free(pv_ctx *ctx, part *p) {
     pv__free(ctx, p->label);
+    pv__free(ctx, p->unit);
     pv__free(ctx, p->weight);
     pv__free(ctx, p->log_p);
     pv__free(ctx, p->loglik);
@@ -120,6 +123,8 @@ static size_t part_take(const pv__strata_case *it, int32_t s, part *p) {
         if (from->stratum[i] != s)
             continue;
         p->label[n] = from->label[i];
+        if (p->unit)
+            p->unit[n] = from->unit[i];
         p->weight[n] = from->weight ? from->weight[i] : 1;
         memcpy(p->log_p + n * k, it->log_p + i * k, k * sizeof(double));
         memcpy(p->loglik + n * k, loglik + i * k, k * sizeof(double));
@@ -157,8 +162,12 @@ static pv_status judge_one(pv_ctx *ctx, const pv__strata_case *it, const pv_judg
         to->rows = 0;
         return PV_OK;
     }
-    pv_targets targets = {
-        .n = n, .classes = it->targets->classes, .label = p->label, .weight = it->targets->weight ? p->weight : NULL};
+    pv_targets targets = {.n = n,
+                          .classes = it->targets->classes,
+                          .label = p->label,
+                          .weight = it->targets->weight ? p->weight : NULL,
+                          .unit = p->unit,
+                          .sampling = it->targets->sampling};
     pv_label_shares(&targets, to->observed);
     for (size_t y = 0; mass && y < k; y++)
         sum += mass[y];

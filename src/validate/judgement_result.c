@@ -70,6 +70,9 @@ pv_status pv_judgement_result(pv_ctx *ctx, const pv_judgement *judgement, pv_res
         pv__value_set(object, "strata", strata_of(j));
     pv__value_set(object, "positive", pv__value_text(j->labels[j->positive]));
     pv__value_set(object, "bootstrap", pv__value_integer(j->found.replicates));
+    pv__value_set(object, "drawn", j->found.drawn ? pv__value_text(j->found.drawn) : pv__value_null());
+    if (j->found.units > 0)
+        pv__value_set(object, "units", pv__value_integer((int64_t)j->found.units));
     return done(ctx, object, result);
 }
 

@@ -33,9 +33,9 @@ static void say_rows(pv__methods *m) {
                         "Metrics are for a population with a prevalence of %.4g: rows were weighted by label%s.",
                         j->stated[j->positive], j->strata ? " and stratum" : "");
     if (j->found.replicates > 0)
-        pv__methods_say(m, topic, "Intervals are %.4g %% percentile intervals of %s bootstrap replicates within %s.",
+        pv__methods_say(m, topic, "Intervals are %.4g %% percentile intervals of %s bootstrap replicates %s.",
                         100 * m->options->judged_level, pv_group_digits((double)j->found.replicates).text,
-                        j->strata && !j->as_rows ? "strata and labels" : "labels");
+                        j->found.drawn);
 }
 
 /* "the AUC was 0.754 (0.723 to 0.785)" */

@@ -151,8 +151,8 @@ static void put_metrics(pv_report *report, const pv_report_judged *j) {
     static const char *const heads[] = {"metric", "value", "from", "to", "meaning"};
     char caption[160];
     if (j->found->replicates > 0)
-        pv__format(caption, sizeof caption, "Metrics with %.4g %% intervals from %s bootstrap replicates within labels",
-                   100 * j->level, pv_group_digits((double)j->found->replicates).text);
+        pv__format(caption, sizeof caption, "Metrics with %.4g %% intervals from %s bootstrap replicates %s",
+                   100 * j->level, pv_group_digits((double)j->found->replicates).text, j->found->drawn);
     else
         pv__format(caption, sizeof caption, "Metrics, without intervals");
     const pv_report_table found = {

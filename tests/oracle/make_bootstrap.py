@@ -3,7 +3,8 @@
   /usr/bin/python3 tests/oracle/make_bootstrap.py > tests/oracle/bootstrap.txt
 
 Rows are drawn within labels, counts multinomial in the weights (Poisson, scaled to the label's mass, where these are no
-counts). For each metric: the bounds, and how far those of another run of 20,000 replicates may be off, four standard
+counts). Units (clusters, rows with sampling weights) are drawn within blocks as Rao and Wu (1988) do, one fewer than there
+are, and the labels' masses are restored. For each metric: the bounds, and how far those of another run of 20,000 replicates may be off, four standard
 errors of the quantile's probability on either side. Areas are sums over pairs of rows, not over ranks.
 """
 import numpy as np
@@ -18,6 +19,12 @@ CASES = [
     ("two_real", 60, 2, "real", False, [0.7, 0.3]),
     ("three", 60, 3, "", False, None),
     ("three_stated", 60, 3, "", False, [0.5, 0.3, 0.2]),
+    ("clusters", 60, 2, "", False, None, "mixed"),
+    ("clusters_counts", 60, 2, "count", False, [0.8, 0.2], "mixed"),
+    ("clusters_of_a_label", 60, 2, "", False, [0.63, 0.37], "pure"),
+    ("clusters_three", 60, 3, "", False, None, "mixed"),
+    ("survey", 60, 2, "real", False, [0.7, 0.3], "survey"),
+    ("sampling", 60, 2, "real", False, None, "sampling"),
 ]
 
 
@@ -37,6 +44,34 @@ def draw(rng, label, weight, classes):
         else:
             drawn = rng.poisson(weight[i], size=(R, len(i)))
             counts[:, i] = drawn * total / drawn.sum(1, keepdims=True)
+    return counts
+
+
+def make_units(rng, kind, label):
+    """The unit of each row, and the stratum of a survey or None."""
+    n = len(label)
+    if kind == "sampling":
+        return np.arange(n), None
+    if kind == "pure":
+        return 2 * rng.integers(0, 10, n) + label, None
+    unit = rng.integers(0, 20, n)
+    return unit, unit // 5 if kind == "survey" else None
+
+
+def draw_units(rng, label, weight, classes, unit, stratum):
+    names, unit = np.unique(unit, return_inverse=True)
+    within = stratum if stratum is not None else label
+    block = np.zeros(len(names), int)
+    if all(len(set(within[unit == g])) == 1 for g in range(len(names))):
+        block = np.array([within[unit == g][0] for g in range(len(names))])
+    times = np.zeros((R, len(names)))
+    for b in np.unique(block):
+        own = np.flatnonzero(block == b)
+        times[:, own] = rng.multinomial(len(own) - 1, np.full(len(own), 1 / len(own)), size=R) * len(own) / (len(own) - 1)
+    counts = times[:, unit] * weight
+    for c in range(classes):
+        i = np.flatnonzero(label == c)
+        counts[:, i] *= weight[i].sum() / counts[:, i].sum(1, keepdims=True)
     return counts
 
 
@@ -96,7 +131,7 @@ def bounds(values, q):
 
 def main():
     print("# Made by tests/oracle/make_bootstrap.py with NumPy %s." % np.__version__)
-    for seed, (name, n, classes, weights, ties, stated) in enumerate(CASES):
+    for seed, (name, n, classes, weights, ties, stated, *units) in enumerate(CASES):
         rng = np.random.default_rng(500 + seed)
         label = np.arange(n) % classes
         logits = 1.2 * rng.normal(size=(n, classes)) + 1.2 * np.eye(classes)[label]
@@ -115,8 +150,19 @@ def main():
             array("weight", weight)
         if stated:
             array("stated", stated)
+        if units:
+            unit, stratum = make_units(rng, units[0], label)
+            if units[0] != "sampling":
+                array("unit", unit)
+            if stratum is not None:
+                array("block", stratum)
+            if weights == "real":
+                array("sampling", [1])
+            counts = draw_units(rng, label, weight, classes, unit, stratum)
+        else:
+            counts = draw(rng, label, weight, classes)
         value = metrics(label, log_p, weight[None], stated)
-        for key, values in metrics(label, log_p, draw(rng, label, weight, classes), stated).items():
+        for key, values in metrics(label, log_p, counts, stated).items():
             (lo, lo_off), (hi, hi_off) = bounds(values, 0.5 - LEVEL / 2), bounds(values, 0.5 + LEVEL / 2)
             if key == "ece":
                 v = value[key][0]

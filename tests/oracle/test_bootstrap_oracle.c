@@ -40,6 +40,13 @@ static size_t compare(const oracle_case *item, const pv_assessment *found) {
     return compared;
 }
 
+static const int32_t *codes(const oracle_case *item, const char *name, size_t n, int32_t *to) {
+    const double *from = oracle_values_or_null(item, name, n);
+    for (size_t r = 0; from && r < n; r++)
+        to[r] = (int32_t)from[r];
+    return from ? to : NULL;
+}
+
 static void test_against_file(void **state) {
     (void)state;
     pv_ctx *ctx;
@@ -50,12 +57,17 @@ static void test_against_file(void **state) {
         const oracle_case *item = &file->item[i];
         size_t n = (size_t)oracle_number(item, "rows"), classes = (size_t)oracle_number(item, "classes");
         const double *label = oracle_values(item, "label", n), *log_p = oracle_values(item, "log_p", n * classes);
-        int32_t labels[64];
+        int32_t labels[64], unit[64], block[64];
         assert_true(n <= 64);
         for (size_t r = 0; r < n; r++)
             labels[r] = (int32_t)label[r];
-        pv_targets targets = {
-            .n = n, .classes = (int)classes, .label = labels, .weight = oracle_values_or_null(item, "weight", n)};
+        pv_targets targets = {.n = n,
+                              .classes = (int)classes,
+                              .label = labels,
+                              .weight = oracle_values_or_null(item, "weight", n),
+                              .unit = codes(item, "unit", n, unit),
+                              .block = codes(item, "block", n, block),
+                              .sampling = oracle_has(item, "sampling")};
         pv_assess_options options = pv_assess_options_default();
         options.level = 0.9;
         options.prevalence = oracle_values_or_null(item, "stated", classes);
@@ -66,7 +78,7 @@ static void test_against_file(void **state) {
         compared += compare(item, &found);
         pv_assessment_clear(ctx, &found);
     }
-    assert_int_equal(compared, 4 * 9 + 2 * 10);
+    assert_int_equal(compared, 9 * 9 + 3 * 10);
     oracle_file_free(file);
     pv_ctx_free(ctx);
     oracle_finish();

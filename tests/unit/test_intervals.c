@@ -1,9 +1,9 @@
 /* Intervals of metrics and curves: coverage, threads, many rows, expected compared with observed errors, extremes,
  * memory. tests/oracle compares values with scikit-learn and NumPy. */
+#include "assess/assess.h" /* before fixture.h, whose ctx would be shadowed */
+
 #include "check.h"
 #include "fixture.h"
-
-#include "assess/assess.h"
 
 /* ---- two normal distributions, for which everything is known ----------------------------------------------------- */
 
@@ -142,6 +142,62 @@ static void test_many_rows(void **state) {
     pv_assessment_clear(own, &found);
     free(log_p);
     free(label);
+}
+
+/* ---- clusters ---------------------------------------------------------------------------------------------------- */
+
+static void check_same(const pv_assessment *a, const pv_assessment *b, double tolerance) {
+    for (const pv_metric_row *row = pv_metric_table; row->name; row++) {
+        const double pair[][2] = {{pv_metric_get(&a->lo, row), pv_metric_get(&b->lo, row)},
+                                  {pv_metric_get(&a->hi, row), pv_metric_get(&b->hi, row)}};
+        for (int i = 0; i < 2; i++)
+            if (!(fabs(pair[i][0] - pair[i][1]) <= tolerance || (isnan(pair[i][0]) && isnan(pair[i][1]))))
+                fail_msg("%s: %.17g, %.17g", row->name, pair[i][0], pair[i][1]);
+    }
+}
+
+/* Clusters of one row each are rows, to the bit. Clusters of other numbers, and of counts or of repeated rows, have the
+ * same intervals. */
+static void test_clusters(void **state) {
+    enum { ROWS = 120, CLUSTERS = 30, MOST = 3 * ROWS };
+    pv_ctx *own = *state;
+    double log_p[2 * ROWS], count[ROWS], all_p[2 * MOST];
+    int32_t label[ROWS], alone[ROWS], unit[ROWS], renamed[ROWS], all_label[MOST], all_unit[MOST];
+    size_t all = 0;
+    draw_rows(11, ROWS, 0, log_p, label, 0);
+    for (int32_t i = 0; i < ROWS; i++) {
+        alone[i] = (7 * i) % ROWS;
+        unit[i] = i / 2 % CLUSTERS;
+        renamed[i] = (11 * unit[i] + 5) % CLUSTERS;
+        count[i] = 1 + i % 3;
+        for (int c = 0; c < 1 + i % 3; c++, all++) {
+            memcpy(all_p + 2 * all, log_p + 2 * i, 2 * sizeof *log_p);
+            all_label[all] = label[i];
+            all_unit[all] = unit[i];
+        }
+    }
+    pv_assess_options options = pv_assess_options_default();
+    options.bootstrap = 200;
+    const pv_targets rows = {.n = ROWS, .classes = 2, .label = label};
+    pv_targets each = rows, clusters = rows, others = rows, counts = rows;
+    each.unit = alone;
+    clusters.unit = counts.unit = unit;
+    others.unit = renamed;
+    counts.weight = count;
+    const pv_targets repeated = {.n = all, .classes = 2, .label = all_label, .unit = all_unit};
+    pv_assessment a = assess(own, &rows, log_p, &options), b = assess(own, &each, log_p, &options),
+                  c = assess(own, &clusters, log_p, &options), d = assess(own, &others, log_p, &options),
+                  e = assess(own, &counts, log_p, &options), f = assess(own, &repeated, all_p, &options);
+    check_same(&a, &b, 0);
+    assert_string_equal(b.drawn, "within labels");
+    assert_string_equal(c.drawn, "by cluster");
+    assert_int_equal(c.units, CLUSTERS);
+    check_same(&e, &f, 1e-10);
+    check_same(&c, &d, 0);
+    assert_true(c.lo.auc != a.lo.auc);
+    pv_assessment *const made[] = {&a, &b, &c, &d, &e, &f};
+    for (size_t i = 0; i < 6; i++)
+        pv_assessment_clear(own, made[i]);
 }
 
 /* ---- threads and seeds ------------------------------------------------------------------------------------------- */
@@ -614,6 +670,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_coverage),
         cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_clusters),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_expected_errors),
         cmocka_unit_test(test_calibration_weighted),

@@ -123,3 +123,23 @@ test_that("cross-validation and sweeps", {
   expect_equal(nrow(table), 4)
   expect_false("sweep" %in% getNamespaceExports("prevail"))
 })
+
+test_that("intervals are by cluster", {
+  set.seed(5)
+  x <- rnorm(60)
+  p <- plogis(x)
+  y <- as.integer(runif(60) < p)
+  person <- rep(1:60, 4)
+  bounds <- function(found) unlist(found$metrics[c("auc", "log_loss"), c("lower", "upper")])
+  width <- function(b) b[3:4] - b[1:2]
+  one <- bounds(evaluate(y, p, positive = 1))
+  expect_identical(bounds(evaluate(y, p, positive = 1, cluster = paste0("c", 1:60))), one)
+  by_person <- bounds(evaluate(y[person], p[person], positive = 1, cluster = person))
+  expect_false(identical(bounds(evaluate(y[person], p[person], positive = 1, cluster = person %% 20)), by_person))
+  expect_true(all(abs(width(by_person) / width(one) - 1) < 0.15))
+  expect_true(all(width(bounds(evaluate(y[person], p[person], positive = 1))) / width(one) < 0.65))
+  expect_error(evaluate(y, p, positive = 1, cluster = person), "cluster")
+  data <- data.frame(y = y[person], x = x[person], who = person)
+  fit <- prevail(y ~ x, data, prevalence = 0.3, cluster = who)
+  expect_false(identical(bounds(evaluate(fit, data)), bounds(evaluate(fit, data[c("y", "x")]))))
+})

@@ -181,10 +181,13 @@ static int take_units(cli_call *call, const pv_table *table, const pv_dataset *d
     if (status != PV_OK)
         return cli_fail(call, status);
     const pv_column *column = &table->column[c];
+    if (column->type != PV_COLUMN_TEXT)
+        return cli_error(call, PV_ERR_INPUT, held->options->calibration,
+                         "column '%s' (--group) is a feature of the model; name a column that identifies units", group);
     held->unit = cli_alloc(data->rows, sizeof *held->unit);
     for (size_t i = 0; i < data->rows; i++) {
         size_t row = data->table_row ? data->table_row[i] : i;
-        held->unit[i] = column->type == PV_COLUMN_TEXT ? column->code[row] : -1;
+        held->unit[i] = column->code[row];
         if (held->unit[i] < 0)
             return cli_error(call, PV_ERR_INPUT, held->options->calibration,
                              "column '%s' (--group) has no unit in row %zu; give each row its unit", group, row + 1);

@@ -171,6 +171,10 @@ counts = "site,sex,y,count\na,f,0,90\na,f,1,9\na,m,0,50\na,m,1,20\nb,f,0,1000\nb
 put("strata", "counts", "1" + counts)
 put("strata", "few", "1" + counts.replace("9\n", "0\n"))
 put("strata", "people", "1site,sex,y\n" + 3 * "a,f,0\na,f,1\na,m,0\na,m,1\nb,f,0\nb,f,1\n")
+scored = "p__0,p__1,y,n\n" + "".join(f"{1 - p / 64},{p / 64},{int(p * 37 % 64 < p)},{p % 3 + 1}\n" for p in range(64))
+for i, head in enumerate(["0.9\n\n\n", "0.8,0.7\n0.3,0.4\n0.2-0.6\n", "1=0.5,0=0.9\n0=0.05,1=0\n0.01\n", "0.99\n\n0.5\n", "2\n1\n0.1\n", "0.5\n0.001\n0.5\n"]):
+    put("sets", str(i), head + scored)
+put("sets", "three", "0.6,0.5,0.4\n\n0.2,0.3,0.5\np__a,p__b,p__c,y,n\n" + "".join(f"{i / 16},{(16 - i) / 32},{(16 - i) / 32},{'abc'[i % 3]},{i % 4}\n" for i in range(17)))
 rates = "v,w,y,s,c,n\n0,0,,a,1,70\n1,1,,a,2,20\n0,1,,b,3,60\n1,0,,b,3,10\n0,0,0,a,4,9\n1,1,0,a,5,2\n0,0,1,a,6,1\n1,0,1,a,7,9\n" \
     "0,0,0,b,8,9\n1,1,0,b,8,1\n0,1,1,b,9,2\n1,1,1,b,9,8\n"
 for i, head in enumerate([b"\0\0\0\n", b"\1\x50\0\n", b"\2\x5c\0\n", b"\0\x5c\0\n", b"\0\x12\0\n", b"\0\x11\0\n", b"\2\x11\0\x30.5\n",

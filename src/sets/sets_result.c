@@ -95,12 +95,11 @@ static double number(const pv_result *value, const char *name) {
 
 /* "3.1 %" or "3.1-4.2 %" */
 static void add_range(lines *l, const pv_result *range, int width) {
-    char text[64];
-    double lo = 100 * number(range, "lo"), hi = 100 * number(range, "hi");
-    if (hi > lo)
-        pv__format(text, sizeof text, "%.3g-%.3g %%", lo, hi);
-    else
-        pv__format(text, sizeof text, "%.3g %%", lo);
+    char ends[2][24], text[64];
+    pv__format(ends[0], sizeof ends[0], "%.3g", 100 * number(range, "lo"));
+    pv__format(ends[1], sizeof ends[1], "%.3g", 100 * number(range, "hi"));
+    bool same = strcmp(ends[0], ends[1]) == 0;
+    pv__format(text, sizeof text, "%s%s%s %%", ends[0], same ? "" : "-", same ? "" : ends[1]);
     add(l, "%*s", width, text);
 }
 

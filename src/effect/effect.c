@@ -50,7 +50,7 @@ static pv_status check_options(pv_ctx *ctx, const pv_effect_options *o, const pv
                         "`infer`: effects have intervals by influence functions, which need an estimate instead of "
                         "draws:\nuse map, ml or robust");
     if (fit->sample)
-        return pv__fail(ctx, PV_ERR_USAGE, "`sample`: effects do not support a population sample:\nleave it out");
+        return pv__fail(ctx, PV_ERR_USAGE, "effects do not support a population sample:\nleave it out");
     return PV_OK;
 }
 
@@ -62,8 +62,8 @@ static pv_status check_data(pv_ctx *ctx, const pv_schema *schema, const pv_datas
         return pv__fail(
             ctx, PV_ERR_USAGE,
             "`matched`: matched sets tell odds ratios only, since each has a risk of its own that cancels:\n"
-            "read the odds ratios of `fit`, or drop `matched` where cases and controls were matched by "
-            "columns that the model has as `strata`");
+            "read the odds ratios of a fit, or leave it out and name the columns of the matching as "
+            "`strata`");
     if (!data->label)
         return pv__fail(ctx, PV_ERR_USAGE, "`votes`: effects need one label per row:\nname it with `outcome`");
     if (!fit->prevalence && !fit->prevalence_by && !fit->phase_one && !(fit->subcohort > 0))

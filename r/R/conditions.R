@@ -60,7 +60,7 @@ raise <- function(status, message, file = NA, line = 0, column = 0, option = NA,
   )))
 }
 
-own_tables <- c("data", "newdata", "population_sample", "prevalence_by", "phase_one", "sample", "gold")
+own_tables <- c("data", "newdata", "population_sample", "prevalence_by", "phase_one", "sample", "gold", "pilot")
 
 refuse <- function(...) raise("usage", paste0(...))
 

@@ -92,6 +92,8 @@ static int check_options(cli_call *call, const sets_options *o) {
         return cli_error(call, PV_ERR_USAGE, NULL, "--columns needs --probs; leave it out");
     if (o->probs && !o->outcome)
         return cli_error(call, PV_ERR_USAGE, NULL, "--probs needs --outcome, the column with the calibration labels");
+    if (o->probs && cli_given(call, "missing") && o->missing != PV_MISSING_DROP && o->missing != PV_MISSING_REFUSE)
+        return cli_error(call, PV_ERR_USAGE, NULL, "--missing is refuse or drop with --probs");
     if (o->probs && cli_given(call, "unseen"))
         return cli_error(call, PV_ERR_USAGE, NULL, "--unseen is for the columns of a model, not for --probs");
     static const char *const of_data[] = {"id", "keep", "output"};
@@ -408,6 +410,9 @@ static int work_on(cli_call *call, work *held, bool *nothing) {
         code = load_model(call, held);
     if (code == CLI_OK)
         code = o->probs ? read_probs(call, held) : read_by_model(call, held);
+    if (code == CLI_OK && !held->unit && cli_given(call, "seed"))
+        code = cli_error(call, PV_ERR_USAGE, NULL,
+                         "--seed chooses a row of each unit; name the units with --group, or leave it out");
     if (code == CLI_OK)
         code = cli_done(call, pv_sets_calibrate(call->ctx, held->known.probs, held->unit, held->settings, &held->rule));
     if (code != CLI_OK)
@@ -466,12 +471,16 @@ const cli_command cli_sets = {
     .usage = "MODEL [DATA] --calibration FILE [--coverage C] [--refer E --prevalence P] [-o CSV] [options]",
     .text =
         "For each row, the set of labels that are plausible for it. Of the rows of each label, at least the share "
-        "--coverage have a set that contains their label, for any model, any number of calibration rows and any "
-        "prevalence: calibration rows and DATA may have other proportions of the labels, as long as the rows of each "
-        "label are alike (label shift). Sets are empty where a row is unlike the calibration rows of all labels, and "
-        "have several labels where the model cannot tell.\nWith --refer, two labels: rows are called one of the labels "
-        "or referred, such that with --confidence the share of wrong ones among the calls of each label is at most the "
-        "stated one, at every prevalence of the interval --prevalence.",
+        "--coverage have a set that contains their label, on average over samples of calibration rows. This holds for "
+        "any "
+        "model, any number of calibration rows and any prevalence: calibration rows and DATA may have other "
+        "proportions of "
+        "the labels, as long as the rows of each label are alike (label shift). Sets are empty where a row is unlike "
+        "the "
+        "calibration rows of all labels, and have several labels where the model cannot tell.\nWith --refer, two "
+        "labels: "
+        "rows are called one of the labels or referred, such that with --confidence the share of wrong ones among the "
+        "calls of each label is at most the stated one, at every prevalence of the interval --prevalence.",
     .arguments = arguments,
     .groups = groups,
     .hints = hints,

@@ -27,11 +27,19 @@ option_pattern <- "`([a-z][a-z0-9-]*)(?:=((?:[^`]|``)*))?`"
 argument_text <- function(reference) {
   name <- sub(option_pattern, "\\1", reference, perl = TRUE)
   value <- if (grepl("=", reference, fixed = TRUE)) gsub("``", "`", sub(option_pattern, "\\2", reference, perl = TRUE), fixed = TRUE)
-  if (name %in% names(otherwise)) return(otherwise[[name]](value))
+  if (name %in% names(otherwise) && !own_argument(name)) return(otherwise[[name]](value))
   name <- gsub("-", "_", name)
   if (is.null(value)) return(paste0("`", name, "`"))
   bare <- grepl("^([-+]?[0-9.]+(e[-+]?[0-9]+)?|[A-Z]+)$", value)
   paste0("`", name, " = ", if (bare) value else encodeString(value, quote = '"'), "`")
+}
+
+# Whether the function that was called has an argument of that name itself: those that have no formula.
+own_argument <- function(name) {
+  for (called in lapply(seq_len(sys.nframe()), sys.function)) {
+    if (identical(called, rate) || identical(called, sample_size)) return(name %in% names(formals(called)))
+  }
+  FALSE
 }
 
 # Translates all options in a library message to R's syntax.
@@ -60,7 +68,7 @@ raise <- function(status, message, file = NA, line = 0, column = 0, option = NA,
   )))
 }
 
-own_tables <- c("data", "newdata", "population_sample", "prevalence_by", "phase_one", "sample", "gold")
+own_tables <- c("data", "newdata", "population_sample", "prevalence_by", "phase_one", "sample", "gold", "pilot")
 
 refuse <- function(...) raise("usage", paste0(...))
 

@@ -159,8 +159,7 @@ static pv_status add_effect(pv__standard *s, int estimate, int32_t group, size_t
 
 /* ---- warnings ---------------------------------------------------------------------------------------------------- */
 
-static void warn(const pv__standard *s, pv_result *list, const char *text) {
-    pv__log(s->ctx, PV_LOG_WARNING, "%s", text);
+static void warn(pv_result *list, const char *text) {
     (void)pv__value_append(list, pv__value_text(text));
 }
 
@@ -180,10 +179,10 @@ static void warn_of_level(const pv__standard *s, int32_t group, size_t level, pv
     else
         pv__format(text, sizeof text, "no row%s has column '%s' at '%s': its risk there is an extrapolation", where,
                    pv__show(e->options->exposure).text, pv__show(e->level[level]).text);
-    warn(s, list, text);
+    warn(list, text);
 }
 
-static pv_result *warnings(const pv__standard *s, const pv_result *effects) {
+static pv_result *warnings(const pv__standard *s, const pv_classifier *c, const pv_result *effects) {
     pv_result *list = pv__value_list();
     const pv__exposure *e = s->exposure;
     double least = HUGE_VAL;
@@ -194,12 +193,17 @@ static pv_result *warnings(const pv__standard *s, const pv_result *effects) {
     for (size_t i = 0; i < pv_result_count(effects); i++)
         least = fmin(least,
                      pv_result_number(pv_result_get(pv_result_get(pv_result_child(effects, i), "difference"), "df")));
+    if (c->separated != 0)
+        warn(
+            list,
+            "columns tell the labels apart without fail in some rows, so the size of their coefficients is that of the "
+            "prior: join levels, or leave such columns out");
     if (least < 10) {
         pv__format(text, sizeof text,
                    "a few rows decide an interval (%.1f degrees of freedom): look for extreme values, or groups with "
                    "few rows",
                    least);
-        warn(s, list, text);
+        warn(list, text);
     }
     return list;
 }
@@ -234,7 +238,7 @@ pv_status pv__effect_result(pv__standard *s, const pv_classifier *c, pv_result *
     (void)pv__value_set(made, "rows", pv__value_integer((int64_t)s->rows));
     (void)pv__value_set(made, "units", pv__value_real(s->both->units->units));
     if (status == PV_OK)
-        (void)pv__value_set(made, "warnings", warnings(s, list));
+        (void)pv__value_set(made, "warnings", warnings(s, c, list));
     (void)pv__value_set(made, "effects", list);
     (void)pv__value_set(made, "assumes", pv__value_text(assumes));
     if (status == PV_OK && !pv__value_whole(made))

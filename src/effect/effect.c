@@ -112,6 +112,9 @@ static pv_status find(pv_ctx *ctx, const pv_table *table, const pv_fit_options *
     ctx->options.log = NULL; /* the fit has printed the same warnings */
     pv_status status = pv__problem_lend(ctx, of->schema, of->data, fit, use_problem, of);
     ctx->options.log = told.log;
+    const pv_result *warnings = status == PV_OK ? pv_result_get(*of->result, "warnings") : NULL;
+    for (size_t i = 0; warnings && i < pv_result_count(warnings); i++)
+        pv__log(ctx, PV_LOG_WARNING, "%s", pv_result_text(pv_result_child(warnings, i)));
     return status;
 }
 

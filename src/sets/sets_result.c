@@ -116,7 +116,8 @@ static void add_labels(lines *l, const pv_result *labels) {
         add(l, "  %-16s %8.4g %9.0f %10.4g %17s %20s\n", pv__show(pv_result_name(labels, y)).text,
             number(own, "coverage"), number(own, "rows"), number(own, "threshold"), range, sizes);
     }
-    add(l, "\n  with these rows: 95 %% of samples of calibration rows of this size have a coverage in this range\n");
+    add(l, "\n  with these rows: 95 %% of samples of calibration rows of this size have a coverage in this range\n"
+           "  empty/single/several: sets of the label's rows\n");
 }
 
 static void add_population(lines *l, const pv_result *population, const pv_result *labels) {

@@ -87,6 +87,8 @@ pv_status pv__size_best(const pv__size_problem *p, double *ratio) {
         PV_TRY(log_cost(p, a, &left));
         PV_TRY(log_cost(p, b, &right));
     }
-    *ratio = exp(0.5 * (low + high));
+    /* Four digits: the cost is flat there, and more of them are the rounding of its values. */
+    double found = exp(0.5 * (low + high)), scale = pow(10, 3 - floor(log10(found)));
+    *ratio = round(found * scale) / scale;
     return PV_OK;
 }

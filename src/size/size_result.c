@@ -189,8 +189,8 @@ static void say_scores(const pv__size_problem *p, pv_result *list) {
     if (p->options->threshold > 0) {
         say(list,
             "Risk at the threshold: first-order variance of a maximum-likelihood fit with %.0f parameter%s, for a "
-            "person "
-            "whose other predictors have their mean square.",
+            "person whose other predictors have their mean square. Its error is some 5 %% larger where the calibration "
+            "slope is 0.9, and 20 %% where it is 0.8.",
             fmax(p->parameters, 1), p->parameters > 1 ? "s" : "");
         say(list, "PPV and net benefit: model and threshold are fixed before these rows are seen, or cross-validated.");
     }

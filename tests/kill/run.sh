@@ -50,7 +50,7 @@ arguments() {
     robust) echo lab robust --truths right,square-0.3 --rows 40,60 --columns 2 --replicates 8 ;;
     unknown) echo lab unknown --replicates 2 --populations ties ;;
     designs) echo lab designs --quick --only 2_ --replicates 6 ;;
-    sets) echo lab sets --kinds right,labels --rows 200 --replicates 60 ;;
+    sets) echo lab sets --kinds ties --rows 200 --replicates 4000 ;;
     rate) echo lab rate --rates 0.1,0.3 --gold 50 --replicates 40 ;;
     size) echo lab size --aucs 0.8 --ratios 1,4 --replicates 60 ;;
     effect) echo lab effect --kinds right --rows 100 --prevalences 0.1 --replicates 60 ;;

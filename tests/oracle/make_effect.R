@@ -130,4 +130,28 @@ case("clusters", 3, 80, 0.02, clusters = TRUE)
 case("strata", 4, 100, 0.03, strata = TRUE)
 case("group", 5, 100, 0.1, by = 1)
 case("strata_group", 6, 100, 0.04, strata = TRUE, by = 0)
-cat("end 6\n")
+
+# A cohort, all of whom are rows of strata whose counts are random: the influence of free weights.
+set.seed(7)
+N <- 300
+d <- data.frame(s = rbinom(N, 1, 0.4), x = round(rnorm(N), 3), g = 0, c = 0)
+d$e <- rbinom(N, 1, plogis(0.3 * d$x))
+d$y <- rbinom(N, 1, plogis(-1 + 0.7 * d$e + 0.5 * d$x + 0.5 * d$s))
+free <- function(v) {
+  d$v <- v
+  fit <- suppressWarnings(glm(y ~ e + x, binomial, d, weights = v, control = control))
+  at <- function(value) {
+    d$e <- value
+    sum(v * predict(fit, d, type = "response")) / sum(v)
+  }
+  r <- sum(v * d$y) / sum(v)
+  c(logit(r), logit(at(0)), logit(at(1)), at(1) - at(0), log(at(1) / at(0)), logit(at(1)) - logit(at(0)), log(at(0) / r))
+}
+h <- 1e-4
+IF <- t(sapply(seq_len(N), function(i) (free(replace(rep(1, N), i, 1 + h)) - free(replace(rep(1, N), i, 1 - h))) / (2 * h)))
+cat("case cohort rows=", N, "\n", sep = "")
+for (column in c("y", "e", "x", "g", "s", "c")) array(column, d[[column]])
+array("counts", as.vector(t(table(d$s, d$y))))
+array("weighted_value", free(rep(1, N)))
+array("weighted_error", sqrt(colSums(sweep(IF, 2, colMeans(IF))^2)))
+cat("end 7\n")

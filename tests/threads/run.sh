@@ -60,6 +60,7 @@ lab contingency --prevalence-n 10 --steps 20 --draws 100 --json -o out
 lab coverage --replicates 6 --cases 30 --controls 30 --draws 100 --json -o out
 lab bias --replicates 3 --json -o out
 lab unknown --replicates 3 --populations ties --json -o out
+sets ../in/a.model ../in/study.csv --calibration ../in/people.csv --refer 0.3 --prevalence 0.2 --json -o a.csv
 lab sets --kinds wrong,units --rows 50 --replicates 4 --json -o out
 lab rate --kinds test,clusters --rates 0.1 --gold 30 --replicates 4 --json -o out
 lab size --aucs 0.8 --ratios 2 --replicates 4 --json -o out

@@ -31,6 +31,7 @@ test_that("what cannot be used is refused", {
   expect_error(sample_size(0.02, auc = 0.8, parameters = 12, ppv_width = 0.1), "has no effect", class = "prevail_input_error")
   expect_error(sample_size(0.02, pilot = 1:3, score = "x"), "data frame", class = "prevail_input_error")
   expect_error(sample_size(0.02, auc = 0.8), "nothing is wanted", class = "prevail_input_error")
+  expect_error(sample_size(0.02, pilot = data.frame(x = 1:3), score = "x", parameters = 3), "`outcome` is missing", class = "prevail_input_error")
   pilot <- data.frame(x = c(1, NA), y = 0:1)
   expect_error(sample_size(0.02, pilot = pilot, score = "x", outcome = "y", parameters = 3), "row 2", class = "prevail_input_error")
 })

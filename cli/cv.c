@@ -357,7 +357,7 @@ static int validate(cli_call *call, const cv_options *options, const cli_trainin
 /* Everything that can be rejected before the table is read. */
 static int check(cli_call *call, cv_options *options, cv_compared *compared) {
     int64_t views = 0, size;
-    const pv_loss loss = pv_fit_loss(&options->fit, options->roles.roles.matched != NULL);
+    const pv_loss loss = pv_fit_loss(&options->fit, options->sample.path != NULL, options->roles.roles.matched != NULL);
     int code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
     if (code == CLI_OK)
         code =
@@ -455,6 +455,10 @@ static const cli_example examples[] = {
 static const cli_rule rules[] = {
     {"interval bootstrap bootstrap=0", "population=unknown",
      "--interval is the level of intervals, and --bootstrap 0 wants none: leave one of them out"},
+    CLI_RULE_LOSS,
+    {"outcome population=true", "prevalence population-sample prevalence-by phase-one subcohort",
+     "--prevalence is missing: that of the positive label in the target population. Or choose the population of the "
+     "predictions, --population known:P, or design for that of the rows"},
     {"output=-", NULL, "-o -: the metrics go to standard output; give the name of a file"},
     {NULL, NULL, NULL}};
 

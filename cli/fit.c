@@ -404,7 +404,7 @@ static int prepare(cli_call *call, fit_options *options, cli_training *training)
     if (code != CLI_OK)
         return code;
     const pv_roles *roles = &options->roles.roles;
-    const pv_loss loss = pv_fit_loss(&options->fit, roles->matched != NULL);
+    const pv_loss loss = pv_fit_loss(&options->fit, options->sample.path != NULL, roles->matched != NULL);
     if (roles->group && roles->image && !(options->fit.validation > 0))
         return cli_error(call, PV_ERR_USAGE, NULL, "--group is for --validation: add it, or leave --group out");
     code = report_check(call, &options->report);
@@ -532,6 +532,7 @@ static const cli_example examples[] = {
 static const cli_rule rules[] = {
     {"output=-", NULL, "-o -: a model is binary and does not go to standard output; give the name of a file"},
     {"trace=-", NULL, "--trace -: give the name of a file"},
+    CLI_RULE_LOSS,
     {NULL, NULL, NULL}};
 
 const cli_command cli_fit = {

@@ -38,6 +38,13 @@ int cli_training_learn(cli_call *call, const cli_roles *options, cli_training *t
  * named. */
 int cli_read_sample(cli_call *call, const cli_sample *from, const cli_roles *options, const cli_training *training,
                     pv_dataset **sample);
+/* ig was asked for by name, and nothing states the population. */
+#define CLI_RULE_LOSS                                                                                                  \
+    {                                                                                                                  \
+        "loss loss=ig", "prevalence population-sample prevalence-by phase-one subcohort matched",                      \
+            "--loss ig needs --prevalence P, that of the positive label in the target population. Or give "            \
+            "--population-sample FILE, rows of that population"                                                        \
+    }
 /* Rejects, before any work, fits that are impossible with any of the losses, and options that have no effect with any.
  */
 int cli_check_fit(cli_call *call, const pv_fit_options *fit, const pv_loss *losses, size_t n_losses, bool sample);

@@ -300,8 +300,8 @@ typedef enum pv_collinear {
 
 /* Treatment of columns with the same value in all training rows. */
 typedef enum pv_constant {
-    PV_CONSTANT_REFUSE,
-    PV_CONSTANT_DROP /* they are not used as features */
+    PV_CONSTANT_DROP, /* they are not used as features */
+    PV_CONSTANT_REFUSE
 } pv_constant;
 
 /* The strata of a design in which sampling depended on more than the label: each combination of levels in the training

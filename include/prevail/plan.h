@@ -134,9 +134,9 @@ typedef struct pv_fit_options {
 extern const pv_option pv_fit_option_table[]; /* ended by a NULL name */
 pv_fit_options pv_fit_options_default(void);
 
-/* The loss of a fit: that of the options or, if it is the default and the rows are in matched sets, the matched
- * loss. */
-pv_loss pv_fit_loss(const pv_fit_options *options, bool matched);
+/* The loss of a fit: that of the options. If it is the default, ig: the matched loss for matched sets, and plain if
+ * nothing states the population. sample: there is, or will be, a population sample. */
+pv_loss pv_fit_loss(const pv_fit_options *options, bool sample, bool matched);
 /* The purpose of an option, by its name in the table, if it would have no effect in a fit with these options to a table
  * or to images, for example "minibatches (`batch` N)". NULL: the option has an effect. Also accepts "trace" and
  * "interval". */

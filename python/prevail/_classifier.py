@@ -282,10 +282,10 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
 
     # ---- settings ---------------------------------------------------------------------------------------------------
 
-    def _settings(self, ctx, classes, *, weighted, sampled, **how):
+    def _settings(self, ctx, classes, *, weighted, **how):
         scored = self.__dict__.get("_scored")
         return settings_of(
-            ctx, self._chosen(scored.columns if scored else ()), _DEFAULTS, classes, weighted=weighted, sampled=sampled, **how
+            ctx, self._chosen(scored.columns if scored else ()), _DEFAULTS, classes, weighted=weighted, **how
         )
 
     def _chosen(self, scores=()):
@@ -370,7 +370,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
             if population_sample is not None:
                 _, sample_names, population_sample = self._checked(population_sample, reset=False)
                 sample = table_of(ctx, "population_sample", population_sample, sample_names).handle
-            settings = self._settings(ctx, classes, weighted=weights is not None, sampled=sample is not None, outcome=outcome)
+            settings = self._settings(ctx, classes, weighted=weights is not None, outcome=outcome)
             self._learn(ctx, "pv_learn_sampled", [table.handle, sample, settings], classes)
         if scores and len(classes) > 2 and list(self._order) != list(range(len(classes))):
             raise InputError("`candidates`: classifiers know the labels in the order of `classes_`; leave `order` out", "usage")
@@ -514,7 +514,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
             if y.ndim == 2:  # the readers' votes
                 classes = np.arange(1, int(y.max()) + 1) if not self.binarise else np.array([0, 1])
                 archive.add("votes", y)
-                settings = self._settings(ctx, classes, weighted=False, sampled=False)
+                settings = self._settings(ctx, classes, weighted=False)
                 ctx.call("pv_settings_set", settings, b"votes", b"votes")
                 ctx.call("pv_settings_set", settings, b"outcome", None)
                 ctx.call("pv_settings_set", settings, b"positive", None)
@@ -532,7 +532,7 @@ class PrevalenceClassifier(Found, Predicting, ClassifierMixin, BaseEstimator):
                 text = prevalence_text(self.prevalence, classes, self.positive)
                 parts = dict(part.rsplit("=", 1) for part in text.split(","))
                 numbered.prevalence = {label_texts(classes).index(label): float(p) for label, p in parts.items()}
-            settings = numbered._settings(ctx, np.arange(len(classes)), weighted=False, sampled=False)
+            settings = numbered._settings(ctx, np.arange(len(classes)), weighted=False)
             ctx.call("pv_settings_set", settings, b"outcome", b"labels")
             self._learn_numbered(ctx, [archive.table(), settings], classes)
         return self

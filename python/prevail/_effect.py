@@ -84,7 +84,7 @@ def estimate(of: Any, X: Any, y: Any, sample_weight: Any, options: dict[str, Any
         of._add_labels(data, codes, classes)
         if weights is not None:
             data.add_numbers(WEIGHT, weights)
-        settings = of._settings(ctx, classes, weighted=weights is not None, sampled=False, made_by="pv_effect_settings_new")
+        settings = of._settings(ctx, classes, weighted=weights is not None, made_by="pv_effect_settings_new")
         for name, value in options.items():
             if value is not None:
                 text = label_text(value) if name in ("from", "to") else option_text(name, value)

@@ -17,8 +17,6 @@ from ._labels import prevalence_text
 _OWN = ("threads", "verbose")
 # Options of the command that are not parameters, since X, y and sample_weight replace them or they concern files.
 NOT_PARAMETERS = {"outcome", "weights", "images", "votes", "separator", "decimal", "no-header", "names", "quote", "na"}
-# Defaults that differ from the command's: scikit-learn requires that constant columns are accepted.
-OTHER_DEFAULTS = {"constant": "drop"}
 
 TARGET, WEIGHT = "y", "sample_weight"
 
@@ -63,11 +61,10 @@ def _quoted(name):
     return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n') else name
 
 
-def settings_of(ctx, chosen, defaults, classes, *, weighted, sampled, outcome=None, made_by="pv_fit_settings_new"):
+def settings_of(ctx, chosen, defaults, classes, *, weighted, outcome=None, made_by="pv_fit_settings_new"):
     """The library's settings of a fit with the parameters chosen: what differs from the defaults counts as given."""
     settings = ctx.new(made_by, free="pv_settings_free")
     positive = chosen["positive"]
-    stated = chosen["prevalence"] is not None
     stated_as = chosen["prevalence"]
     chosen = {**chosen, "prevalence": prevalence_text(stated_as, classes, positive)}
     if len(classes) == 2 and chosen["order"] is not None:  # its last label is the positive one
@@ -77,9 +74,6 @@ def settings_of(ctx, chosen, defaults, classes, *, weighted, sampled, outcome=No
         chosen["positive"] = label_text(classes[positive_index(classes, positive)])
     elif positive is not None:
         positive_index(classes, positive)
-    by_design = stated or sampled or chosen["matched"] is not None or chosen["subcohort"]
-    if chosen["loss"] == "ig" and not by_design and chosen["prevalence_by"] is None and chosen["phase_one"] is None:
-        chosen["loss"] = "plain"
     _take_population(ctx, settings, chosen, TARGET, outcome)
     chosen["outcome"] = TARGET
     chosen["weights"] = WEIGHT if weighted else None
@@ -124,6 +118,6 @@ def _set(ctx, settings, chosen, defaults):
     for name, value in chosen.items():
         if name in _OWN or value is None:
             continue
-        if name in OTHER_DEFAULTS or not (isinstance(value, (str, int, float)) and value == defaults.get(name)):
+        if not (isinstance(value, (str, int, float)) and value == defaults.get(name)):
             ctx.call("pv_settings_set", settings, encode(name.replace("_", "-")), encode(option_text(name, value)))
     return settings

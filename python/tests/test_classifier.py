@@ -81,7 +81,7 @@ def test_model_files_are_the_commands(tmp_path, frame):
 
 
 def test_every_option_is_a_parameter():
-    """By the same name and with the same default, but for those that are written down."""
+    """By the same name and with the same default."""
     rows = _options.option_rows()
     parameters = inspect.signature(prevail.PrevalenceClassifier.__init__).parameters
     names = {name.replace("_", "-") for name in parameters} - {"self", "threads", "verbose"}
@@ -90,9 +90,7 @@ def test_every_option_is_a_parameter():
         if name in _options.NOT_PARAMETERS:
             continue
         given = parameters[name.replace("-", "_")].default
-        if name in _options.OTHER_DEFAULTS:
-            assert given == _options.OTHER_DEFAULTS[name] != default
-        elif isinstance(given, bool):
+        if isinstance(given, bool):
             assert given is False and default is None
         elif isinstance(given, (int, float)):
             assert given == float(default), name

@@ -22,7 +22,7 @@ prevail <- function(formula, data, prevalence = NULL, weights, subset, na.action
   if (length(clash)) refuse(clash[1], " is on both sides of the formula")
   columns <- design_columns(made, colnames(x))
   tables <- list(prevalence_by = prevalence_by, phase_one = people_counted(phase_one))
-  options <- fit_options(given, prevalence, outcome, made, columns, tables, !is.null(population_sample), target, weights,
+  options <- fit_options(given, prevalence, outcome, made, columns, tables, target, weights,
     offset, label_order(given, stats::model.response(frame), outcome))
   data <- list(x = but(x, aliased), outcome = outcome, weights = weights, offset = offset, columns = columns, target = target)
   sample <- population_rows(population_sample, terms, frame, contrasts, columns, call)
@@ -60,11 +60,8 @@ design_expressions <- function(call, made, columns) {
 }
 
 # Values of all options except tables, with the argument names.
-fit_options <- function(given, prevalence, outcome, made, columns, tables, sampled, target, weights, offset, order) {
+fit_options <- function(given, prevalence, outcome, made, columns, tables, target, weights, offset, order) {
   given[["prevalence"]] <- prevalence_text(prevalence, outcome$labels, outcome$positive)
-  known <- sampled || !is.null(prevalence) || !is.null(given[["subcohort"]]) || any(lengths(tables) > 0)
-  if (!known && !"matched" %in% made$roles && is.null(given[["loss"]])) given[["loss"]] <- "plain"
-  if (is.null(given[["constant"]])) given[["constant"]] <- "drop"
   for (name in names(tables)) given[[name]] <- if (is.data.frame(tables[[name]])) name else tables[[name]]
   own <- list(outcome = target)
   if (!is.null(outcome$counts)) own$outcome <- paste(colnames(outcome$counts), collapse = "/")

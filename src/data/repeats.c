@@ -2,7 +2,9 @@
  * by duplication. A fit would count each copy as a person of its own.
  *
  * Among at most MOST rows, spread evenly over the table, the check computes for each label the fraction of rows equal
- * to an earlier one. Rows of categories alone that also occur with another label do not count as copies.
+ * to an earlier one. Rows of categories alone that also occur with another label do not count as copies. Rows that are
+ * assembled from columns of a packed file are not looked at, in one process or in several: it is read in long pieces,
+ * and rows spread over it would read all of it again.
  */
 #include <string.h>
 
@@ -58,7 +60,7 @@ static void warn_of_copies(pv_ctx *ctx, const pv_schema *schema, int classes, co
 
 pv_status pv__suspect_repeats(pv_ctx *ctx, const pv_dataset *data, const pv_schema *schema) {
     if (!data->label || data->frequency || data->images || data->columns || data->weight || data->group ||
-        data->features == 0 || pv__shares(ctx))
+        data->features == 0)
         return PV_OK;
     size_t n = data->rows < MOST ? data->rows : MOST, classes = (size_t)data->classes;
     pv__keyed *row = NULL;

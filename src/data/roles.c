@@ -62,9 +62,9 @@ const pv_option pv_role_option_table[] = {
     {"collinear", PV_OPTION_CHOICE, offsetof(pv_roles, collinear), "warn", 0, 0, "warn|refuse|keep", NULL,
      "Columns that are exact linear combinations of others. warn: continue with a warning. refuse: stop. keep: "
      "continue without a warning. Without a prior, warn stops too."},
-    {"constant", PV_OPTION_CHOICE, offsetof(pv_roles, constant), "refuse", 0, 0, "refuse|drop", NULL,
-     "Columns with the same value in every row. refuse: stop. drop: leave them out with a note. If none is left, the "
-     "model is an intercept."},
+    {"constant", PV_OPTION_CHOICE, offsetof(pv_roles, constant), "drop", 0, 0, "drop|refuse", NULL,
+     "Columns with the same value in every row. drop: leave them out with a note; if none is left, the model is an "
+     "intercept. refuse: stop."},
     {0}};
 
 /* ---- encodings --------------------------------------------------------------------------------------------------- */
@@ -329,9 +329,12 @@ pv_status pv__encoding_learn(pv_ctx *ctx, const pv_table *table, const pv_roles 
         plan->feature[plan->features++] = c;
     }
     PV_GOTO(done, check_products(ctx, table, schema, category, plan));
-    if (plan->features == (plan->offset < n) && schema->terms == 0 && roles->constant != PV_CONSTANT_DROP)
+    bool none = plan->features == (plan->offset < n) && schema->terms == 0;
+    if (none && roles->constant == PV_CONSTANT_REFUSE)
         status = pv__fail_at(ctx, PV_ERR_INPUT, table->source, 0, 0,
                              "no column is left as a feature;\ncheck `features` and `exclude`");
+    else if (none)
+        pv__log(ctx, PV_LOG_INFO, "%s: no column is left as a feature: the model is an intercept", table->source);
 done:
     pv__free(ctx, wanted);
     pv__free(ctx, excluded);

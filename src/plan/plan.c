@@ -30,8 +30,12 @@ bool pv__fits_itself(const pv_fit_options *o) {
     return pv__mixes(o) || pv__grows(o);
 }
 
-pv_loss pv_fit_loss(const pv_fit_options *options, bool matched) {
-    return matched && options->loss == PV_LOSS_IG ? PV_LOSS_MATCHED : (pv_loss)options->loss;
+pv_loss pv_fit_loss(const pv_fit_options *options, bool sample, bool matched) {
+    bool stated = sample || options->sample || options->prevalence || options->prevalence_by || options->phase_one ||
+                  options->subcohort > 0;
+    if (options->loss != PV_LOSS_IG)
+        return (pv_loss)options->loss;
+    return matched ? PV_LOSS_MATCHED : stated ? PV_LOSS_IG : PV_LOSS_PLAIN;
 }
 
 const char *pv_fit_idle(const pv_fit_options *options, bool images, const char *name) {
@@ -141,10 +145,11 @@ static pv_status begin(pv_ctx *ctx, const pv_fit_options *given, bool sample, co
     int64_t views, size;
     *plan = (pv__plan){.given = given, .options = *given, .map = given->infer != PV_INFER_ML};
     plan->options.prior_chosen = false;
+    plan->options.loss = (int)pv_fit_loss(given, sample, false);
     PV_TRY(pv_model_views(ctx, given->model, &views, &size));
     plan->images = views > 0;
     plan->minibatches = pv__minibatches(given, plan->images);
-    plan->facts = pv__facts_of_options(ctx, given, plan->images, sample);
+    plan->facts = pv__facts_of_options(ctx, &plan->options, plan->images, sample);
     PV_TRY(refuse_idle(ctx, plan->facts, names, n_names));
     plan->prior_is_open = pv__prior_is_open(given) && !pv__fits_itself(given);
     const char *prior = pv__fits_itself(given) ? "none" : plan->prior_is_open ? "normal:1" : given->prior;
@@ -157,7 +162,7 @@ static pv_status begin(pv_ctx *ctx, const pv_fit_options *given, bool sample, co
     PV_TRY(parse_intercept(ctx, plan, &plan->intercept_prior));
     if (plan->minibatches)
         PV_TRY(pv__schedule_parse(ctx, given->schedule, given->epochs, &plan->schedule));
-    PV_TRY(pv__rules_check(ctx, given, plan->facts));
+    PV_TRY(pv__rules_check(ctx, &plan->options, plan->facts));
     plan->misread = given->label_error != NULL;
     if (plan->misread)
         PV_TRY(pv__label_error_parse(ctx, given->label_error, &plan->label_error));
@@ -189,8 +194,15 @@ pv_status pv_fit_settings_check(pv_ctx *ctx, const pv_settings *settings, bool s
         if (pv_settings_given(settings, pv_fit_option_table[i].name))
             given[n++] = pv_fit_option_table[i].name;
     pv_fit_options own = *options;
-    own.loss = (int)pv_fit_loss(options, roles && roles->matched);
-    pv_status status = pv_fit_check(ctx, &own, sample, given, n);
+    own.loss = (int)pv_fit_loss(options, sample, roles && roles->matched);
+    pv_status status = PV_OK;
+    if (own.loss == PV_LOSS_PLAIN && options->loss == PV_LOSS_IG && pv_settings_given(settings, "loss"))
+        status =
+            pv__fail(ctx, PV_ERR_USAGE,
+                     "`loss=ig` needs `prevalence=P`, that of the positive label in the target population. Or give "
+                     "`population-sample=FILE`, rows of that population");
+    if (status == PV_OK)
+        status = pv_fit_check(ctx, &own, sample, given, n);
     pv__free(ctx, given);
     return status;
 }
@@ -201,7 +213,11 @@ pv_status pv__plan_data(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *
     pv_fit_options *o = &plan->options;
     if (o->rate == 0)
         o->rate = data->images ? 2e-4 : 0.01;
-    o->loss = (int)pv_fit_loss(o, data->matched);
+    o->loss = (int)pv_fit_loss(plan->given, o->sample != NULL, data->matched);
+    if (o->loss != plan->given->loss && o->loss == PV_LOSS_PLAIN)
+        pv__log(ctx, PV_LOG_INFO,
+                "no `prevalence` is stated: the fit is `loss=plain`, for the rows as they are; state the population "
+                "when predicting, with `population=known:P`");
     plan->facts = pv__facts_of_options(ctx, o, plan->images, o->sample != NULL) | pv__facts_of_data(schema, data, o);
     return pv__rules_check(ctx, o, plan->facts);
 }

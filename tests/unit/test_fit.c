@@ -70,7 +70,7 @@ static void test_refusals(void **state) {
     problem p = nodules(ctx, 40, 1);
     const struct {
         const char *name, *value, *name2, *value2, *message;
-    } wrong[] = {{"prevalence", NULL, NULL, NULL, "needs `prevalence=P`"},
+    } wrong[] = {{"prevalence", NULL, "loss", "iw", "needs `prevalence=P`"},
                  {"prevalence", "1.5", NULL, NULL, "1.5"},
                  {"prevalence", "0", NULL, NULL, "0"},
                  {"prevalence-n", "-3", NULL, NULL, "`prevalence-n=-3`"},

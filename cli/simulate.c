@@ -311,7 +311,8 @@ static const cli_example examples[] = {
     {"prevail simulate nodules --cases 500 --controls 500 --within age=:65 --within-of controls",
      "Selection by both: controls are volunteers up to the age of 65, cases have any age."},
     {"prevail simulate sites --strata 4 --rows 800 --known known.csv -o rows.csv",
-     "Four sites, each enriched differently; prevail fit rows.csv --outcome y --strata site --prevalence-by "
+     "Four sites, each with a different proportion of cases; prevail fit rows.csv --outcome y --strata site "
+     "--prevalence-by "
      "known.csv."},
     {"prevail simulate cohort --subcohort 0.1 --known cohort.csv -o rows.csv",
      "A case-cohort sample, and the counts of its cohort for --phase-one."},

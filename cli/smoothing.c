@@ -118,7 +118,7 @@ static pv_status put_curves(pv_ctx *ctx, pv_report *report, const pv_classifier 
     snprintf(title, sizeof title, "What each column adds to the log odds of %s.", shown);
     const pv_figure figure = {.name = name,
                               .title = title,
-                              .text = "Effect of a column, others being equal, relative to its average over the "
+                              .text = "Effect of a column with the others fixed, relative to its average over the "
                                       "training rows; the band is the pointwise interval.",
                               .panel = panel,
                               .panels = n,

@@ -162,5 +162,5 @@ int cli_make_folder(cli_call *call, const char *folder) {
     if (cause == EEXIST)
         return cli_error(call, PV_ERR_PATH, folder, "is a file; name a folder");
     return cli_error(call, PV_ERR_PATH, folder,
-                     "cannot be made: %s; name a folder in one that exists and can be written", strerror(cause));
+                     "cannot be created: %s; name a folder inside one that exists and is writable", strerror(cause));
 }

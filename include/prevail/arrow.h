@@ -59,7 +59,7 @@ struct ArrowArrayStream {
  * one read from a CSV file with the same content. Numeric columns of any size and decimals become numbers; strings,
  * string views and dictionaries of any type become texts; booleans become the texts False and True; dates and
  * timestamps become days since 1970-01-01. Nulls and NaN are missing. Other types (times of day, durations, binaries,
- * lists, structs) are refused with the column's name. Checked: lengths, offsets, numbers of buffers and children, and
+ * lists, structs) are rejected with the column's name. Checked: lengths, offsets, numbers of buffers and children, and
  * codes. The size of a buffer cannot be checked, since the interface does not provide it. All data are copied. The
  * stream and its batches are released in every case. The caller frees *table. */
 PV_MUST_USE pv_status pv_table_of_arrow(pv_ctx *ctx, const char *source, struct ArrowArrayStream *stream,

@@ -137,7 +137,7 @@ PV_MUST_USE pv_status pv_assess_intervals(pv_ctx *ctx, const pv_targets *targets
 void pv_assessment_clear(pv_ctx *ctx, pv_assessment *assessment);
 /* Computes the metrics of `found` minus those of `first`, for two sets of predictions for the same rows. Both must have
  * kept their replicates and used the same seed: the replicates then drew the same rows, and the interval is that of the
- * paired difference. Free *difference with pv_assessment_clear. Different numbers of replicates are refused. */
+ * paired difference. Free *difference with pv_assessment_clear. Different numbers of replicates are rejected. */
 PV_MUST_USE pv_status pv_assessment_compare(pv_ctx *ctx, const pv_assessment *first, const pv_assessment *found,
                                             double level, pv_assessment *difference);
 
@@ -228,7 +228,7 @@ typedef struct pv_rates {
 #undef PV_RATE_FIELD
 } pv_rates;
 
-/* Intervals are computed as for the curves. A threshold outside (0, 1) is refused. */
+/* Intervals are computed as for the curves. A threshold outside (0, 1) is rejected. */
 PV_MUST_USE pv_status pv_rates_at(pv_ctx *ctx, const pv_ranking *ranking, double threshold, double level,
                                   pv_rates *rates);
 /* Mean cost per person if actions are chosen by the probability of the positive label: the first action below

@@ -223,7 +223,7 @@ bool pv_ctx_waiting(const pv_ctx *ctx);
  * The passes over the rows, of full batches and minibatches, are divided among them, as are reading a CSV file
  * (pv_table_read and its callers), learning a schema (pv_schema_learn) and the replicates of intervals
  * (pv_assess_intervals, pv_judge): either all processes make these calls or none. Everything else each process computes
- * itself. Differences between processes (version, processor, options, data) are refused with the number of the rank.
+ * itself. Differences between processes (version, processor, options, data) are rejected with the number of the rank.
  * Only rank 0 writes files; output of the others is discarded.
  */
 typedef struct pv_ranks {
@@ -271,9 +271,9 @@ PV_MUST_USE pv_status pv_jobs_run(pv_ctx *ctx, const char *what, size_t jobs, bo
 
 /* Writes the file every `every` seconds; after an interruption pv_checkpoint_write does. With several ranks all open
  * the checkpoint; rank 0 keeps the file and sends its content to the others, so any number of ranks can continue it.
- * Without resume an existing path is refused; with resume a missing file is accepted and the work starts from the
+ * Without resume an existing path is rejected; with resume a missing file is accepted and the work starts from the
  * beginning. An empty file counts as missing. The file is created at once and locked until the end, so that a second
- * process or context is refused with PV_ERR_USAGE. */
+ * process or context is rejected with PV_ERR_USAGE. */
 PV_MUST_USE pv_status pv_checkpoint_open(pv_ctx *ctx, const char *path, double every, bool resume);
 bool pv_checkpoint_resumed(const pv_ctx *ctx);          /* whether the file had content */
 PV_MUST_USE pv_status pv_checkpoint_write(pv_ctx *ctx); /* writes now; does nothing without a checkpoint */
@@ -311,7 +311,7 @@ void pv_checkpoint_drop(pv_ctx *ctx, const char *prefix); /* removes states whos
  *   outcome  sets the blocks of a job's result: at most PV_JOB_FIELDS, with sizes known before the job runs, not all of
  *            them empty, without pointers; returns their number
  *   sound    whether a restored result is valid: finite numbers, values in range, and above all valid indices. A file
- * may hold arbitrary bytes; an invalid result is refused as a damaged checkpoint */
+ * may hold arbitrary bytes; an invalid result is rejected as a damaged checkpoint */
 enum { PV_JOB_FIELDS = 16 };
 typedef size_t (*pv_job_outcome)(void *state, size_t index, pv_field *field);
 typedef bool (*pv_job_sound)(const void *state, size_t index);
@@ -336,7 +336,7 @@ void pv_output_discard(pv_ctx *ctx, pv_output *output); /* closes and removes th
 void pv_outputs_abandon(pv_ctx *ctx);
 
 /* ---- input and output files of a piece of work ---------------------------------------------------------------------
- * An output that is also an input, and two outputs that are the same file, are refused with PV_ERR_USAGE, in any order
+ * An output that is also an input, and two outputs that are the same file, are rejected with PV_ERR_USAGE, in any order
  * and under any names, with links resolved. Name the files before any work. Pipes and devices are exempt, since they
  * are not replaced.
  *
@@ -353,8 +353,8 @@ PV_MUST_USE pv_status pv_files_read(pv_ctx *ctx, const char *what, const char *p
 PV_MUST_USE pv_status pv_files_write(pv_ctx *ctx, const char *what, const char *path);
 
 /* Registers a folder, which need not exist, in which files with several names may be written. An input or another
- * output among them is refused. An existing file is replaced only if it begins with the text given for its name, which
- * distinguishes files of an earlier run from others; otherwise it is refused at once, or, if only the ending of the
+ * output among them is rejected. An existing file is replaced only if it begins with the text given for its name, which
+ * distinguishes files of an earlier run from others; otherwise it is rejected at once, or, if only the ending of the
  * name is known, when it is opened. Several rows may have the same name. */
 typedef struct pv_files_pattern {
     const char *name;   /* "roc.csv", or an ending: "*.svg"; NULL ends the table */
@@ -443,7 +443,7 @@ const pv_option *pv_settings_option(const pv_settings *settings, size_t index);
  * pv_fit_options_of and similar functions return it with its type. */
 const void *pv_settings_values(const pv_settings *settings, const pv_option *table);
 
-/* Reads the finite decimal number at the start of text (hexadecimal is refused), as in the C locale whatever the
+/* Reads the finite decimal number at the start of text (hexadecimal is rejected), as in the C locale whatever the
  * process's locale is. Returns its end; NULL if there is no number. Leading spaces are not skipped. */
 const char *pv_parse_real(const char *text, double *value);
 

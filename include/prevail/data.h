@@ -117,7 +117,7 @@ PV_MUST_USE pv_status pv_table_add_matrix(pv_ctx *ctx, pv_table *table, const ch
 PV_MUST_USE pv_status pv_table_add_texts(pv_ctx *ctx, pv_table *table, const char *name, const char *const *cells,
                                          const uint8_t *missing);
 /* Adds texts as codes of any numeric type. first is the code of levels[0] (0, or 1 in R); a smaller code or NaN is
- * missing, a code without a level is refused. Levels may be NULL (missing), repeated, or unused. A feature keeps their
+ * missing, a code without a level is rejected. Levels may be NULL (missing), repeated, or unused. A feature keeps their
  * order: the first one that has rows is the reference level. */
 PV_MUST_USE pv_status pv_table_add_codes(pv_ctx *ctx, pv_table *table, const char *name, pv_array_type type,
                                          const void *codes, ptrdiff_t stride, int64_t first, const char *const *levels,
@@ -266,7 +266,7 @@ typedef struct pv_term {
     int32_t *cell;   /* PRODUCT: [features][2], levels of text columns, 0 for numbers */
 } pv_term;
 
-/* Treatment of missing feature cells. A missing label or weight drops the row, or is refused. */
+/* Treatment of missing feature cells. A missing label or weight drops the row, or is rejected. */
 typedef enum pv_missing {
     PV_MISSING_REFUSE,
     PV_MISSING_DROP,      /* drops the row */
@@ -440,7 +440,7 @@ PV_MUST_USE pv_status pv_schema_learn(pv_ctx *ctx, const pv_table *table, const 
 /* Makes the dataset of another table with the schema, which must outlive a dataset of images. Of roles only target,
  * weights, cluster, missing and unseen are used; NULL: features only. Rows with labels have the clusters of training if
  * the table has that column. With a target (pv_schema_roles has that of training), a
- * label unknown to the schema is refused with its place. Columns are found by name; extra columns are ignored. Labels
+ * label unknown to the schema is rejected with its place. Columns are found by name; extra columns are ignored. Labels
  * and levels match if their bytes are equal, or else as numbers ("1" and "1.0"). The caller frees *dataset. */
 PV_MUST_USE pv_status pv_schema_apply(pv_ctx *ctx, const pv_schema *schema, const pv_table *table,
                                       const pv_roles *roles, pv_dataset **dataset);
@@ -484,7 +484,7 @@ PV_MUST_USE pv_status pv_folds_make(pv_ctx *ctx, const pv_schema *schema, const 
 /* Copies the given rows [n] to a dataset of their own. The caller frees *taken. */
 PV_MUST_USE pv_status pv_dataset_take(pv_ctx *ctx, const pv_dataset *data, size_t n, const size_t *row,
                                       pv_dataset **taken);
-/* Copies the schema with the means and standard deviations of these rows. A column with a single value is refused. The
+/* Copies the schema with the means and standard deviations of these rows. A column with a single value is rejected. The
  * caller frees *scaled. */
 PV_MUST_USE pv_status pv_schema_rescale(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
                                         pv_schema **scaled);
@@ -500,7 +500,7 @@ void pv_dataset_rescale(const pv_schema *from, const pv_schema *to, pv_dataset *
  * prevalence to its geometric mean. option is used in messages. */
 PV_MUST_USE pv_status pv_prevalence_parse(pv_ctx *ctx, const char *option, const char *text, char *const *labels,
                                           int classes, double *prevalence, double *low, double *high);
-/* The same, but an interval is refused. */
+/* The same, but an interval is rejected. */
 PV_MUST_USE pv_status pv_prevalence_parse_one(pv_ctx *ctx, const char *option, const char *text, char *const *labels,
                                               int classes, double *prevalence);
 
@@ -509,7 +509,7 @@ PV_MUST_USE pv_status pv_prevalence_parse_one(pv_ctx *ctx, const char *option, c
 int pv_labels_positive(const char *const *labels);
 
 /* Labels of n rows (row[i] of the table; row NULL: i), -1 for missing cells. A label that is not in labels [classes] is
- * refused with its place. option is used in messages. */
+ * rejected with its place. option is used in messages. */
 PV_MUST_USE pv_status pv_table_labels(pv_ctx *ctx, const pv_table *table, const char *option, const char *column,
                                       char *const *labels, int classes, size_t n, const size_t *row, int32_t *label);
 

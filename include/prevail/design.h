@@ -26,7 +26,7 @@ PV_MUST_USE pv_status pv_stratified_read(pv_ctx *ctx, const char *path, const pv
                                          const pv_schema *schema, pv_stratified **stratified);
 void pv_stratified_free(pv_ctx *ctx, pv_stratified *stratified); /* NULL is allowed */
 /* Reads only the prevalences of such a file, to prevalence [strata][classes]. Rows of other strata are ignored, shares
- * are not read, and intervals are refused. */
+ * are not read, and intervals are rejected. */
 PV_MUST_USE pv_status pv_prevalences_read(pv_ctx *ctx, const char *path, const pv_csv_options *csv,
                                           const pv_schema *schema, double *prevalence);
 /* The prevalence in the mixture of the strata, [classes]. */

@@ -12,8 +12,8 @@ extern "C" {
 typedef struct pv_export_options {
     const char *population; /* the population of the probabilities: true, known:P or design; NULL: its prevalence is an
                                input of every row */
-    int missing;            /* missing cells: as the model learned, refused, or imputed */
-    int unseen;             /* pv_unseen; refused rows get no probabilities */
+    int missing;            /* missing cells: as the model learned, rejected, or imputed */
+    int unseen;             /* pv_unseen; rejected rows get no probabilities */
     const char *table;      /* SQL: name of the table with the rows; NULL: data */
 } pv_export_options;
 extern const pv_option pv_export_option_table[]; /* ended by a NULL name */

@@ -118,7 +118,7 @@ typedef struct pv_image_roles {
     const char *positive;    /* two classes: the label that prevalence refers to; NULL: the last */
     bool views;              /* arrays of four dimensions are views, not volumes */
     bool unlabelled;         /* labels, votes and frequencies are not read */
-    bool drop_missing;       /* rows without a vote, or with too few, are dropped instead of refused */
+    bool drop_missing;       /* rows without a vote, or with too few, are dropped instead of rejected */
     int64_t votes_min;       /* smallest number of votes of a row; 0 and 1 are the same */
     double binarise; /* votes become two classes, by whether their mean is below or above this; rows with an equal mean
                         are dropped. 0: the frequencies of the votes are the target */

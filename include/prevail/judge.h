@@ -99,7 +99,7 @@ typedef struct pv_judgement {
 /* Evaluates predictions for the rows of data, whose labels (possibly soft) are the target. said: from pv_predict or
  * pv_predict_probs with likelihood requested, or from an ensemble. labels [said->classes] are those of the predictions.
  * options may be NULL. The caller frees *judgement. Refused: unknown labels or populations; data with uncertain rows
- * only; whatever pv_assess_intervals refuses. With strata, metrics are stated for a population by stratum and label,
+ * only; whatever pv_assess_intervals rejects. With strata, metrics are stated for a population by stratum and label,
  * and each stratum is also evaluated separately. */
 PV_MUST_USE pv_status pv_judge(pv_ctx *ctx, const pv_dataset *data, char *const *labels, const pv_prediction *said,
                                const pv_judge_options *options, pv_judgement **judgement);

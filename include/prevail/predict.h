@@ -306,7 +306,7 @@ const char *pv_expected_name(int which); /* "sensitivity"; never NULL */
 
 /* confusion[i][j]: share of the rows of label j whose most likely label by r(y) = p(y|x,w)/p(y|w) is i. With labels it
  * is counted, whatever the label shares; with label NULL it is computed from the probabilities exp(loglik) of rows
- * drawn from the population these are for. A label without mass is refused. */
+ * drawn from the population these are for. A label without mass is rejected. */
 PV_MUST_USE pv_status pv_confusion(pv_ctx *ctx, const pv_unknown_sample *sample, char *const *labels,
                                    double *confusion);
 

@@ -36,8 +36,8 @@ typedef struct pv_probs {
                           (pv_probs_from_read); NULL: unknown */
 } pv_probs;
 
-/* Reads path like pv_table_read. Probabilities outside [0,1], and rows that do not sum to 1 within 0.001, are refused
- * with their place; smaller deviations are normalised. A label without a probability is refused. The caller frees
+/* Reads path like pv_table_read. Probabilities outside [0,1], and rows that do not sum to 1 within 0.001, are rejected
+ * with their place; smaller deviations are normalised. A label without a probability is rejected. The caller frees
  * *probs. */
 PV_MUST_USE pv_status pv_probs_read(pv_ctx *ctx, const char *path, const pv_probs_options *options, pv_probs **probs);
 /* The same in pieces, like pv_pieces, with every column kept; *probs is NULL after the last. options must outlive them,
@@ -55,7 +55,7 @@ PV_MUST_USE pv_status pv_probs_new(pv_ctx *ctx, size_t n, const char *const *lab
 void pv_probs_free(pv_ctx *ctx, pv_probs *probs); /* NULL is allowed */
 
 /* Converts votes (counts or shares, not negative) to label frequencies [rows][classes]. columns: "A,B,..." in label
- * order, or "LABEL=A,...". table_row [rows] are the rows of the table. A missing vote is refused; with drop, the row
+ * order, or "LABEL=A,...". table_row [rows] are the rows of the table. A missing vote is rejected; with drop, the row
  * gets weight 0 in weight [rows] and is counted in *dropped. */
 PV_MUST_USE pv_status pv_votes_read(pv_ctx *ctx, const pv_table *table, const char *columns, char *const *labels,
                                     int classes, const size_t *table_row, size_t rows, bool drop, double *frequency,

@@ -23,7 +23,7 @@ def array(pointer, *shape):
 
 
 def number(value):
-    """A number of a tree; NaN for one that is undefined."""
+    """A number in a result tree; NaN if it is undefined."""
     return math.nan if value is None else value
 
 

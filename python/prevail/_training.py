@@ -84,7 +84,7 @@ class Archive:
 
 
 def xgboost_library():
-    """The library in the package xgboost; None: it is not installed. The package is not imported."""
+    """The library in the package xgboost; None if it is not installed. The package is not imported."""
     spec = importlib.util.find_spec("xgboost")
     for folder in (spec.submodule_search_locations or []) if spec else []:
         for found in sorted(glob.glob(os.path.join(glob.escape(folder), "lib", "libxgboost.*"))):

@@ -387,7 +387,7 @@ def test_levels_that_training_did_not_have():
     """They are predicted as rare levels are, which is reported where everyone sees it."""
     known = frame()
     model = fit(known)
-    with pytest.warns(prevail.PrevailWarning, match="a level that training did not have.*'x' in column 'sex'.*`unseen`"):
+    with pytest.warns(prevail.PrevailWarning, match="a level that the training data did not have.*'x' in column 'sex'.*`unseen`"):
         model.predict_proba(known.assign(sex="x"))
 
 

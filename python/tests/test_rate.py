@@ -50,7 +50,7 @@ def test_stated_accuracy_and_scores():
 
 
 def test_refused():
-    with pytest.raises(prevail.InputError, match="how were the gold rows drawn") as error:
+    with pytest.raises(prevail.InputError, match="how the gold rows were drawn") as error:
         prevail.rate(SAMPLE, GOLD, verdict="judge", outcome="truth")
     assert error.value.option == "gold_by"
     with pytest.raises(prevail.InputError, match="data frame"):
@@ -64,6 +64,6 @@ def test_refused():
 
 def test_warns():
     useless = GOLD.assign(judge=np.tile(["right", "wrong"], 100))
-    with pytest.warns(prevail.PrevailWarning, match="tell nothing of the rate"):
+    with pytest.warns(prevail.PrevailWarning, match="carry no information about the rate"):
         found = prevail.rate(SAMPLE, useless, verdict="judge", outcome="truth", gold_by="label")
     assert (found.lo, found.hi) == (0, 1)

@@ -93,7 +93,7 @@ static pv_status make_folder(pv_ctx *ctx, const char *folder) {
     if (cause == EEXIST && stat(folder, &about) == 0 && S_ISDIR(about.st_mode))
         return PV_OK;
     return pv__fail_at(ctx, PV_ERR_PATH, folder, 0, 0,
-                       "cannot be made a folder for the figures: %s;\nchoose another place", strerror(cause));
+                       "cannot be created as a folder for the figures: %s;\nchoose another place", strerror(cause));
 }
 
 pv_status pv_report_new(pv_ctx *ctx, const pv_report_options *options, pv_report **report) {

@@ -14,6 +14,6 @@ python=${PYTHON:-/usr/bin/python3}
 cd "$source"
 "$python" -m doctest "$here/run.py"
 "$python" "$here/links.py" "$build/prevail"
-[ $# -gt 0 ] || set -- README.md docs/index.md docs/validation.md docs/guides/*.md docs/coming-from/*.md docs/reference/*.md
+[ $# -gt 0 ] || set -- README.md docs/index.md docs/validation.md docs/designs.md docs/guides/*.md docs/coming-from/*.md docs/reference/*.md
 nice "$python" "$here/run.py" --build "$build" "$@"
 if command -v mkdocs >/dev/null; then "$source/scripts/site" "$build"; else echo "skipped: no mkdocs, so the site was not made (scripts/setup site)"; fi

@@ -33,6 +33,6 @@ test_that("what cannot be used is refused", {
 test_that("verdicts that tell nothing give [0, 1] and a warning", {
   gold$judge <- rep(c("right", "wrong"), 100)
   sample <- data.frame(judge = rep(c("right", "wrong"), 500))
-  expect_warning(found <- rate(sample, gold, verdict = "judge", outcome = "truth", gold_by = "label"), "tell nothing")
+  expect_warning(found <- rate(sample, gold, verdict = "judge", outcome = "truth", gold_by = "label"), "carry no information")
   expect_equal(c(found$lo, found$hi), c(0, 1))
 })

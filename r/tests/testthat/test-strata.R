@@ -38,7 +38,7 @@ test_that("counts are a table, or a data frame of one, and messages name the arg
   expect_identical(fit_with(all[c("town", "y")])$bytes, fit$bytes)
   named <- prevail(y ~ x + town, d, strata = town, phase_one = counts) # a feature of the stratum's own name
   expect_equal(predict(named), predict(fit), tolerance = 1e-3)
-  expect_warning(fit_with(counts_of(d)), "^phase_one: counts the rows of the data and no one else")
+  expect_warning(fit_with(counts_of(d)), "^phase_one: counts only the rows of the data")
   wrong <- as.data.frame(counts)
   wrong$Freq[3] <- -1
   expect_input_error(fit_with(wrong), "^phase_one, row 3: ")

@@ -1,7 +1,7 @@
 /* Opening, naming and deleting files as POSIX does.
  *
  * Every handle shares reading, writing and deleting. A file that this program holds open can therefore be renamed,
- * replaced and deleted. One that another program holds open without sharing cannot: the call fails with EBUSY or
+ * replaced and deleted. One that another program holds open without sharing cannot: the call fails with
  * EACCES, after a second in which a virus scanner or an indexer may let go of it. */
 #include "layer.h"
 
@@ -108,7 +108,8 @@ static struct timespec time_of(const FILETIME *time) {
     return (struct timespec){.tv_sec = (time_t)(ticks / second - epoch), .tv_nsec = (long)(ticks % second * 100)};
 }
 
-/* The volume's number. Wine knows none of a file that was renamed while it is open, but that of its drive's root. */
+/* The volume's number. Wine returns 0 for a file that was renamed while it is open; the root of its drive has the
+ * number. */
 static DWORD device_of(HANDLE file, DWORD known) {
     enum { ROOT = 7, SIZE = 1024 }; /* \\?\C:\ */
     wchar_t name[SIZE];
@@ -305,7 +306,7 @@ int pv__windows_delete_in(DIR *folder, const char *name) {
 
 /* ---- locks, and parts of files ----------------------------------------------------------------------------------- */
 
-/* Windows keeps others from locked bytes, so the byte that is locked lies where none is. */
+/* Windows keeps others from reading locked bytes, so the lock is on a byte far beyond the end of the file. */
 int pv__windows_flock(int descriptor, int what) {
     HANDLE file = pv__windows_handle(descriptor);
     OVERLAPPED far_away = {.OffsetHigh = 0x40000000};

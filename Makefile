@@ -4,8 +4,9 @@ CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 MINUTES ?= 10
 STATIC_CC ?= musl-gcc
+WINDOWS_CC ?= x86_64-w64-mingw32-gcc
 
-.PHONY: all static check-platforms lab cuda r-package js check-cuda bench-cuda setup setup-check setup-bench setup-fuzz setup-platforms setup-packages dist debian release-check site demo check warnings sanitize fuzz soak coverage bench install format clean
+.PHONY: all static windows check-platforms lab cuda r-package js check-cuda bench-cuda setup setup-check setup-bench setup-fuzz setup-platforms setup-packages dist debian release-check site demo check warnings sanitize fuzz soak coverage bench install format clean
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -24,12 +25,17 @@ static:
 	@CC="$(STATIC_CC)" CFLAGS="-static -s" OPENMP=none JOBS=$(JOBS) scripts/compile $(BUILD)/static command
 	@ls -l $(BUILD)/static/prevail
 
+# BUILD/windows/prevail.exe: the command for tables, one file (docs/platforms.md). WINDOWS_CC: MinGW-w64's compiler.
+windows:
+	@CC="$(WINDOWS_CC)" CFLAGS=-s JOBS=$(JOBS) scripts/compile $(BUILD)/windows command
+	@ls -l $(BUILD)/windows/prevail.exe
+
 # With the plug-in for NVIDIA GPUs, which needs nvcc and cuDNN 9's headers (docs/gpu.md).
 cuda:
 	@cmake -S . -B $(BUILD) -DPV_TESTS=OFF -DPV_CUDA=ON $(CMAKE_FLAGS) >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 
-# The command for tables on other machines, under qemu (docs/platforms.md).
+# The command for tables on other machines and systems, under qemu and Wine (docs/platforms.md).
 check-platforms: setup-platforms all
 	@scripts/check-platforms $(BUILD)
 

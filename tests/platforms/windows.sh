@@ -103,7 +103,7 @@ check "nothing else is left" test -z "$(find . -name '*.partial.*' -o -name '*.r
 
 # ---- packed tables, memory, checkpoints
 check "pack" "$windows" pack study.csv -o study.pvt --quiet
-"$native" pack study.csv -o native.pvt --quiet
+"$native" pack study.csv -o native.pvt --quiet >/dev/null
 check "the same bytes" cmp study.pvt native.pvt
 "$native" simulate gaussian --cases 5000 --controls 5000 --dimensions 5 --prevalence 0.05 -o large.csv
 check "a fit" quiet "$windows" fit large.csv --outcome y --prevalence 0.1 -o d.model
@@ -111,20 +111,30 @@ check "with rows on disk" quiet "$windows" fit large.csv --outcome y --prevalenc
 check "the same model" cmp d.model e.model
 
 # ---- Ctrl-C, which Wine makes of this system's signal
-endless=("${learn[@]}" --batch 20 --quiet --epochs 100000000 --checkpoint a.checkpoint --checkpoint-every 0.01)
+endless=("${learn[@]}" --batch 20 --epochs 100000000 --checkpoint a.checkpoint --checkpoint-every 0.01)
 until_saved() { for _ in $(seq 600); do [ -s a.checkpoint ] && return; sleep 0.05; done; return 1; }
-"$windows" fit study.csv "${endless[@]}" -o none.model >out 2>err &
+"$windows" fit study.csv "${endless[@]}" -o none.model >/dev/null 2>stopped &
 busy=$!
 check "a checkpoint is saved" until_saved
 check "it is locked" fails 2 'is in use by another process' fit study.csv "${endless[@]}" --resume
 kill -INT $busy
 wait $busy
 check "Ctrl-C: exit code 1" test $? -eq 1
-check "the message" grep -qF 'to continue, repeat the command with --resume: the state is in a.checkpoint' err
+check "the message" grep -qF 'to continue, repeat the command with --resume: the state is in a.checkpoint' stopped
 check "no model" test ! -e none.model
 check "the checkpoint" test -s a.checkpoint
 check "it is not replaced" fails 2 'exists: add --resume' fit study.csv "${endless[@]}"
 rm a.checkpoint
+finite=("${learn[@]}" --batch 20 --epochs 2000)
+continued() {
+    "$windows" fit study.csv "${finite[@]}" --checkpoint a.checkpoint --checkpoint-every 0.01 -o continued.model >/dev/null 2>&1 &
+    busy=$!
+    until_saved && kill -INT $busy
+    wait $busy
+    [ $? -eq 1 ] && "$windows" fit study.csv "${finite[@]}" --checkpoint a.checkpoint --resume -o continued.model 2>&1 >/dev/null |
+        grep -F 'continuing from a.checkpoint'
+}
 check "stopped and continued" continued
-check "the same model as at once" same_predictions at_once.model study.csv
+"$windows" fit study.csv "${finite[@]}" -o at_once.model >/dev/null 2>&1
+check "the same model as at once" cmp <("$windows" predict continued.model study.csv -o -) <("$windows" predict at_once.model study.csv -o -)
 checks_end

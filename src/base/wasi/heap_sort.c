@@ -1,4 +1,5 @@
-/* qsort_r where the C library has none, here and on Windows. Heap sort: in place, n log n comparisons whatever the order. */
+/* qsort_r where the C library has none, here and on Windows. Heap sort: in place, n log n comparisons whatever the
+ * order. */
 #include <stdlib.h>
 
 typedef struct heap {

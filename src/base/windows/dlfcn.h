@@ -1,2 +1,2 @@
 /* Plug-ins and engines are shared libraries of Linux. */
-#include "../wasi/dlfcn.h"
+#include "base/wasi/dlfcn.h"

@@ -1,8 +1,9 @@
-/* POSIX on Windows, as far as the library uses it. The headers in this folder stand before the compiler's and replace calls that
- * Windows lacks or that do not do there what POSIX says. Sources elsewhere need no condition.
+/* POSIX on Windows, as far as the library uses it. The headers in this folder stand before the compiler's and replace
+ * calls that Windows lacks or that do not do there what POSIX says. Sources elsewhere need no condition.
  *
- * Names of files are UTF-8 with slashes or backslashes, of any length; /dev/null is NUL, /proc/self/fd/N the file of a descriptor. Files are opened in binary mode, are not
- * inherited, and may be renamed or deleted while they are open, by this program and by others. */
+ * Names of files are UTF-8 with slashes or backslashes, of any length; /dev/null is NUL, /proc/self/fd/N the file of a
+ * descriptor. Files are opened in binary mode, are not inherited, and may be renamed or deleted while they are open, by
+ * this program and by others. */
 #ifndef PV_WINDOWS_LAYER_H
 #define PV_WINDOWS_LAYER_H
 
@@ -25,7 +26,8 @@ int pv__windows_failed(void);
 /* The system's handle of a descriptor, or INVALID_HANDLE_VALUE and EBADF. */
 HANDLE pv__windows_handle(int descriptor);
 
-/* A file that has a name of its own in the folder (NULL: that of temporary files) until it is closed. Returns its descriptor, or -1. */
+/* A file that has a name of its own in the folder (NULL: that of temporary files) until it is closed. Returns its
+ * descriptor, or -1. */
 int pv__windows_unnamed(const char *folder);
 
 #endif

@@ -1,5 +1,5 @@
-/* Ctrl-C, Ctrl-Break, the end of a console or session, alarms, and reads of mapped pages that fail, as signals. A handler runs on a
- * thread of its own, except for SIGBUS; no call is interrupted. */
+/* Ctrl-C, Ctrl-Break, the end of a console or session, alarms, and reads of mapped pages that fail, as signals. A
+ * handler runs on a thread of its own, except for SIGBUS; no call is interrupted. */
 #ifndef PV_WINDOWS_SIGNAL_H
 #define PV_WINDOWS_SIGNAL_H
 

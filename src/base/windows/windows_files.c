@@ -1,8 +1,8 @@
 /* Opening, naming and deleting files as POSIX does.
  *
- * Every handle shares reading, writing and deleting. A file that this program holds open can therefore be renamed, replaced and
- * deleted. One that another program holds open without sharing cannot: the call fails with EBUSY or EACCES, after a second in which a
- * virus scanner or an indexer may let go of it. */
+ * Every handle shares reading, writing and deleting. A file that this program holds open can therefore be renamed,
+ * replaced and deleted. One that another program holds open without sharing cannot: the call fails with
+ * EACCES, after a second in which a virus scanner or an indexer may let go of it. */
 #include "layer.h"
 
 #include <dirent.h>
@@ -77,9 +77,9 @@ int pv__windows_open(const char *path, int flags, ...) {
     if (!wide)
         return -1;
     DWORD rights = flags & O_RDWR ? GENERIC_READ | GENERIC_WRITE : flags & O_WRONLY ? GENERIC_WRITE : GENERIC_READ;
-    DWORD how = flags & O_CREAT ? flags & O_EXCL    ? CREATE_NEW
-                                  : flags & O_TRUNC ? CREATE_ALWAYS
-                                                    : OPEN_ALWAYS
+    DWORD how = flags & O_CREAT   ? flags & O_EXCL    ? CREATE_NEW
+                                    : flags & O_TRUNC ? CREATE_ALWAYS
+                                                      : OPEN_ALWAYS
                 : flags & O_TRUNC ? TRUNCATE_EXISTING
                                   : OPEN_EXISTING;
     HANDLE file = CreateFileW(wide, rights, SHARED, NULL, how, FILE_ATTRIBUTE_NORMAL, NULL);
@@ -108,7 +108,8 @@ static struct timespec time_of(const FILETIME *time) {
     return (struct timespec){.tv_sec = (time_t)(ticks / second - epoch), .tv_nsec = (long)(ticks % second * 100)};
 }
 
-/* The volume's number. Wine knows none of a file that was renamed while it is open, but that of its drive's root. */
+/* The volume's number. Wine returns 0 for a file that was renamed while it is open; the root of its drive has the
+ * number. */
 static DWORD device_of(HANDLE file, DWORD known) {
     enum { ROOT = 7, SIZE = 1024 }; /* \\?\C:\ */
     wchar_t name[SIZE];
@@ -180,8 +181,8 @@ int pv__windows_access(const char *path, int mode) {
 
 /* ---- rename, unlink, mkdir --------------------------------------------------------------------------------------- */
 
-/* Windows' own call has replaced the file, or let it be as it was. The last attempt is for a file that this program itself holds
- * open: it is moved aside and goes when it is closed. */
+/* Windows' own call has replaced the file, or let it be as it was. The last attempt is for a file that this program
+ * itself holds open: it is moved aside and goes when it is closed. */
 static bool replace(const wchar_t *from, const wchar_t *to) {
     if (MoveFileExW(from, to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
         return true;
@@ -279,8 +280,8 @@ struct dirent *pv__windows_readdir(DIR *folder) {
     if (!folder->first && !FindNextFileW(folder->search, &folder->found))
         return NULL;
     folder->first = false;
-    if (!WideCharToMultiByte(CP_UTF8, 0, folder->found.cFileName, -1, folder->entry.d_name,
-                             sizeof folder->entry.d_name, NULL, NULL))
+    if (!WideCharToMultiByte(CP_UTF8, 0, folder->found.cFileName, -1, folder->entry.d_name, sizeof folder->entry.d_name,
+                             NULL, NULL))
         folder->entry.d_name[0] = '\0';
     return &folder->entry;
 }
@@ -305,7 +306,7 @@ int pv__windows_delete_in(DIR *folder, const char *name) {
 
 /* ---- locks, and parts of files ----------------------------------------------------------------------------------- */
 
-/* Windows keeps others from locked bytes, so the byte that is locked lies where none is. */
+/* Windows keeps others from reading locked bytes, so the lock is on a byte far beyond the end of the file. */
 int pv__windows_flock(int descriptor, int what) {
     HANDLE file = pv__windows_handle(descriptor);
     OVERLAPPED far_away = {.OffsetHigh = 0x40000000};

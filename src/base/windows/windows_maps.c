@@ -1,4 +1,5 @@
-/* Mapped files and pages. A list keeps the handles of mapped files, because a mapping can grow only by being made again. */
+/* Mapped files and pages. A list keeps the handles of mapped files, because a mapping can grow only by being made
+ * again. */
 #include "layer.h"
 
 #include <errno.h>

@@ -65,14 +65,10 @@ wchar_t *pv__windows_path(const char *path) {
     }
     if (strncmp(path, opened, sizeof opened - 1) == 0)
         return name_of(atoi(path + sizeof opened - 1));
-    bool drive = path[1] == ':' && !path[2];
-    wchar_t *wide = pv__windows_wide(strcmp(path, "/dev/null") == 0 ? "NUL" : path);
-    if (wide && drive) { /* the root, not where the program last was on that drive */
-        wchar_t *root = realloc(wide, 4 * sizeof *wide);
-        if (root)
-            memcpy(root + 2, L"/", 2 * sizeof *root);
-        return root ? root : wide;
-    }
+    const char root[] = {path[0], ':', '/',
+                         '\0'}; /* for C:, where Windows takes the folder that was last in use there */
+    bool drive = path[1] == ':' && !path[2], nowhere = strcmp(path, "/dev/null") == 0;
+    wchar_t *wide = pv__windows_wide(nowhere ? "NUL" : drive ? root : path);
     return wide && wcslen(wide) > SHORT && wcsncmp(wide, L"\\\\?\\", 4) != 0 ? lengthen(wide) : wide;
 }
 
@@ -86,8 +82,8 @@ int pv__windows_failed(void) {
         {ERROR_BAD_PATHNAME, ENOENT},        {ERROR_INVALID_DRIVE, ENOENT},
         {ERROR_DIRECTORY, ENOTDIR},          {ERROR_FILE_EXISTS, EEXIST},
         {ERROR_ALREADY_EXISTS, EEXIST},      {ERROR_ACCESS_DENIED, EACCES},
-        {ERROR_SHARING_VIOLATION, EBUSY},    {ERROR_LOCK_VIOLATION, EWOULDBLOCK},
-        {ERROR_WRITE_PROTECT, EROFS},        {ERROR_USER_MAPPED_FILE, EBUSY},
+        {ERROR_SHARING_VIOLATION, EACCES},   {ERROR_LOCK_VIOLATION, EWOULDBLOCK},
+        {ERROR_WRITE_PROTECT, EROFS},        {ERROR_USER_MAPPED_FILE, EACCES},
         {ERROR_NOT_ENOUGH_MEMORY, ENOMEM},   {ERROR_OUTOFMEMORY, ENOMEM},
         {ERROR_COMMITMENT_LIMIT, ENOMEM},    {ERROR_DISK_FULL, ENOSPC},
         {ERROR_HANDLE_DISK_FULL, ENOSPC},    {ERROR_FILENAME_EXCED_RANGE, ENAMETOOLONG},

@@ -21,7 +21,8 @@ static BOOL WINAPI on_console(DWORD event) {
     if (!call)
         return FALSE;
     call(number);
-    if (ends) /* Windows ends the program when this returns, or after some seconds: the work may stop cleanly until then */
+    if (ends) /* Windows ends the program when this returns, or after some seconds: the work may stop cleanly until then
+               */
         Sleep(INFINITE);
     return TRUE;
 }

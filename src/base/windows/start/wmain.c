@@ -1,6 +1,6 @@
-/* Where the command starts on Windows: arguments in UTF-8, streams without translation of line ends, a console that takes UTF-8 and
- * escape sequences and is left as it was. */
-#include "../layer.h"
+/* Where the command starts on Windows: arguments in UTF-8, streams without translation of line ends, a console that
+ * takes UTF-8 and escape sequences and is left as it was. */
+#include "base/windows/layer.h"
 
 #include <fcntl.h>
 #include <io.h>

@@ -1,1 +1,1 @@
-#include "../../wasi/sys/auxv.h"
+#include "base/wasi/sys/auxv.h"

@@ -1,1 +1,1 @@
-#include "../../wasi/sys/inotify.h"
+#include "base/wasi/sys/inotify.h"

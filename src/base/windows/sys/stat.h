@@ -1,5 +1,5 @@
-/* Files by UTF-8 names, with an identity (device and number) and times in fractions of seconds. Files have no modes: setting one does
- * nothing. */
+/* Files by UTF-8 names, with an identity (device and number) and times in fractions of seconds. Files have no modes:
+ * setting one does nothing. */
 #ifndef PV_WINDOWS_STAT_H
 #define PV_WINDOWS_STAT_H
 

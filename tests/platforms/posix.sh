@@ -3,6 +3,7 @@
 #
 # Clang reads every source of the build for tables with musl's headers, which show POSIX 2008 alone if asked: strict C17, no GNU source.
 set -u
+export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
 folder=${1:?usage: tests/platforms/posix.sh FOLDER} headers=/usr/include/$(uname -m)-linux-musl
 [ -d "$headers" ] || { echo "SKIPPED: $headers is missing (scripts/setup platforms)"; exit 77; }

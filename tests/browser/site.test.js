@@ -1,7 +1,8 @@
-// The site in a real browser, opened from disk: search finds, nothing comes from elsewhere, and no page is wider than the
+// The site in a real browser, opened from disk: search finds, the start page fits, nothing comes from elsewhere, and no page is wider than the
 // window. usage: node site.test.js SITE BROWSER
 "use strict";
 const assert = require("node:assert");
+const fs = require("node:fs");
 const path = require("node:path");
 const { pathToFileURL } = require("node:url");
 const { chromium } = require("playwright-core");
@@ -33,6 +34,16 @@ async function main() {
     await page.goto(pathToFileURL(path.join(site, "reference/faq.html")).href);
     await page.fill(".md-search__input", "undersampled");
     await page.waitForSelector(".md-search-result__item a[href*='guides/undersampled.html']", { timeout: 60000 });
+    passed++;
+    await page.goto(pathToFileURL(path.join(site, "index.html")).href);
+    if (fs.existsSync(path.join(site, "assets/engine.js"))) { // tests/js compares what it prints
+        await page.click("#live button");
+        await page.waitForSelector("#live pre:not([hidden])", { timeout: 60000 });
+        assert.match(await page.textContent("#live pre"), /^\$ prevail fit builtin:esoph [^]*\(Intercept\)[^]*converged/);
+    } else {
+        assert.match(await page.textContent("article"), /made without the engine/);
+        assert.strictEqual(await page.locator("#live").count(), 0);
+    }
     passed++;
     await browser.close();
     assert.deepStrictEqual(problems, []);

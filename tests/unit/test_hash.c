@@ -47,6 +47,26 @@ static void hash_in_pieces(void **state) {
     }
 }
 
+/* Numbers are hashed as a little-endian machine has them, more of them than a piece takes. */
+static void hash_of_numbers(void **state) {
+    (void)state;
+    for (size_t n = 0; n < 300; n += 23) {
+        uint64_t number[300] = {0};
+        uint32_t half[300] = {0};
+        for (size_t i = 0; i < n * 8; i++)
+            number[i / 8] |= (uint64_t)bytes[i] << i % 8 * 8;
+        for (size_t i = 0; i < n * 4; i++)
+            half[i / 4] |= (uint32_t)bytes[i] << i % 4 * 8;
+        pv__hasher hasher, other;
+        pv__hasher_begin(&hasher);
+        pv__hasher_add_numbers(&hasher, number, sizeof *number, n);
+        assert_int_equal(pv__hasher_end(&hasher), XXH3_64bits(bytes, n * 8));
+        pv__hasher_begin(&other);
+        pv__hasher_add_numbers(&other, half, sizeof *half, n);
+        assert_int_equal(pv__hasher_end(&other), XXH3_64bits(bytes, n * 4));
+    }
+}
+
 static void streams(void **state) {
     (void)state;
     for (uint64_t i = 0; i < 1000; i++) {
@@ -162,8 +182,11 @@ static void inflates(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(hash_of_every_length), cmocka_unit_test(hash_in_pieces),
-                                       cmocka_unit_test(streams), cmocka_unit_test(checksum),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(hash_of_every_length),
+                                       cmocka_unit_test(hash_in_pieces),
+                                       cmocka_unit_test(hash_of_numbers),
+                                       cmocka_unit_test(streams),
+                                       cmocka_unit_test(checksum),
                                        cmocka_unit_test(inflates)};
     return cmocka_run_group_tests(tests, fill, NULL);
 }

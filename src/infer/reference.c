@@ -542,8 +542,8 @@ pv_status pv__reference_of_ratios(pv_ctx *ctx, const pv__problem *problem, const
 
 pv_status pv__reference_of_fit(pv_ctx *ctx, const pv__problem *problem, pv_classifier *classifier) {
     size_t params = pv_model_params(problem->model);
-    if (problem->plan->misread || !can_cross(problem) || params > PV__CROSS_PARAMS || classifier->stop == PV_STOP_INTERRUPTED ||
-        classifier->stop == PV_STOP_DIVERGED)
+    if (problem->plan->misread || !can_cross(problem) || params > PV__CROSS_PARAMS ||
+        classifier->stop == PV_STOP_INTERRUPTED || classifier->stop == PV_STOP_DIVERGED)
         return PV_OK;
     size_t logits = (size_t)problem->targets.classes - 1;
     pv__cross c = {

@@ -47,7 +47,8 @@ const pv_option pv_fit_option_table[] = {
      "`model=linear` in the full batch, their information; else the number of rows (the sum of their own weights)."},
     {"marginal", PV_OPTION_CHOICE, AT(marginal), "profile", 0, 0, "profile|plugin|auxiliary:constant|auxiliary:linear",
      "KIND",
-     "How ig computes p(y|w): profile (p(x) profiled out; in minibatches, the selection likelihood), plugin (the "
+     "How ig computes p(y|w): profile (p(x) profiled out; in minibatches and with `label-error`, the selection "
+     "likelihood), plugin (the "
      "paper's, full batch), auxiliary:constant or auxiliary:linear (the paper's, minibatches)."},
     {"match", PV_OPTION_CHOICE, AT(match), "none", 0, 0, "none|full", NULL,
      "After the fit, shift the output biases so that the mean risk of the rows, weighted to the population, equals the "

@@ -123,6 +123,10 @@ static pv_status tell_model(const writer *w) {
         PV_TRY(add(w, "model", "model", NULL, "%s, %zu parameters", o->model, pv_model_params(w->rows->model)));
     PV_TRY(add(w, "loss", "loss", p->given->loss != o->loss ? "the data are matched sets" : NULL, "%s",
                pv_loss_name((pv_loss)o->loss)));
+    if (p->misread)
+        PV_TRY(add(w, "label errors", "label-error", NULL,
+                   "sensitivity %.4g and specificity %.4g of the recorded label", p->label_error.correct[1],
+                   p->label_error.correct[0]));
     if (pv_loss_has_marginal((pv_loss)o->loss))
         PV_TRY(add(w, "marginal", "marginal", NULL, "%s", pv_marginal_name((pv_marginal)o->marginal)));
     return PV_OK;

@@ -24,14 +24,14 @@ static double mean_of(const effect_study *s, size_t cell, int what, double *erro
         NULL,        NULL,         NULL,          &o->value[0], &o->held[0],     &o->held[1],
         &o->held[2], &o->truly[0], &o->linear[0], &o->width,    &o->linear_width};
     const double known[] = {s->cell[cell].prevalence, s->cell[cell].truth[0], s->cell[cell].closest[0]};
-    double mean, sd = NAN;
-    *error = NAN;
-    if (!from[what])
+    double mean, sd = (double)NAN;
+    *error = (double)NAN;
+    if (what < 3)
         return known[what];
     size_t n = study_mean(from[what], s->replicates, sizeof *o / sizeof(double), &mean, &sd);
     if (n > 1 && is_share(what))
         *error = sd / sqrt((double)n);
-    return n > 0 ? mean : NAN;
+    return n > 0 ? mean : (double)NAN;
 }
 
 static void print_all(FILE *out, const effect_study *s, bool markdown) {

@@ -17,7 +17,8 @@ static double logistic(double z) {
 }
 
 static double x_of(size_t cell) {
-    return -6 + 12.0 * (double)(cell / 2) / (POINTS - 1);
+    size_t point = cell / 2;
+    return -6 + 12.0 * (double)point / (POINTS - 1);
 }
 
 static double exposed_in(size_t cell) {

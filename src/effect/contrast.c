@@ -79,9 +79,10 @@ static double difference_end(const pv__measured *found, double share) {
 static interval interval_of(const pv__measured *found, size_t measure, double value, double level) {
     double half = half_of(found, measure, level);
     double lo = found->value[measure] - half, hi = found->value[measure] + half;
+    const double none = (double)NAN;
     bool turned = measure == PV__ATTRIBUTABLE;
     if (!(isfinite(value) && isfinite(half)))
-        return (interval){NAN, NAN, NAN, NAN, NAN};
+        return (interval){none, none, none, none, none};
     if (measure == PV__DIFFERENCE) {
         lo = difference_end(found, 0.5 - level / 2);
         hi = difference_end(found, 0.5 + level / 2);

@@ -155,9 +155,9 @@ static pv_status find_levels(pv__exposure *e) {
 static void set_column(pv_table *rows, size_t column, double value) {
     pv_column *of = &rows->column[column];
     for (size_t i = 0; i < rows->rows; i++)
-        if (of->type == PV_COLUMN_TEXT)
+        if (of->type == PV_COLUMN_TEXT && of->code)
             of->code[i] = (int32_t)value;
-        else
+        else if (of->number)
             of->number[i] = value;
 }
 

@@ -347,7 +347,7 @@ static void find_by_pi(influence *f) {
                 double *to = &f->by_pi[(first + y) * F + j];
                 if (!cohort)
                     *to -= pi[y] * sum;
-                else if (f->way->tilt) /* the strata's shares are counted as well */
+                else if (of && f->way->tilt) /* the strata's shares are counted as well */
                     *to += pi[y] * of->share[first / 2] * f->mean[first / 2 * F + j];
                 if (is_stated(f->way, f->group))
                     *to += f->slope[j][0] * stated_by_pi(s, first, y, cohort);

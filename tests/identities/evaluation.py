@@ -72,6 +72,18 @@ class Evaluation:
                 front = table.ordered(["w", "y"] + [name for name in table.columns if name.startswith("p__")])
                 other = self.ask("eval", "--probs", self.place("b", front), *words, "--weights", "w")
                 self.same("columns reordered", title, one, other, 1e-10)
+        table = probabilities(self.random, 200).adding("c", [int(v) for v in self.random.integers(0, 40, 200)])
+        table = table.adding("alone", [f"r{i}" for i in self.random.permutation(200)])
+        words = ["--outcome", "y", "--bootstrap", "50"]
+        rows = self.ask("eval", "--probs", self.place("a", table), *words)
+        self.same("clusters of one row", "eval", rows, self.ask("eval", "--probs", self.place("a", table), *words, "--cluster", "alone"), 0.0)
+        one = self.ask("eval", "--probs", self.place("a", table), *words, "--cluster", "c", "--weights", "w")
+        named = table.replace(c=[f"k{(7 * v + 3) % 40}" for v in table.columns["c"]])
+        other = self.ask("eval", "--probs", self.place("b", named), *words, "--cluster", "c", "--weights", "w")
+        self.same("clusters relabelled", "eval", one, other, 0.0)
+        rows = [i for i, w in enumerate(table.columns["w"]) for _ in range(w)]
+        other = self.ask("eval", "--probs", self.place("b", table.take(rows)), *words, "--cluster", "c")
+        self.same("counts as rows", "eval, clusters", one, other, 1e-8, self.but("rows", "weights", "verdict"))
         table = probabilities(self.random, 200)
         turned = Table({"p__a": table.columns["p__1"], "p__b": table.columns["p__0"], "y": ["ba"[v] for v in table.columns["y"]]})
         one = self.ask("eval", "--probs", self.place("a", table), "--outcome", "y", "--bootstrap", "0")

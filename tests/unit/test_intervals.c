@@ -200,6 +200,44 @@ static void test_clusters(void **state) {
         pv_assessment_clear(own, made[i]);
 }
 
+/* Clusters of one label, x ~ N(+-1/2 + b, 1 - B) with b ~ N(0, B) of the cluster: 90 % intervals of the area, by
+ * cluster, have about that coverage. Those by row hold the truth in about half of the samples. */
+static void test_cluster_coverage(void **state) {
+    (void)state;
+    enum { CLUSTERS = 60, EACH = 8, ROWS = CLUSTERS * EACH, SIMULATIONS = SANITIZED ? 10 : 300 };
+    const double between = 0.6, truth = pv_normal_cdf(1 / sqrt(2));
+    double log_p[2 * ROWS];
+    int32_t label[ROWS], unit[ROWS];
+    int right[2] = {0};
+    pv_ctx *own = check_ctx(1);
+    pv_assess_options options = pv_assess_options_default();
+    options.bootstrap = 200;
+    options.level = 0.9;
+    for (uint64_t s = 0; s < SIMULATIONS; s++) {
+        for (int32_t c = 0; c < CLUSTERS; c++) {
+            pv_rng rng = pv_rng_stream(s, 17, (uint64_t)c);
+            double b = sqrt(between) * pv_rng_normal(&rng);
+            for (int32_t i = c * EACH; i < (c + 1) * EACH; i++) {
+                label[i] = c % 3 == 0;
+                unit[i] = c;
+                double x = label[i] - 0.5 + b + sqrt(1 - between) * pv_rng_normal(&rng);
+                log_p[2 * i] = pv_log_sigmoid(-x);
+                log_p[2 * i + 1] = pv_log_sigmoid(x);
+            }
+        }
+        for (int way = 0; way < 2; way++) {
+            pv_targets targets = {.n = ROWS, .classes = 2, .label = label, .unit = way ? unit : NULL};
+            pv_assessment found = assess(own, &targets, log_p, &options);
+            right[way] += found.lo.auc <= truth && truth <= found.hi.auc;
+            pv_assessment_clear(own, &found);
+        }
+    }
+    double by_row = right[0] / (double)SIMULATIONS, by_cluster = right[1] / (double)SIMULATIONS;
+    if (!SANITIZED && !(by_cluster > 0.84 && by_cluster < 0.96 && by_row < 0.65)) /* standard error 0.017 */
+        fail_msg("90 %% intervals hold the truth in %g of the samples by cluster, %g by row", by_cluster, by_row);
+    pv_ctx_free(own);
+}
+
 /* ---- threads and seeds ------------------------------------------------------------------------------------------- */
 
 static void check_threads(size_t rows, int classes, bool weights) {
@@ -671,6 +709,7 @@ int main(void) {
         cmocka_unit_test(test_coverage),
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_clusters),
+        cmocka_unit_test(test_cluster_coverage),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_expected_errors),
         cmocka_unit_test(test_calibration_weighted),

@@ -488,7 +488,8 @@ const cli_command cli_cv = {
         "metrics, differences} of --compare), rows, dropped, folds, repeats, group, population, population_prevalence "
         "(label: p, in that population), prevalence (label: p, stated to the fits), observed (label: proportion of the "
         "rows), stated_for (label: p, of the population of the metrics), positive, interval, bootstrap (replicates), "
-        "drawn (how), data, seed, seconds, output, version, warnings. Undefined values are null.\n-o CSV has the row's id or "
+        "drawn (how), data, seed, seconds, output, version, warnings. Undefined values are null.\n-o CSV has the row's "
+        "id or "
         "number, "
         "repeat__ (with --repeats), fold__, observed__, p__LABEL for each label, and decision__, the most probable "
         "label.\nThe exit code is 3 if a fit diverged or did not converge.",

@@ -81,7 +81,7 @@ static int estimate(cli_call *call, const pv_table *table) {
 
 static int run(cli_call *call) {
     effect_options *options = call->options;
-    const pv_loss loss = pv_fit_loss(&options->fit, false);
+    const pv_loss loss = pv_fit_loss(&options->fit, false, false);
     pv_table *table = NULL;
     int code = cli_training_prepare(call, call->argument[0], &options->fit, &options->roles);
     if (code == CLI_OK)

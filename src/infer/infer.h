@@ -100,7 +100,8 @@ static inline pv__problem pv__labelled(const pv__problem *problem) {
     return labelled;
 }
 
-/* (fit.c) Prepares a fit of these rows up to its solution, and passes the problem on; the schema is that of learning. */
+/* (fit.c) Prepares a fit of these rows up to its solution, and passes the problem on; the schema is that of learning.
+ */
 typedef pv_status (*pv__problem_use)(pv_ctx *ctx, const pv_schema *schema, const pv__problem *problem, void *state);
 PV_MUST_USE pv_status pv__problem_lend(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data,
                                        const pv_fit_options *options, pv__problem_use use, void *state);

@@ -24,8 +24,8 @@ pv_status pv_fit_outlook(pv_ctx *ctx, const pv_schema *schema, const pv_dataset 
     void (*log)(void *, pv_log_level, const char *) = ctx->options.log;
     pv_classifier *mixed = NULL;
     *outlook = (pv_outlook){.lead = (double)NAN, .se = (double)NAN};
-    if (!is_default(options) || options->label_error || !fitted->prevalence || fitted->sample_source || fitted->estimated || data->frequency ||
-        schema->offset || (double)data->rows * data->features > CELLS)
+    if (!is_default(options) || options->label_error || !fitted->prevalence || fitted->sample_source ||
+        fitted->estimated || data->frequency || schema->offset || (double)data->rows * data->features > CELLS)
         return PV_OK;
     pv_fit_options how = *options;
     how.model = "auto";

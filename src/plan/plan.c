@@ -236,8 +236,9 @@ static pv_status settle_batch(pv_ctx *ctx, size_t n, pv__plan *plan) {
 
 static bool has_two(const pv__plan *p, const pv__plan_rows *rows) {
     bool linear = pv_model_has_coefficients(rows->model) && !p->images, sample = rows->labelled < rows->n;
-    return pv__plan_is_profile(p) && linear && !p->misread && p->batch == 0 && p->has_prevalence && !(sample && p->estimated) &&
-           p->population.prevalence_n > 0 && !(p->map && p->prior.kind == PV_PRIOR_LAPLACE);
+    return pv__plan_is_profile(p) && linear && !p->misread && p->batch == 0 && p->has_prevalence &&
+           !(sample && p->estimated) && p->population.prevalence_n > 0 &&
+           !(p->map && p->prior.kind == PV_PRIOR_LAPLACE);
 }
 
 /* Decides which estimate is used. */

@@ -1,10 +1,10 @@
 /* Reports: hostile text, numbers, ticks, charts, the explorer's arithmetic, files, extremes, failing allocations.
  * tests/browser tests them in a browser. */
+#include "assess/assess.h" /* before fixture.h defines ctx */
+#include "report/page.h"
+
 #include "check.h"
 #include "fixture.h"
-
-#include "assess/assess.h"
-#include "report/page.h"
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 

@@ -31,10 +31,10 @@ typedef struct pv_targets {
     const int32_t *set;      /* [n], matched set of each row, numbered from 0; NULL: none */
     const int32_t *stratum;  /* [n], stratum of each row, if sampling depended on more than the label, numbered from 0;
                                 NULL: none */
-    const int32_t *unit;     /* [n], rows of one number were sampled together (a cluster, a matched set), which intervals
-                                of metrics take into account; NULL: each row by itself */
-    const int32_t *block;    /* [n], stratum of a survey, within which units were drawn; -1: unknown. NULL: none */
-    bool sampling;           /* weights are sampling weights: a row is one unit, whatever its weight */
+    const int32_t *unit;  /* [n], rows of one number were sampled together (a cluster, a matched set), which intervals
+                             of metrics take into account; NULL: each row by itself */
+    const int32_t *block; /* [n], stratum of a survey, within which units were drawn; -1: unknown. NULL: none */
+    bool sampling;        /* weights are sampling weights: a row is one unit, whatever its weight */
 } pv_targets;
 
 /* Whether a row may have this weight: 0, or from 1e-100 to 1e100, so that products of two sums of weights neither

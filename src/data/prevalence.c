@@ -187,8 +187,9 @@ pv_status pv_prevalence_parse(pv_ctx *ctx, const char *option, const char *text,
     for (int y = 0; y < classes; y++) {
         prevalence[y] /= sum;
         if (!(prevalence[y] > 0 && prevalence[y] < 1)) /* rounding leaves nothing for the other labels */
-            return pv__fail(ctx, PV_ERR_USAGE, "%s: '%s' leaves label '%s' a prevalence of %g; give a larger one",
-                            option, pv__show(text).text, pv__show(labels[y]).text, prevalence[y]);
+            return pv__fail(ctx, PV_ERR_USAGE,
+                            "%s: '%s' leaves label '%s' a prevalence of %g;\ngive a less extreme one", option,
+                            pv__show(text).text, pv__show(labels[y]).text, prevalence[y]);
     }
     return PV_OK;
 }

@@ -208,7 +208,7 @@ static pv_status take_scores(pv_ctx *ctx, pv__stacking *s) {
                         "marginal is unknown:\nleave it out");
     if (s->scores % each != 0)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "`terms`: %zu scores do not make up a whole number of models: give each model one score(...) "
+                        "`terms`: %zu scores do not make up a whole number of models:\ngive each model one score(...) "
                         "for every label but the first, %zu here, in label order",
                         s->scores, each);
     if (s->scores / each > PV__CANDIDATES_MAX - s->count)

@@ -108,7 +108,7 @@ pv_status pv_rate_estimate(pv_ctx *ctx, const pv_table *sample, const pv_table *
     *result = NULL;
     if (!d.options)
         return pv__fail(ctx, PV_ERR_USAGE,
-                        "these are not the settings of a rate; create them with pv_rate_settings_new");
+                        "these are not the settings of a rate;\ncreate them with pv_rate_settings_new");
     pv_status status = pv__rate_read(&d, sample, gold);
     if (status == PV_OK)
         status = find(&d, result);

@@ -209,10 +209,11 @@ pv_status pv__rate_known(pv_ctx *ctx, const char *option, const char *text, doub
     bool good = pv__parse_real(part, &a) && (!slash || pv__parse_real(slash + 1, &b));
     good = good && a >= 0 && a <= b && b > 0 && (!slash || (b < 1e9 && !(a > floor(a)) && !(b > floor(b))));
     if (!good)
-        return pv__fail(ctx, PV_ERR_USAGE,
-                        "`%s=%s` is neither a probability nor a count of correct verdicts; give 0.95, or 95/100 from a "
-                        "validation study",
-                        option, pv__show(text).text);
+        return pv__fail(
+            ctx, PV_ERR_USAGE,
+            "`%s=%s` is neither a probability nor a count of correct verdicts;\ngive 0.95, or 95/100 from a "
+            "validation study",
+            option, pv__show(text).text);
     *people = slash ? b : exact;
     *right = slash ? a : a * exact;
     return PV_OK;
@@ -269,7 +270,7 @@ static pv_status check(const pv__rate_data *d, int32_t stratum, const pv__rate_c
         return pv__fail(
             d->ctx, PV_ERR_INPUT,
             d->one_table && d->gold_by == PV__GOLD_BY_LABEL
-                ? "every row%s has an outcome, so no sample is left whose rate could be estimated; give the gold rows "
+                ? "every row%s has an outcome, so no sample is left whose rate could be estimated;\ngive the gold rows "
                   "in a separate file with `gold`, or leave the outcome of the sample's rows empty"
                 : "the sample has no row%s with a weight above 0;\nleave the stratum out, or correct the "
                   "weights",

@@ -47,12 +47,12 @@ static pv_status check_known(const pv__rate_data *d, const pv_table *gold) {
     for (size_t i = 0; i < sizeof with / sizeof *with; i++)
         if (with[i].text)
             return pv__fail(d->ctx, PV_ERR_USAGE,
-                            "`%s` cannot be used with `sensitivity` and `specificity`, which replace gold rows; leave "
+                            "`%s` cannot be used with `sensitivity` and `specificity`, which replace gold rows;\nleave "
                             "one or the other out",
                             with[i].name);
     if (gold)
         return pv__fail(d->ctx, PV_ERR_USAGE,
-                        "gold rows cannot be used with `sensitivity` and `specificity`, which replace them; leave one "
+                        "gold rows cannot be used with `sensitivity` and `specificity`, which replace them;\nleave one "
                         "or the other out");
     return PV_OK;
 }
@@ -88,7 +88,7 @@ static pv_status check_options(pv__rate_data *d, const pv_table *gold) {
         for (size_t j = 0; j < i; j++)
             if (names[i] && names[j] && strcmp(names[i], names[j]) == 0)
                 return pv__fail(d->ctx, PV_ERR_USAGE,
-                                "column '%s' is named twice; each option needs a column of its own",
+                                "column '%s' is named twice;\neach option needs a column of its own",
                                 pv__show(names[i]).text);
     return PV_OK;
 }

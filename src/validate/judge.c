@@ -335,11 +335,11 @@ pv_status pv_judgement_compare(pv_ctx *ctx, const pv_judgement *first, const pv_
         same = strcmp(first->labels[y], other->labels[y]) == 0;
     if (!same)
         return pv__fail(ctx, PV_ERR_INPUT,
-                        "%s: its labels differ, or are in a different order; compare models of the same outcome",
+                        "%s: its labels differ, or are in a different order;\ncompare models of the same outcome",
                         pv__show(name).text);
     if (first->rows != other->rows || first->hash != other->hash)
         return pv__fail(ctx, PV_ERR_INPUT,
-                        "%s: evaluated on different rows (%zu instead of %zu), or in a different order; a paired "
+                        "%s: evaluated on different rows (%zu instead of %zu), or in a different order;\na paired "
                         "difference needs the same rows for both: leave out those that one of them cannot predict",
                         pv__show(name).text, other->rows, first->rows);
     for (int y = 0; y < first->classes && same; y++)

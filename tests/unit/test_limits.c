@@ -113,9 +113,9 @@ static void test_prevalence(void **state) {
     char *labels[] = {"0", "1"};
     double p[2], low, high;
     refused(pv_prevalence_parse(ctx, "`prevalence`", "1e-17", labels, 2, p, &low, &high), PV_ERR_USAGE,
-            "leaves label '0' a share of 1");
+            "leaves label '0' a prevalence of 1");
     refused(pv_prevalence_parse(ctx, "`prevalence`", "1e-300-1e-30", labels, 2, p, &low, &high), PV_ERR_USAGE,
-            "leaves label '0' a share of 1");
+            "leaves label '0' a prevalence of 1");
     ok(pv_prevalence_parse(ctx, "`prevalence`", "1e-15", labels, 2, p, &low, &high));
     assert_true(p[0] < 1 && p[1] > 0);
 }

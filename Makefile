@@ -27,7 +27,7 @@ static:
 
 # BUILD/windows/prevail.exe: the command for tables, one file (docs/platforms.md). WINDOWS_CC: MinGW-w64's compiler.
 windows:
-	@CC="$(WINDOWS_CC)" CFLAGS=-s JOBS=$(JOBS) scripts/compile $(BUILD)/windows command
+	@CC="$(WINDOWS_CC)" LDFLAGS=-s JOBS=$(JOBS) scripts/compile $(BUILD)/windows command
 	@ls -l $(BUILD)/windows/prevail.exe
 
 # With the plug-in for NVIDIA GPUs, which needs nvcc and cuDNN 9's headers (docs/gpu.md).

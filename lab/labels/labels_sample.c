@@ -96,8 +96,10 @@ static pv_status fit(pv_ctx *ctx, const pv_table *table, const labels_cell *c, c
     pv_dataset *data = NULL;
     pv_classifier *fitted = NULL;
     pv_status status = pv_schema_learn(ctx, table, &roles, &schema, &data);
+    size_t entered = pv_checkpoint_enter(ctx, "fit", errors != NULL); /* a job has one fit of each kind */
     if (status == PV_OK)
         status = pv_fit(ctx, schema, data, &options, &fitted);
+    pv_checkpoint_leave(ctx, entered);
     *found = status == PV_OK && fitted->standard_error;
     if (*found)
         status = pv_classifier_coefficients(ctx, fitted, coefficient);

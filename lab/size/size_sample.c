@@ -129,21 +129,24 @@ static pv_status table_of(pv_ctx *ctx, const sample *s, bool exposure, pv_table 
     return status;
 }
 
-/* usual: the default fit; else by maximum likelihood. */
-static pv_status fit(pv_ctx *ctx, const sample *s, bool exposure, bool usual, pv_classifier **made) {
+/* kind: 0 by maximum likelihood, 1 the default fit, 2 by maximum likelihood with the exposure. */
+static pv_status fit(pv_ctx *ctx, const sample *s, int kind, pv_classifier **made) {
     pv_table *table = NULL;
     pv_settings *settings = NULL;
     char stated[40] = "1=";
     pv_format_double(s->prevalence, stated + 2, sizeof stated - 2);
-    pv_status status = table_of(ctx, s, exposure, &table);
+    const bool usual = kind == 1;
+    pv_status status = table_of(ctx, s, kind == 2, &table);
     if (status == PV_OK)
         status = pv_fit_settings_new(ctx, &settings);
     const char *const pairs[][2] = {
         {"outcome", "y"}, {"prevalence", stated}, {"infer", usual ? "map" : "ml"}, {"weighting", usual ? "auto" : "0"}};
     for (size_t i = 0; status == PV_OK && i < 4; i++)
         status = pv_settings_set(ctx, settings, pairs[i][0], pairs[i][1]);
+    size_t entered = pv_checkpoint_enter(ctx, "fit", (size_t)kind);
     if (status == PV_OK)
         status = pv_learn_table(ctx, table, settings, made);
+    pv_checkpoint_leave(ctx, entered);
     pv_settings_free(ctx, settings);
     pv_table_free(ctx, table);
     return status;
@@ -237,7 +240,7 @@ static pv_status run_fits(pv_ctx *ctx, const size_study *st, const size_cell *c,
     pv_status status = PV_OK;
     for (int kind = 0; kind < 3 && status == PV_OK; kind++) {
         pv_classifier *made = NULL;
-        status = fit(ctx, s, kind == 2, kind == 1, &made);
+        status = fit(ctx, s, kind, &made);
         if (status == PV_OK)
             status = kind == 2 ? put_odds(ctx, made, to) : pv_classifier_coefficients(ctx, made, b);
         if (status == PV_OK && kind == 0)

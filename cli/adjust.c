@@ -116,7 +116,7 @@ static const cli_rule rules[] = {
     {"", "to", "--to is missing: the prevalence of the target population, or unknown"},
     {"interval", "to=unknown labelled-sample",
      "--interval is for --to unknown, and for labelled rows (--labelled-sample): leave it out, or give one of these"},
-    {"strata labelled-sample", NULL, "--labelled-sample does not support strata: leave it out, or --strata"},
+    {"strata labelled-sample", NULL, "--labelled-sample does not support strata: leave out one of the two"},
     {"labelled-sample", "method=bins method=bbse",
      "--labelled-sample is for --method bins and bbse: leave it out, or give one of these"},
     {"labelled-sample method=bins to=unknown", "outcome",

@@ -454,9 +454,9 @@ static const cli_example examples[] = {
 
 static const cli_rule rules[] = {
     {"interval bootstrap bootstrap=0", "population=unknown",
-     "--interval is the level of intervals, and --bootstrap 0 wants none: leave one of them out"},
+     "--interval sets the level of intervals, but --bootstrap 0 asks for none: leave one of them out"},
     CLI_RULE_LOSS,
-    {"outcome population=true", "prevalence population-sample prevalence-by phase-one subcohort strata",
+    {"outcome population=true", "prevalence population-sample prevalence-by phase-one subcohort strata matched",
      "--prevalence is missing: that of the positive label in the target population. Or choose the population of the "
      "predictions, --population known:P, or design for that of the rows"},
     {"output=-", NULL, "-o -: the metrics go to standard output; give the name of a file"},

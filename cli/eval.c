@@ -117,7 +117,7 @@ static const cli_rule rules[] = {
     {"curves=-", "json", "--curves - needs --json; name a folder for CSV files"},
     {"costs threshold", NULL, "--costs determine the threshold: leave out --threshold, or --costs"},
     {"interval bootstrap bootstrap=0", "curves report figures population=unknown",
-     "--interval is the level of intervals, and --bootstrap 0 wants none: leave one of them out"},
+     "--interval sets the level of intervals, but --bootstrap 0 asks for none: leave one of them out"},
     {"outcome votes", NULL, "--outcome and --votes both name the labels; give one"},
     {"population=unknown method=bbse", NULL, "--method bbse needs other labelled rows: use predict --labelled-sample"},
     {"ensemble probs", NULL, "--ensemble is for models, not for --probs"},

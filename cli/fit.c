@@ -530,7 +530,7 @@ static const cli_example examples[] = {
     {NULL, NULL}};
 
 static const cli_rule rules[] = {
-    {"output=-", NULL, "-o -: a model is binary and does not go to standard output; give the name of a file"},
+    {"output=-", NULL, "-o -: a model is binary and cannot be written to standard output; give the name of a file"},
     {"trace=-", NULL, "--trace -: give the name of a file"},
     CLI_RULE_LOSS,
     {NULL, NULL, NULL}};

@@ -154,7 +154,9 @@ static int check(cli_call *call, const sweep_options *options, sweep_work *w) {
     const char *strata = options->roles.roles.strata;
     bool usual = !cli_given(call, "losses");
     int code = read_losses(call, strata && usual ? "ig,iw" : options->losses, w);
-    return code == CLI_OK ? cli_check_fit(call, &options->fit, w->losses, w->n_losses, false) : code;
+    pv_fit_options fit = options->fit;
+    fit.prevalence = options->prevalence; /* each fit states one of them */
+    return code == CLI_OK ? cli_check_fit(call, &fit, w->losses, w->n_losses, false) : code;
 }
 
 static int read_holdout(cli_call *call, const sweep_options *options, sweep_work *w) {

@@ -56,7 +56,7 @@ static void draw_rows(const labels_study *s, const labels_cell *c, double interc
 
 static double count_of(pv_rng *rng, double n, double p) {
     double count = 0;
-    for (double i = 0; i < n; i++)
+    for (long left = lround(n); left > 0; left--)
         count += pv_rng_uniform(rng) < p;
     return count;
 }

@@ -124,7 +124,7 @@ def test_contradictions_are_rejected(rows, later):
         model = prevail.PrevalenceAdjusted(inner, prevalence=PREVALENCE, design="estimate").fit(*rows)
         assert 0.05 < model.design_[1] < 0.2 and 0 < model.design_se_[1] < 0.3
         assert model.predict_proba(later[0])[:, 1].mean() == pytest.approx(PREVALENCE, abs=0.02)
-    with pytest.raises(prevail.InputError, match="cannot be told.*state it"):
+    with pytest.raises(prevail.InputError, match="cannot be determined.*state it"):
         tree = BaggingClassifier(DecisionTreeClassifier(class_weight="balanced"), n_estimators=1)
         prevail.PrevalenceAdjusted(tree, prevalence=PREVALENCE).fit(*rows)
 

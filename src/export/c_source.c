@@ -80,7 +80,7 @@ static void put_names(pv__out *out, const pv__steps *s, bool text, const char *h
 }
 
 static const char text_place[] =
-    "\n/* The index of a cell among the levels: `levels` if it is missing, levels + 1 if it is not one of them. */\n"
+    "\n/* The index of a cell among the levels: their number if it is missing, one more if it is not one of them. */\n"
     "static double text_place(const char *cell, const char *const *level, int levels) {\n"
     "    int i = 0;\n"
     "    if (!cell)\n"
@@ -110,7 +110,7 @@ static const char tree_sums[] =
     "    }\n"
     "}\n";
 static const char number_place[] =
-    "\n/* The index of a cell among the levels: `levels` if it is missing, levels + 1 if it is not one of them. */\n"
+    "\n/* The index of a cell among the levels: their number if it is missing, one more if it is not one of them. */\n"
     "static double number_place(double cell, const double *level, int levels) {\n"
     "    for (int i = 0; i < levels; i++)\n"
     "        if (cell == level[i])\n"

@@ -214,12 +214,13 @@ pv_status pv__plan_data(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *
     if (o->rate == 0)
         o->rate = data->images ? 2e-4 : 0.01;
     o->loss = (int)pv_fit_loss(plan->given, o->sample != NULL, data->matched);
+    plan->facts = pv__facts_of_options(ctx, o, plan->images, o->sample != NULL) | pv__facts_of_data(schema, data, o);
+    PV_TRY(pv__rules_check(ctx, o, plan->facts));
     if (o->loss != plan->given->loss && o->loss == PV_LOSS_PLAIN)
         pv__log(ctx, PV_LOG_INFO,
                 "no `prevalence` is stated: the fit is `loss=plain`, for the rows as they are; state the population "
                 "when predicting, with `population=known:P`");
-    plan->facts = pv__facts_of_options(ctx, o, plan->images, o->sample != NULL) | pv__facts_of_data(schema, data, o);
-    return pv__rules_check(ctx, o, plan->facts);
+    return PV_OK;
 }
 
 /* ---- with the population ----------------------------------------------------------------------------------------- */

@@ -121,7 +121,7 @@ static const pv__rule rules[] = {
     {F(STATED) | F(ROWS) | F(STRATA), F(HARD) | F(IMPORTANCE), NULL,
      "votes and `binarise` do not support strata:\nask for metrics of the rows, with `stated-for=rows`"},
     {F(STATED_FOR), F(HOME), NULL,
-     "`stated-for=population`: that of these probabilities is unknown;\nstate it with `from=P`"},
+     "`stated-for=population`: the population of these probabilities is unknown;\nstate it with `from=P`"},
 };
 
 static pv_status check(pv_ctx *ctx, pv__fact_set facts) {

@@ -301,7 +301,7 @@ pv_status pv__size_result(const pv__size_problem *p, const char *chosen, bool ma
         (void)pv__value_set(made, "model", model(&m));
     (void)pv__value_set(made, "criteria", criteria(&m));
     (void)pv__value_set(made, "figures", figures(&m));
-    if (points)
+    if (!given)
         (void)pv__value_set(made, "curve", points);
     (void)pv__value_set(made, "assumptions", assumptions(&m));
     (void)pv__value_set(made, "warnings", warnings(&m));

@@ -349,7 +349,7 @@ static pv_status facts(pv_ctx *ctx, const work *w, bool hold_out) {
     char *first;
     PV_TRY(pv__alloc(ctx, size, 1, &first));
     pv__format(first, size,
-               "`folds`=%zu\n`repeats`=%zu\n`population`=%s\n`holdout`=%s\nthe number of evaluated rows=%zu\nthe folds "
+               "`folds`=%zu\n`repeats`=%zu\n`population`=%s\n`holdout`=%s\nthe rows judged=%zu\nthe folds "
                "(`group`, "
                "`seed`)=%016llx\n",
                v->folds, v->repeats, w->how->population, hold_out ? "given" : "not given", v->data->rows,

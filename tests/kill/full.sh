@@ -171,6 +171,7 @@ try_study designs designs --quick --only 2_balanced --replicates 2
 try_study sets sets --kinds ties --rows 20 --replicates 3
 try_study rate rate --rates 0.1 --gold 20 --replicates 3
 try_study size size --aucs 0.8 --ratios 2 --replicates 3
+try_study effect effect --kinds right --rows 100 --prevalences 0.1 --replicates 3
 try_study labels labels --prevalences 0.1 --validated 50 --rows 200 --replicates 3
 try_study robust robust --truths right --rows 40 --columns 2 --replicates 2
 echo "$failures failures"

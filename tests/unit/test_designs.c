@@ -451,7 +451,7 @@ static void survey_is_of_the_population(void **state) {
     for (size_t i = 0; i < data->rows; i++)
         data->group[i] = data->stratum[i] == 1 ? 0 : 1 + (int32_t)i;
     assert_int_equal(pv_fit(ctx, schema, data, &options, &c), PV_ERR_INPUT);
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "stratum 's2' has one cluster"));
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "stratum 's2' has only one cluster"));
     pv_dataset_free(ctx, data);
     pv_schema_free(ctx, schema);
     pv_table_free(ctx, table);

@@ -178,13 +178,39 @@ static void values_of_all_columns_give_a_prediction(void **state) {
     pv_result_free(found);
 }
 
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
+
+static pv_status once_more(pv_ctx *poor) {
+    pv_table *table = read_text("y,e,x,n\n1,1,1,30\n1,1,2,30\n1,0,1,20\n1,0,3,20\n0,1,2,30\n0,0,1,40\n0,0,2,30\n");
+    static const settings_pair pairs[] = {
+        {"outcome", "y"}, {"exposure", "e"}, {"prevalence", "0.05"}, {"weights", "n"}, {"by", "x"}};
+    pv_settings *settings = NULL;
+    pv_result *result = NULL;
+    char *text = NULL;
+    pv_status status = pv_effect_settings_new(poor, &settings);
+    for (size_t i = 0; status == PV_OK && i < sizeof pairs / sizeof *pairs; i++)
+        status = pv_settings_set(poor, settings, pairs[i].name, pairs[i].value);
+    if (status == PV_OK)
+        status = pv_effect_estimate(poor, table, settings, &result);
+    if (status == PV_OK)
+        status = pv_effect_text(poor, result, &text);
+    pv_result_text_free(poor, text);
+    pv_result_free(result);
+    pv_settings_free(poor, settings);
+    pv_table_free(ctx, table);
+    return status;
+}
+
+static void survives_failing_allocations(void **state) {
+    (void)state;
+    sweep_memory(once_more);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(four_cells_give_bayes_rule),
-                                       cmocka_unit_test(counted_prevalences_are_uncertain),
-                                       cmocka_unit_test(counts_are_people),
-                                       cmocka_unit_test(groups_make_up_the_whole),
-                                       cmocka_unit_test(turning_round_turns_signs),
-                                       cmocka_unit_test(difference_agrees_with_odds_ratio),
-                                       cmocka_unit_test(values_of_all_columns_give_a_prediction)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(survives_failing_allocations),      cmocka_unit_test(four_cells_give_bayes_rule),
+        cmocka_unit_test(counted_prevalences_are_uncertain), cmocka_unit_test(counts_are_people),
+        cmocka_unit_test(groups_make_up_the_whole),          cmocka_unit_test(turning_round_turns_signs),
+        cmocka_unit_test(difference_agrees_with_odds_ratio), cmocka_unit_test(values_of_all_columns_give_a_prediction)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -16,7 +16,7 @@ static pv_status learn(const pv_roles *roles, pv_schema **schema, pv_dataset **d
 
 static void test_constant(void **state) {
     (void)state;
-    pv_roles roles = {.target = "y"};
+    pv_roles roles = {.target = "y", .constant = PV_CONSTANT_REFUSE};
     pv_schema *schema;
     pv_dataset *data;
     assert_int_equal(learn(&roles, &schema, &data), PV_ERR_INPUT);
@@ -240,6 +240,7 @@ static void test_sampled(void **state) {
     pv_classifier *learned, *fitted;
     ok(pv_fit_settings_new(ctx, &settings));
     ok(pv_settings_set(ctx, settings, "outcome", "y"));
+    ok(pv_settings_set(ctx, settings, "loss", "ig"));
     assert_int_equal(pv_learn_table(ctx, table, settings, &learned), PV_ERR_USAGE); /* no prevalence */
     ok(pv_learn_sampled(ctx, table, people, settings, &learned));
     assert_true(learned->estimated);

@@ -221,14 +221,16 @@ static void has_one_part(void **state) {
     static const struct {
         pv_roles roles;
         const char *part;
-    } refused[] = {{{.target = "y", .offset = "y"}, "is the outcome"},
-                   {{.target = "y", .offset = "w", .weights = "w"}, "is the column of weights"},
-                   {{.target = "y", .offset = "site", .group = "site"}, "is the column of groups"},
-                   {{.target = "y", .offset = "set", .id = "set"}, "is the column of ids"},
-                   {{.target = "y", .offset = "z", .features = "x1,z"}, "is named in `features` as well"},
-                   {{.target = "y", .offset = "z", .terms = "z,log(w)"}, "is the offset"},
-                   {{.target = "y", .offset = "no"}, "no column 'no'"},
-                   {{.target = "y", .offset = "z", .exclude = "x1,x2,grade,site,set,w,zb,five"}, "no column is left"}};
+    } refused[] = {
+        {{.target = "y", .offset = "y"}, "is the outcome"},
+        {{.target = "y", .offset = "w", .weights = "w"}, "is the column of weights"},
+        {{.target = "y", .offset = "site", .group = "site"}, "is the column of groups"},
+        {{.target = "y", .offset = "set", .id = "set"}, "is the column of ids"},
+        {{.target = "y", .offset = "z", .features = "x1,z"}, "is named in `features` as well"},
+        {{.target = "y", .offset = "z", .terms = "z,log(w)"}, "is the offset"},
+        {{.target = "y", .offset = "no"}, "no column 'no'"},
+        {{.target = "y", .offset = "z", .exclude = "x1,x2,grade,site,set,w,zb,five", .constant = PV_CONSTANT_REFUSE},
+         "no column is left"}};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         assert_int_not_equal(learn(table, refused[i].roles), PV_OK);
         says(refused[i].part);

@@ -53,7 +53,7 @@ static void test_parts_of_a_file(void **state) {
 
 static void count_notes(void *state, pv_log_level level, const char *message) {
     (void)level;
-    *(int *)state += strstr(message, "training did not have") != NULL;
+    *(int *)state += strstr(message, "training data did not have") != NULL;
 }
 
 /* A schema learned from people, and pieces of other people. */

@@ -9,15 +9,14 @@ typedef struct settings_pair {
 
 static const char *const names[] = {"control", "case"};
 
-static pv_status run(pv_ctx *in, const pv_probs *probs, const int32_t *unit, const settings_pair *set,
-                     pv_result **rule) {
+static pv_status run(pv_ctx *in, const pv_probs *p, const int32_t *unit, const settings_pair *set, pv_result **rule) {
     pv_settings *settings = NULL;
     pv_status status = pv_sets_settings_new(in, &settings);
     *rule = NULL;
     for (size_t i = 0; status == PV_OK && set[i].name; i++)
         status = pv_settings_set(in, settings, set[i].name, set[i].value);
     if (status == PV_OK)
-        status = pv_sets_calibrate(in, probs, unit, settings, rule);
+        status = pv_sets_calibrate(in, p, unit, settings, rule);
     pv_settings_free(in, settings);
     return status;
 }

@@ -129,7 +129,7 @@ static void one_row_of_each_unit(void **state) {
     ok(pv_probs_new(ctx, TIMES * N, names, 2, 1, p, y, NULL, &copies));
     ok(run(ctx, copies, unit, usual, &rule[0]));
     for (int s = 2; s < 12; s++) {
-        char seed[8];
+        char seed[16];
         snprintf(seed, sizeof seed, "%d", s);
         const settings_pair pairs[] = {{"seed", seed}, {NULL, NULL}};
         ok(run(ctx, copies, unit, pairs, &rule[1]));

@@ -65,8 +65,9 @@ static double count_of(pv_rng *rng, double n, double p) {
 static void write_errors(const labels_study *s, const labels_cell *c, pv_rng *rng, char text[160]) {
     double se = s->options->sensitivity, sp = s->options->specificity, p = c->prevalence, n = c->validated;
     double share = se * p + (1 - sp) * (1 - p), ppv = se * p / share, npv = sp * (1 - p) / (1 - share);
-    const char *positive = c->predictive ? "ppv" : "sensitivity", *negative = c->predictive ? "npv" : "specificity";
-    double right[2] = {c->predictive ? npv : sp, c->predictive ? ppv : se};
+    const bool predictive = c->predictive != 0;
+    const char *positive = predictive ? "ppv" : "sensitivity", *negative = predictive ? "npv" : "specificity";
+    double right[2] = {predictive ? npv : sp, predictive ? ppv : se};
     if (isinf(n))
         snprintf(text, 160, "%s=%.17g,%s=%.17g", positive, right[1], negative, right[0]);
     else

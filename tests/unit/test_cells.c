@@ -41,7 +41,8 @@ static void imputes(void **state) {
     apply_refused("a,g,y\n,,0\n5,u,1\n", &l, ROLES(.missing = PV_MISSING_REFUSE), "'a' is missing", "drop");
     forget(&l);
     refused("a,y\n1,0\n2,\n3,1\n", ROLES(.missing = PV_MISSING_IMPUTE), "'y' is missing", "`missing=drop`");
-    refused("a,b,y\n1,,0\n2,,1\n", ROLES(.missing = PV_MISSING_IMPUTE, .constant = PV_CONSTANT_REFUSE), "same value in every row: b", "`exclude=");
+    refused("a,b,y\n1,,0\n2,,1\n", ROLES(.missing = PV_MISSING_IMPUTE, .constant = PV_CONSTANT_REFUSE),
+            "same value in every row: b", "`exclude=");
 }
 
 static void indicates(void **state) {

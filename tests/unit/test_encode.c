@@ -166,7 +166,8 @@ static void follows_roles(void **state) {
     refused(text, ROLES(.weights = "y"), "`outcome`", "`weights`");
     refused(text, ROLES(.weights = "nope"), "`weights`", "'nope'");
     refused(text, ROLES(.id = "nope"), "`id`", "'nope'");
-    refused(text, ROLES(.features = "a", .exclude = "a", .constant = PV_CONSTANT_REFUSE), "no column is left", "`exclude`");
+    refused(text, ROLES(.features = "a", .exclude = "a", .constant = PV_CONSTANT_REFUSE), "no column is left",
+            "`exclude`");
     refused(text, (pv_roles){.target = "yy"}, "`outcome`", "did you mean 'y'");
     refused(text, (pv_roles){0}, "`outcome`", "missing");
 }
@@ -249,8 +250,10 @@ static void refuses_targets(void **state) {
 
 static void refuses_columns(void **state) {
     (void)state;
-    refused("a,b,y\n1,7,0\n2,7,1\n", ROLES(.constant = PV_CONSTANT_REFUSE), "same value in every row: b", "`exclude=b`");
-    refused("a,b,c,d,e,f,g,y\n1,1,1,k,1,1,1,0\n1,1,1,k,1,1,2,1\n", ROLES(.constant = PV_CONSTANT_REFUSE), "a, b, c, d, e and 1 more", "`exclude`");
+    refused("a,b,y\n1,7,0\n2,7,1\n", ROLES(.constant = PV_CONSTANT_REFUSE), "same value in every row: b",
+            "`exclude=b`");
+    refused("a,b,c,d,e,f,g,y\n1,1,1,k,1,1,1,0\n1,1,1,k,1,1,2,1\n", ROLES(.constant = PV_CONSTANT_REFUSE),
+            "a, b, c, d, e and 1 more", "`exclude`");
     refused("a,b,y\n1,,0\n2,,1\n", plain, "'b' is missing", "drop");
     char *text = malloc(100000), *end = text;
     assert_non_null(text);

@@ -249,9 +249,13 @@ static void print_metrics(const cv_options *options, const pv_validation *v) {
     }
 }
 
+static pv_loss loss_of(const cv_options *options) {
+    return pv_fit_loss(&options->fit, options->sample.path != NULL, options->roles.roles.matched != NULL);
+}
+
 static void print_table(cli_call *call, const cv_options *options, const cli_training *training, const pv_validation *v,
                         const pv_judgement *strata, const cv_compared *compared) {
-    printf("%s, loss %s: %s rows of %s in %zu folds", options->fit.model, pv_loss_name((pv_loss)options->fit.loss),
+    printf("%s, loss %s: %s rows of %s in %zu folds", options->fit.model, pv_loss_name(loss_of(options)),
            pv_group_digits((double)v->data->rows).text, call->argument[0], v->folds);
     if (v->repeats > 1)
         printf(", %zu times", v->repeats);
@@ -284,8 +288,8 @@ static void put_what(cli_call *call, pv_report *report, const cv_options *option
                "repeat%s). Probabilities are for the population %.60s. The charts use the first repeat, in which each "
                "row is predicted by the model that was fitted without it; the explorer uses the mean of the models' "
                "marginals.",
-               options->fit.model, pv_loss_name((pv_loss)options->fit.loss), v->folds, v->repeats,
-               v->repeats == 1 ? "" : "s", options->population);
+               options->fit.model, pv_loss_name(loss_of(options)), v->folds, v->repeats, v->repeats == 1 ? "" : "s",
+               options->population);
     report_put_warnings(call, report);
 }
 
@@ -357,7 +361,7 @@ static int validate(cli_call *call, const cv_options *options, const cli_trainin
 /* Everything that can be rejected before the table is read. */
 static int check(cli_call *call, cv_options *options, cv_compared *compared) {
     int64_t views = 0, size;
-    const pv_loss loss = pv_fit_loss(&options->fit, options->sample.path != NULL, options->roles.roles.matched != NULL);
+    const pv_loss loss = loss_of(options);
     int code = cli_check_fit(call, &options->fit, &loss, 1, options->sample.path != NULL);
     if (code == CLI_OK)
         code =

@@ -156,11 +156,11 @@ static const cli_common common[] = {
     {NULL, "by", NULL},
     {NULL, "at", NULL},
     {"Data", "outcome", "The column to predict."},
-    {NULL, "positive", "Which of two labels the risk is of."},
+    {NULL, "positive", "The label whose probability is the risk."},
     {NULL, "exclude", "Columns that are not features, comma-separated."},
     {NULL, "terms", "Features computed from columns: ns(age,3),smoke:sex."},
     {NULL, "strata", "Columns that sampling depended on, in addition to the label."},
-    {NULL, "cluster", "A column of what was sampled together, such as a person."},
+    {NULL, "cluster", "Column of the units that were sampled together, such as a person's rows."},
     {"Population", "prevalence", "Prevalence of the positive label in the population: 0.01, or 0.005-0.02."},
     {NULL, "prevalence-by", "The prevalence in each stratum: a file."},
     {"Output", "json", NULL},
@@ -182,7 +182,8 @@ const cli_command cli_effect = {
     .text =
         "Fits a linear model to rows that were sampled by their label, and compares the risks of the target population "
         "if everyone had one value of the exposure with those if everyone had another: risk difference, risk ratio, "
-        "number needed to treat, and the fraction of cases that would not occur if everyone had the first. Risks are "
+        "number needed to treat, and the fraction of cases that would not occur if everyone had the --from "
+        "value. Risks are "
         "averaged over the population, whose columns the rows represent with weights; no cohort is needed. Intervals "
         "take into account that coefficients, weights and, if it is an interval, the prevalence are estimates.",
     .arguments = cli_training_arguments,

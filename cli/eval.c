@@ -96,8 +96,8 @@ static const pv_option decision_table[] = {
 
 static const pv_option importance_table[] = {
     {"importance", PV_OPTION_FLAG, offsetof(eval_options, importance), NULL, 0, 0, NULL, NULL,
-     "Permutation importance of each column: the increase of the log loss, in nats per person, when the column's cells "
-     "are permuted among the people of the population of --stated-for or, without it, of the predictions. Text "
+     "Permutation importance of each column: the increase in log loss, in nats per person, when the column's cells "
+     "are permuted among people. The population is that of --stated-for, by default that of the predictions. Text "
      "columns, and all terms of a column, are permuted together. Always part of reports."},
     CLI_OPTION_END};
 static const pv_option report_table[] = {
@@ -134,8 +134,8 @@ static const cli_rule rules[] = {
     {"importance population=unknown", NULL,
      "--importance cannot be used with --population unknown, which every permutation would change: give known:P"},
     {"permutations|importance-rows", "importance report figures", "--%s needs --importance; add it, or leave this out"},
-    {"permutations|importance-rows probs", NULL,
-     "--%s needs --importance, which --probs does not support; leave it out"},
+    {"permutations|importance-rows probs|ensemble|votes|binarise|population=unknown", NULL,
+     "--%s needs --importance, which is not possible here; leave it out"},
     {"probs", "outcome votes", "--probs needs --outcome, the column with the observed labels"},
     {NULL, NULL, NULL}};
 
@@ -297,7 +297,7 @@ static const cli_example examples[] = {
     {"prevail eval study.model clinic.csv --population known:0.2 --stated-for 0.2 --json",
      "Probabilities and metrics for a clinic where one in five has the disease."},
     {"prevail eval seed1.model test.npz --ensemble seed2.model,seed3.model --binarise 3",
-     "The mean of three models of readers' grades, evaluated as benign (below 3) against malignant (above)."},
+     "The mean prediction of three models for readers' grades, evaluated as benign (below 3) or malignant (above)."},
     {"prevail eval study.model holdout.csv --costs fp=1,fn=50 --stated-for population",
      "Sensitivity, predictive values and mean cost of the cheapest decisions, in the population."},
     {"prevail eval one.model holdout.csv --compare two.model",

@@ -25,7 +25,7 @@ typedef struct sets_options {
 static const pv_option calibration_table[] = {
     {"calibration", PV_OPTION_TEXT, offsetof(sets_options, calibration), NULL, 0, 0, NULL, "FILE",
      "Labelled rows that were not used to fit the model, in any proportions of the labels: at least 1/(1 - coverage) - "
-     "1 of each, and several hundred for coverage that is near the wanted one."},
+     "1 of each label, and several hundred if a single sample is to have nearly the wanted coverage."},
     {"outcome", PV_OPTION_TEXT, offsetof(sets_options, outcome), NULL, 0, 0, NULL, "COL",
      "Their column of labels. Default: the name it had in fit."},
     {"group", PV_OPTION_TEXT, offsetof(sets_options, group), NULL, 0, 0, NULL, "COL",
@@ -201,11 +201,12 @@ static int read_by_model(cli_call *call, work *held) {
     const sets_options *o = held->options;
     const pv_classifier *c = held->classifier;
     const pv_roles learned = pv_schema_roles(c->schema);
+    const char *own = c->schema->cluster && *c->schema->cluster ? c->schema->cluster : learned.group;
     pv_roles roles = {.target = o->outcome ? o->outcome : learned.target,
                       .weights = o->weights ? o->weights : learned.weights,
                       .missing = o->missing,
                       .unseen = o->unseen};
-    const char *const units[2] = {o->group ? o->group : learned.group, NULL}, *const copies[2] = {o->id, o->keep};
+    const char *const units[2] = {o->group ? o->group : own, NULL}, *const copies[2] = {o->id, o->keep};
     int code = read_table(call, held, o->calibration, &roles, units, &held->known.table);
     if (code != CLI_OK)
         return code;
@@ -215,9 +216,9 @@ static int read_by_model(cli_call *call, work *held) {
         return cli_error(call, PV_ERR_INPUT, o->calibration,
                          "has the rows that the model was fitted to, whose probabilities are too good: coverage would "
                          "be lower than wanted. Calibrate on other labelled rows");
-    bool own_units = !o->group && has_column(held->known.table, learned.group);
+    bool own_units = !o->group && has_column(held->known.table, own);
     if (code == CLI_OK && own_units)
-        cli_note(call, "units are those of column '%s', as in the fit", learned.group);
+        cli_note(call, "units are those of column '%s', as in the fit", own);
     if (code == CLI_OK && (o->group || own_units))
         code = take_units(call, held->known.table, held->known.data, units[0], held);
     if (code != CLI_OK || !call->argument[1])
@@ -479,8 +480,8 @@ const cli_command cli_sets = {
         "the "
         "calibration rows of all labels, and have several labels where the model cannot tell.\nWith --refer, two "
         "labels: "
-        "rows are called one of the labels or referred, such that with --confidence the share of wrong ones among the "
-        "calls of each label is at most the stated one, at every prevalence of the interval --prevalence.",
+        "each row is either called one label or referred. With probability --confidence, the proportion of wrong calls "
+        "of each label is at most the stated one, at every prevalence in the interval --prevalence.",
     .arguments = arguments,
     .groups = groups,
     .hints = hints,

@@ -7,9 +7,11 @@
 /* The value of the command's argument of that name, in its place or in brackets; NULL: not given. */
 static const char *argument(const cli_call *call, const char *word, size_t length) {
     const cli_argument *list = call->command->arguments;
-    for (size_t i = 0; list && list[i].name; i++)
-        if (strncmp(list[i].name + (list[i].name[0] == '['), word, length) == 0)
+    for (size_t i = 0; list && list[i].name; i++) {
+        const char *name = list[i].name + (list[i].name[0] == '[');
+        if (strncmp(name, word, length) == 0 && (name[length] == '\0' || name[length] == ']'))
             return call->argument[i];
+    }
     return NULL;
 }
 
@@ -52,7 +54,7 @@ static bool any_holds(const cli_call *call, const char *word, size_t length, cha
 }
 
 static bool is_broken(const cli_call *call, const cli_rule *rule, char *name, size_t size) {
-    char other[64];
+    char other[64] = "";
     name[0] = '\0';
     for (const char *at = rule->all; *at; at += strspn(at, " ")) {
         size_t length = strcspn(at, " ");

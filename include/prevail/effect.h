@@ -24,10 +24,10 @@ extern const pv_option pv_effect_option_table[]; /* ends with a NULL name */
 PV_MUST_USE pv_status pv_effect_settings_new(pv_ctx *ctx, pv_settings **settings);
 
 /* Fits a linear model with two labels to the table, and compares the risks of the population if everyone had one value
- * of the exposure or another. *result has: exposure, from, estimate, prevalence, rows, units, effects (a list: group,
- * to, share, risk, risk_from, risk_to, difference, ratio, odds_ratio, attributable: objects of value, lo, hi, se, df
- * and linear; number_needed), assumes, warnings; docs/guides/effect.md explains them. The caller frees it. PV_ERR_USAGE
- * for settings that do not fit together, PV_ERR_INPUT with the place of a cell that cannot be used. */
+ * of the exposure or another. *result has: exposure, from, estimate, prior, prevalence, rows, units, effects (a list:
+ * group, to, share, risk, risk_from, risk_to, difference, ratio, odds_ratio, attributable: objects of value, lo, hi,
+ * se, df and linear; number_needed), assumes, warnings; docs/guides/effect.md explains them. The caller frees it.
+ * PV_ERR_USAGE for settings that do not fit together, PV_ERR_INPUT with the place of a cell that cannot be used. */
 PV_MUST_USE pv_status pv_effect_estimate(pv_ctx *ctx, const pv_table *table, const pv_settings *settings,
                                          pv_result **result);
 /* The result in words, as the command prints it. The caller frees *text with pv_result_text_free. */

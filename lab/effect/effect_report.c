@@ -20,15 +20,15 @@ static bool is_share(int what) {
 
 static double mean_of(const effect_study *s, size_t cell, int what, double *error) {
     const effect_outcome *o = &s->outcome[cell * s->replicates];
-    const double *const from[SHOWN] = {
-        NULL,        NULL,         NULL,          &o->value[0], &o->held[0],     &o->held[1],
-        &o->held[2], &o->truly[0], &o->linear[0], &o->width,    &o->linear_width};
-    const double known[] = {s->cell[cell].prevalence, s->cell[cell].truth[0], s->cell[cell].closest[0]};
+    enum { KNOWN = 3 };
+    const double *const from[SHOWN - KNOWN] = {&o->value[0], &o->held[0],   &o->held[1], &o->held[2],
+                                               &o->truly[0], &o->linear[0], &o->width,   &o->linear_width};
+    const double known[KNOWN] = {s->cell[cell].prevalence, s->cell[cell].truth[0], s->cell[cell].closest[0]};
     double mean, sd = (double)NAN;
     *error = (double)NAN;
-    if (what < 3)
+    if (what < KNOWN)
         return known[what];
-    size_t n = study_mean(from[what], s->replicates, sizeof *o / sizeof(double), &mean, &sd);
+    size_t n = study_mean(from[what - KNOWN], s->replicates, sizeof *o / sizeof(double), &mean, &sd);
     if (n > 1 && is_share(what))
         *error = sd / sqrt((double)n);
     return n > 0 ? mean : (double)NAN;

@@ -13,7 +13,7 @@ from ._compat import check_order, check_weights, checked_labels
 from ._context import Context
 from ._errors import InputError
 from ._frames import encode, label_text
-from ._html import table
+from ._html import number, table
 from ._labels import classes_and_codes
 from ._options import WEIGHT, option_text
 from ._training import check_classes, table_of
@@ -45,7 +45,7 @@ class Effect:
         for effect in self.effects:
             where = effect["to"] if effect["group"] is None else f"{effect['to']}, {self.result['by']} = {effect['group']}"
             for key, name in names.items():
-                rows.append((where, name, *(f"{effect[key][part]:.4f}" for part in ("value", "lo", "hi"))))
+                rows.append((where, name, *(number(effect[key][part], ".4f") for part in ("value", "lo", "hi"))))
         heads = ["", "", "value", f"{100 * self.result['interval']:g} % interval from", "to"]
         return table(f"Effect of {self.result['exposure']}", heads, rows, self.result["warnings"])
 

@@ -6,6 +6,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 
+def number(value: float | None, spec: str) -> str:
+    """A number that may be absent."""
+    return "–" if value is None else format(value, spec)
+
+
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]], notes: Iterable[str] = ()) -> str:
     """A table as HTML; the first cell of each row is its head."""
     lines = "".join(

@@ -10,7 +10,7 @@ from ._c import lib
 from ._context import Context
 from ._errors import InputError
 from ._frames import Table, encode, is_frame, label_text
-from ._html import table
+from ._html import number, table
 from ._options import option_text
 
 
@@ -41,7 +41,7 @@ class Rate:
         return self._text
 
     def _repr_html_(self) -> str:
-        rows = [(label, *(f"{rate[key]:.4f}" for key in ("value", "lo", "hi"))) for label, rate in self.rates.items()]
+        rows = [(label, *(number(rate[key], ".4f") for key in ("value", "lo", "hi"))) for label, rate in self.rates.items()]
         heads = ["", "rate", f"{100 * self.result['interval']:g} % interval from", "to"]
         return table("Rates", heads, rows, self.result["warnings"])
 

@@ -10,7 +10,7 @@ from ._c import lib
 from ._context import Context
 from ._errors import InputError
 from ._frames import Table, encode, is_frame, label_text
-from ._html import table
+from ._html import number, table
 from ._options import option_text
 
 
@@ -54,7 +54,7 @@ class Size:
 
     def _repr_html_(self) -> str:
         keys = ("wanted", "rows", "cases", "controls", "reached")
-        rows = [(name, *(f"{own[key]:.4g}" if key in ("wanted", "reached") else f"{own[key]:.0f}" for key in keys))
+        rows = [(name, *(number(own[key], ".4g" if key in ("wanted", "reached") else ".0f") for key in keys))
                 for name, own in self.criteria.items()]  # fmt: skip
         heads = ["", "wanted", "rows", "cases", "controls", "with the design"]
         return table(f"{self.cases} cases and {self.controls} controls", heads, rows, self.result["warnings"])
@@ -105,7 +105,7 @@ def size(
     prevalence : float, or (low, high)
         Of cases in the target population; or an interval of 95 %.
     prevalence_n : float or None
-        People that the prevalence rests on. None: it is known.
+        Size of the random sample that the prevalence was estimated from. None: it is known exactly.
     margin : float
         Wanted half-width of the prevalence's interval, 0.05 by default: how many people of the population tell it.
     ratio : float, "population" or "best"
@@ -146,7 +146,7 @@ def size(
         raise InputError(f"`pilot` is a {type(pilot).__name__}; give a data frame", "usage")
     if isinstance(prevalence, tuple):
         if len(prevalence) != 2:
-            raise InputError(f"`prevalence` {prevalence!r}: give a number, or a pair of the interval's ends", "usage")
+            raise InputError(f"`prevalence` {prevalence!r}: give a number, or a pair (lower, upper)", "usage")
         prevalence = f"{prevalence[0]}-{prevalence[1]}"
     options = {
         "prevalence": prevalence, "prevalence-n": prevalence_n, "margin": margin, "ratio": ratio, "cost-case": cost_case,

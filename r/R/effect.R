@@ -9,7 +9,7 @@ population_effect <- function(data, outcome, exposure, prevalence = NULL, from =
   check_effect_options(more)
   options <- option_texts(c(more, list(
     outcome = outcome, exposure = exposure, prevalence = prevalence, from = effect_value(from), to = effect_value(to), by = by,
-    at = if (!is.null(at)) paste0(names(at), "=", vapply(at, effect_value, ""), collapse = ","), interval = level,
+    at = if (!is.null(at)) paste0("\"", gsub("\"", "\"\"", paste0(names(at), "=", vapply(at, effect_value, ""))), "\"", collapse = ","), interval = level,
     prevalence_by = if (is.data.frame(prevalence_by)) "prevalence_by" else prevalence_by
   )))
   with_session(function(session) {

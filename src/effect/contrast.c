@@ -221,11 +221,22 @@ static const char *const assumes =
     "The rows represent the cases and the controls of the population, and its prevalence is the stated one. The effect "
     "is causal only if the model has every cause that the exposure and the outcome have in common.";
 
+/* The prior that shrinks the coefficients, and so the effects; null: none. */
+static pv_status prior_of(const pv__standard *s, const pv_classifier *c, pv_result **prior) {
+    pv_fit_options *fit = NULL;
+    *prior = NULL;
+    PV_TRY(pv_classifier_options(s->ctx, c, &fit));
+    bool shrinks = s->problem->plan->map && fit->prior && strcmp(fit->prior, "none") != 0;
+    *prior = shrinks ? pv__value_pack("tb", "text", fit->prior, "chosen", (int)fit->prior_chosen) : pv__value_null();
+    pv_fit_options_free(s->ctx, fit);
+    return PV_OK;
+}
+
 pv_status pv__effect_result(pv__standard *s, const pv_classifier *c, pv_result **result) {
     const pv__exposure *e = s->exposure;
     int use = c->combination->use;
-    pv_result *list = pv__value_list();
-    pv_status status = PV_OK;
+    pv_result *list = pv__value_list(), *prior;
+    pv_status status = prior_of(s, c, &prior);
     for (int32_t g = -1; g < (int32_t)e->groups; g++)
         for (size_t l = 1; l < e->levels && status == PV_OK; l++)
             status = add_effect(s, use, g, l, list);
@@ -238,6 +249,7 @@ pv_status pv__effect_result(pv__standard *s, const pv_classifier *c, pv_result *
     (void)pv__value_set(made, "interval", pv__value_real(e->options->interval));
     (void)pv__value_set(made, "rows", pv__value_integer((int64_t)s->rows));
     (void)pv__value_set(made, "units", pv__value_real(s->both->units->units));
+    (void)pv__value_set(made, "prior", prior);
     if (status == PV_OK)
         (void)pv__value_set(made, "warnings", warnings(s, c, list));
     (void)pv__value_set(made, "effects", list);

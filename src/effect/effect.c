@@ -51,17 +51,19 @@ static pv_status check_options(pv_ctx *ctx, const pv_effect_options *o, const pv
                         "draws:\nuse map, ml or robust");
     if (fit->sample)
         return pv__fail(ctx, PV_ERR_USAGE, "effects do not support a population sample:\nleave it out");
+    if (fit->label_error)
+        return pv__fail(ctx, PV_ERR_USAGE, "effects do not support `label-error`:\nleave it out");
     return PV_OK;
 }
 
 static pv_status check_data(pv_ctx *ctx, const pv_schema *schema, const pv_dataset *data, const pv_fit_options *fit) {
     if (schema->classes != 2)
-        return pv__fail(ctx, PV_ERR_USAGE, "`outcome`: effects need two labels, and column '%s' has %d:\njoin labels",
+        return pv__fail(ctx, PV_ERR_USAGE, "`outcome`: effects need two labels, but column '%s' has %d:\nmerge labels",
                         pv__show(schema->target).text, schema->classes);
     if (data->matched)
         return pv__fail(
             ctx, PV_ERR_USAGE,
-            "`matched`: matched sets tell odds ratios only, since each has a risk of its own that cancels:\n"
+            "`matched`: matched sets identify odds ratios only, since each has a risk of its own that cancels:\n"
             "read the odds ratios of a fit, or leave it out and name the columns of the matching as "
             "`strata`");
     if (!data->label)

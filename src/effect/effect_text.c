@@ -143,6 +143,9 @@ static void add_heading(lines *l, const pv_result *r) {
         addf(l, "with %s for everyone\n", pv__show(text_of(r, "at")).text);
     addf(l, "%.0f rows, %.0f sampled independently, %.4g %% intervals, %s estimate\n", number(r, "rows"),
          number(r, "units"), 100 * number(r, "interval"), text_of(r, "estimate"));
+    if (*text_of(get(r, "prior"), "text"))
+        addf(l, "coefficients are shrunk by the prior %s%s\n", pv__show(text_of(get(r, "prior"), "text")).text,
+             number(get(r, "prior"), "chosen") > 0 ? ", whose scale was chosen from the rows" : "");
     if (strcmp(text_of(r, "estimate"), "efficient") == 0)
         addf(l, "which assumes that the linear model is right\n");
     if (get(get(first, "difference"), "linear"))

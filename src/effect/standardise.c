@@ -137,10 +137,17 @@ static pv_status weigh_by_profile(const pv__standard *s, pv__way *way) {
 
 /* ---- measures ---------------------------------------------------------------------------------------------------- */
 
-/* The three risks of a group: as it is, everyone at the first level, everyone at `level`. */
+/* The risks of a group: as it is, everyone at the first level, everyone at `level`, and as it is by the model. */
+enum { RISKS = 4, FIRST = 1, BY_MODEL = 3 };
 typedef struct means {
-    double mass, psi[3];
+    double mass, psi[RISKS];
 } means;
+
+/* The risk that the attributable fraction compares with. The labels and the weighted estimate give the same mean in the
+ * whole population. In a group they differ by what the model misses there, which is not due to the exposure. */
+static size_t compared(const pv__way *way, int32_t group) {
+    return group >= 0 && !way->tilt ? BY_MODEL : 0;
+}
 
 static double observed(const pv__standard *s, const pv__way *way, const pv__risks *risks, size_t i) {
     return way->tilt ? risks->own[i] : pv__share(&s->problem->targets, i, 1);
@@ -148,7 +155,9 @@ static double observed(const pv__standard *s, const pv__way *way, const pv__risk
 
 static double risk_of(const pv__standard *s, const pv__way *way, const pv__risks *risks, size_t level, size_t m,
                       size_t i) {
-    return m == 0 ? observed(s, way, risks, i) : risks->set[(m == 1 ? 0 : level) * s->rows + i];
+    if (m == BY_MODEL)
+        return risks->own[i];
+    return m == 0 ? observed(s, way, risks, i) : risks->set[(m == FIRST ? 0 : level) * s->rows + i];
 }
 
 /* The prevalence in the population, over strata. */
@@ -172,10 +181,10 @@ static means means_of(const pv__standard *s, const pv__way *way, const pv__risks
             continue;
         double weight = people_of(s, i) * way->theta[i];
         found.mass += weight;
-        for (size_t m = 0; m < 3; m++)
+        for (size_t m = 0; m < RISKS; m++)
             found.psi[m] += weight * risk_of(s, way, risks, level, m, i);
     }
-    for (size_t m = 0; m < 3; m++)
+    for (size_t m = 0; m < RISKS; m++)
         found.psi[m] /= found.mass;
     if (is_stated(way, group))
         found.psi[0] = pv__standard_prevalence(s);
@@ -186,24 +195,25 @@ static double logit(double p) {
     return log(p) - log1p(-p);
 }
 
-/* Values, and their derivatives by the three risks, unless that is NULL. */
-static void measures_of(const double psi[3], double *value, double slope[PV__MEASURES][3]) {
+/* Values, and their derivatives by the risks, unless that is NULL. with: `compared`. */
+static void measures_of(const double psi[RISKS], size_t with, double *value, double slope[PV__MEASURES][RISKS]) {
     const double a = psi[1], b = psi[2], all = psi[0];
-    const double at[PV__MEASURES] = {logit(all),          logit(a),         logit(b), b - a, log(b) - log(a),
-                                     logit(b) - logit(a), log(a) - log(all)};
+    const double at[PV__MEASURES] = {
+        logit(all), logit(a), logit(b), b - a, log(b) - log(a), logit(b) - logit(a), log(a) - log(psi[with])};
     memcpy(value, at, sizeof at);
     if (!slope)
         return;
-    const double by[PV__MEASURES][3] = {{1 / (all * (1 - all)), 0, 0},
-                                        {0, 1 / (a * (1 - a)), 0},
-                                        {0, 0, 1 / (b * (1 - b))},
-                                        {0, -1, 1},
-                                        {0, -1 / a, 1 / b},
-                                        {0, -1 / (a * (1 - a)), 1 / (b * (1 - b))},
-                                        {-1 / all, 1 / a, 0}};
+    const double by[PV__MEASURES][RISKS] = {{1 / (all * (1 - all)), 0, 0, 0},
+                                            {0, 1 / (a * (1 - a)), 0, 0},
+                                            {0, 0, 1 / (b * (1 - b)), 0},
+                                            {0, -1, 1, 0},
+                                            {0, -1 / a, 1 / b, 0},
+                                            {0, -1 / (a * (1 - a)), 1 / (b * (1 - b)), 0},
+                                            {0, 1 / a, 0, 0}};
     memcpy(slope, by, sizeof by);
+    slope[PV__MEASURES - 1][with] = -1 / psi[with];
     for (size_t f = 0; f < PV__MEASURES; f++)
-        for (size_t m = 0; m < 3; m++)
+        for (size_t m = 0; m < RISKS; m++)
             if (!isfinite(slope[f][m]))
                 slope[f][m] = 0; /* a group without cases: its value is not finite either, and is left out */
 }
@@ -211,7 +221,7 @@ static void measures_of(const double psi[3], double *value, double slope[PV__MEA
 void pv__standard_value(const pv__standard *s, const pv__way *way, const pv__risks *risks, int32_t group, size_t level,
                         double value[PV__MEASURES]) {
     means found = means_of(s, way, risks, group, level);
-    measures_of(found.psi, value, NULL);
+    measures_of(found.psi, compared(way, group), value, NULL);
 }
 
 double pv__standard_share(const pv__standard *s, int32_t group) {
@@ -229,7 +239,7 @@ typedef struct influence {
     int32_t group;
     size_t level;
     means found;
-    double slope[PV__MEASURES][3];
+    double slope[PV__MEASURES][RISKS];
     double *u;        /* [rows][PV__MEASURES]: first the part of the weights, at last the whole */
     double *mean;     /* [strata][PV__MEASURES], of u */
     double *gradient; /* [PV__MEASURES][P] */
@@ -245,13 +255,13 @@ static void find_u(influence *f) {
     for (size_t i = 0; i < s->rows; i++) {
         if (!is_in(s, i, f->group))
             continue;
-        double away[3];
-        for (size_t m = 0; m < 3; m++)
+        double away[RISKS];
+        for (size_t m = 0; m < RISKS; m++)
             away[m] = (risk_of(s, f->way, &f->way->risks, f->level, m, i) - f->found.psi[m]) / f->found.mass;
         if (is_stated(f->way, f->group))
             away[0] = 0;
         for (size_t j = 0; j < F; j++)
-            for (size_t m = 0; m < 3; m++)
+            for (size_t m = 0; m < RISKS; m++)
                 f->u[i * F + j] += f->slope[j][m] * away[m];
     }
 }
@@ -308,6 +318,8 @@ static void find_gradient(influence *f) {
     size_t P = f->s->both->P;
     if (f->way->tilt)
         add_gradient(f, e->data, risks->own, 0, true);
+    if (compared(f->way, f->group) == BY_MODEL)
+        add_gradient(f, e->data, risks->own, BY_MODEL, false);
     add_gradient(f, e->set[0], risks->set, 1, false);
     add_gradient(f, e->set[f->level], risks->set + f->level * f->s->rows, 2, false);
     for (size_t j = 0; j < PV__MEASURES; j++)
@@ -439,7 +451,7 @@ pv_status pv__standard_measure(pv__standard *s, const pv__way *way, int32_t grou
     f.mean = f.by_pi + cells * F;
     f.buffer = f.mean + cells * F;
     f.found = means_of(s, way, &way->risks, group, level);
-    measures_of(f.found.psi, found->value, f.slope);
+    measures_of(f.found.psi, compared(way, group), found->value, f.slope);
     find_u(&f);
     find_means(&f);
     find_gradient(&f);

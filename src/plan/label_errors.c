@@ -149,11 +149,14 @@ static void warn_of_few(pv_ctx *ctx, const pv_label_error *e, double prevalence,
     const double most = 0.125; /* lab/labels */
     double at = decided(e, prevalence, share), variance = 0;
     for (int y = 0; y < 2; y++) {
-        const double step = e->value[y] > 0.5 ? -1e-6 : 1e-6;
-        pv_label_error moved = *e;
-        moved.value[y] += step;
-        double slope = (decided(&moved, prevalence, share) - at) / (step * at);
-        variance += slope * slope * pv__label_error_variance(e, y);
+        const double own = pv__label_error_variance(e, y);
+        double slope = (double)NAN;
+        for (int way = -1; way <= 1 && own > 0 && isnan(slope); way += 2) { /* one of them is within the domain */
+            pv_label_error moved = *e;
+            moved.value[y] += way * 1e-6;
+            slope = (decided(&moved, prevalence, share) - at) / (way * 1e-6 * at);
+        }
+        variance += own > 0 ? slope * slope * own : 0;
     }
     if (!(sqrt(variance) <= most))
         pv__log(

@@ -121,8 +121,8 @@ static pv_status tell_model(const writer *w) {
         PV_TRY(add(w, "model", "model", NULL, "%s", o->model));
     else
         PV_TRY(add(w, "model", "model", NULL, "%s, %zu parameters", o->model, pv_model_params(w->rows->model)));
-    PV_TRY(add(w, "loss", "loss", p->given->loss != o->loss ? "the data are matched sets" : NULL, "%s",
-               pv_loss_name((pv_loss)o->loss)));
+    const char *why = o->loss == PV_LOSS_MATCHED ? "the data are matched sets" : "no `prevalence` is stated";
+    PV_TRY(add(w, "loss", "loss", p->given->loss != o->loss ? why : NULL, "%s", pv_loss_name((pv_loss)o->loss)));
     if (p->misread)
         PV_TRY(add(w, "label errors", "label-error", NULL,
                    "sensitivity %.4g and specificity %.4g of the recorded label", p->label_error.correct[1],

@@ -54,7 +54,8 @@ measures <- function(d, v, pi, share, linear, by) {
   r <- if (linear && is.na(by)) sum(share * pi[, 2]) else mean_of(own)
   r0 <- mean_of(p0)
   r1 <- mean_of(p1)
-  c(logit(r), logit(r0), logit(r1), r1 - r0, log(r1 / r0), logit(r1) - logit(r0), log(r0 / r))
+  all <- if (is.na(by)) r else mean_of(p) # of a group: the model's
+  c(logit(r), logit(r0), logit(r1), r1 - r0, log(r1 / r0), logit(r1) - logit(r0), log(r0 / all))
 }
 
 errors <- function(d, pi, share, linear, by, clusters, people) {

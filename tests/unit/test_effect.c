@@ -206,11 +206,31 @@ static void survives_failing_allocations(void **state) {
     sweep_memory(once_more);
 }
 
+/* A column that the model has as a line, and whose middle group has far more cases than a line can have: the misfit is
+ * not due to the exposure, so that the fraction is at most that of a group in which everybody is exposed. */
+static void misfit_of_a_group_is_not_attributed(void **state) {
+    (void)state;
+    static const char rows[] =
+        "y,e,h,n\n1,1,1,20\n1,0,1,20\n0,1,1,40\n0,0,1,60\n1,1,2,60\n1,0,2,50\n0,1,2,10\n0,0,2,15\n"
+        "1,1,3,20\n1,0,3,15\n0,1,3,40\n0,0,3,45\n";
+    const settings_pair pairs[] = {KNOWN, {"weights", "n"}, {"by", "h"}, {NULL, NULL}};
+    pv_result *found = find(rows, pairs);
+    for (size_t i = 1; i < 4; i++) { /* after that of everyone */
+        double ratio = get(found, i, "ratio", "value"), fraction = get(found, i, "attributable", "value");
+        assert_true(ratio > 1 && fraction > 0 && fraction < 1 - 1 / ratio);
+    }
+    pv_result_free(found);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(survives_failing_allocations),      cmocka_unit_test(four_cells_give_bayes_rule),
-        cmocka_unit_test(counted_prevalences_are_uncertain), cmocka_unit_test(counts_are_people),
-        cmocka_unit_test(groups_make_up_the_whole),          cmocka_unit_test(turning_round_turns_signs),
-        cmocka_unit_test(difference_agrees_with_odds_ratio), cmocka_unit_test(values_of_all_columns_give_a_prediction)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(survives_failing_allocations),
+                                       cmocka_unit_test(misfit_of_a_group_is_not_attributed),
+                                       cmocka_unit_test(four_cells_give_bayes_rule),
+                                       cmocka_unit_test(counted_prevalences_are_uncertain),
+                                       cmocka_unit_test(counts_are_people),
+                                       cmocka_unit_test(groups_make_up_the_whole),
+                                       cmocka_unit_test(turning_round_turns_signs),
+                                       cmocka_unit_test(difference_agrees_with_odds_ratio),
+                                       cmocka_unit_test(values_of_all_columns_give_a_prediction)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

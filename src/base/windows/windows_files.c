@@ -209,8 +209,7 @@ static bool replace(const wchar_t *from, const wchar_t *to) {
     return moved;
 }
 
-static bool another_has_it(void) {
-    DWORD error = GetLastError();
+static bool another_has_it(DWORD error) {
     return error == ERROR_ACCESS_DENIED || error == ERROR_SHARING_VIOLATION;
 }
 
@@ -222,7 +221,10 @@ int pv__windows_rename(const char *from, const char *to) {
         if (i > 0)
             Sleep(PAUSE);
         done = replace(one, other);
-        hopeless = !done && (!another_has_it() || (GetFileAttributesW(other) & FILE_ATTRIBUTE_DIRECTORY));
+        DWORD error = GetLastError(), is = GetFileAttributesW(other);
+        bool folder = is != INVALID_FILE_ATTRIBUTES && (is & FILE_ATTRIBUTE_DIRECTORY);
+        hopeless = !done && (!another_has_it(error) || folder);
+        SetLastError(error);
     }
     int result = done ? 0 : other ? pv__windows_failed() : -1;
     int cause = errno;

@@ -106,7 +106,7 @@ void cli_print_adequacy(const pv_classifier *c) {
             printf("; Hausman's test rejects it (p = %.2g): use --infer robust, which does not assume it\n",
                    m->p_value);
         else if (tested)
-            printf("; Hausman's test finds nothing against it (p = %.2g)\n", m->p_value);
+            printf("; Hausman's test does not reject it (p = %.2g)\n", m->p_value);
         else
             puts(" (--infer robust does not)");
         return;
@@ -119,7 +119,7 @@ void cli_print_adequacy(const pv_classifier *c) {
         printf("; Hausman's test rejects the %s model (p = %.2g):\n  coefficients are those of %s\n", model, m->p_value,
                PV_WEIGHTED_ESTIMAND);
     else if (tested)
-        printf("; Hausman's test finds nothing against the %s model (p = %.2g)\n", model, m->p_value);
+        printf("; Hausman's test does not reject the %s model (p = %.2g)\n", model, m->p_value);
     else
         fputc('\n', stdout);
 }

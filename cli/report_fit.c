@@ -67,8 +67,8 @@ static void say_adequacy(pv_report *report, const pv_classifier *c) {
     double p = m->p_value;
     if (pv_combination_differs(m) && m->use == PV_ESTIMATE_EFFICIENT)
         report_note(report, PV_NOTE_WARNING,
-                    "The linear model does not fit (Hausman's test, p = %.2g), and the estimate in use assumes it. Fit "
-                    "again with --infer robust.",
+                    "The linear model does not fit (Hausman's test, p = %.2g), but the estimate in use assumes that "
+                    "it does. Fit again with --infer robust.",
                     p);
     else if (pv_combination_differs(m))
         report_note(report, PV_NOTE_WARNING,
@@ -76,7 +76,7 @@ static void say_adequacy(pv_report *report, const pv_classifier *c) {
                     "linear predictor in the population.",
                     p);
     else
-        report_say(report, "Hausman's test finds nothing against the linear model (p = %.2g).", p);
+        report_say(report, "Hausman's test does not reject the linear model (p = %.2g).", p);
 }
 
 static void put_provenance(cli_call *call, pv_report *report, const pv_classifier *c) {

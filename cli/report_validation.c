@@ -183,10 +183,10 @@ int report_put_sweep(cli_call *call, pv_report *report, const report_sweep_row *
                                : "at an assumed prevalence of ",
              mixed ? "" : prevalence);
     report_say(report,
-               "%s the lowest held-out log-loss, %.4g, has %s %s; the highest is %.4g. What follows this section is "
-               "about that model.",
-               are_of_one(rows, n) ? "Of all," : "At the first of the prevalences,", lowest,
-               pv_loss_name(rows[best].loss), assumed, highest);
+               "%s %s %s has the lowest held-out log-loss, %.4g; the highest is %.4g. The following sections are about "
+               "that model.",
+               are_of_one(rows, n) ? "Of all models," : "At the first of the prevalences,",
+               pv_loss_name(rows[best].loss), assumed, lowest, highest);
     pv_status status = put_sweep_chart(call, report, rows, n, classes);
     put_sweep_table(report, rows, n);
     return status == PV_OK ? CLI_OK : cli_fail(call, status);

@@ -193,7 +193,8 @@ const cli_command cli_summary = {
     .usage = "MODEL [--interval LEVEL] [--all] [--methods] [--json]",
     .text = "Shows the contents of a model file: the training data, the stated prevalence and the model's own, "
             "coefficients with odds ratios and intervals (linear models), and the options that are not at their "
-            "defaults. With a posterior all estimates have intervals, and coefficients the probability of their sign.",
+            "defaults. With a posterior, all estimates have intervals, and coefficients have the posterior "
+            "probability of their sign.",
     .arguments = arguments,
     .groups = groups,
     .options_size = sizeof(summary_options),

@@ -86,7 +86,7 @@ static void print_footer(const sweep_work *w) {
            has_plain(w) ? "plain is prior-corrected; " : "", w->training.schema->labels[w->training.data->classes - 1]);
     cli_print_stated(w->n_rows, each);
     if (each[0]->stated && w->prevalences > 1 && strcmp(w->options->population, "true") == 0)
-        printf("  Compare losses at the same prevalence only. --population design allows comparing all of them.\n");
+        printf("  Compare losses only at the same prevalence. With --population design, all can be compared.\n");
     free(each);
 }
 

@@ -112,8 +112,7 @@ static int name_option(cli_call *call, const cli_group *group, const pv_option *
     while (found->name && (strcmp(found->name, row->name) != 0 || strcmp(found->metavar, row->metavar) != 0))
         found++;
     if (!found->name)
-        return cli_error(call, PV_ERR_INTERNAL, NULL, "--%s: is neither known for an input nor for an output",
-                         row->name);
+        return cli_error(call, PV_ERR_INTERNAL, NULL, "--%s is not registered as an input or an output", row->name);
     const char *path;
     char what[64];
     memcpy(&path, (const char *)call->options + group->offset + row->offset, sizeof path);

@@ -384,7 +384,7 @@ class PrevalenceAdjusted(FrameOutput, ClassifierMixin, BaseEstimator):
             return self._framed(np.log(self._proba(X)), X)
 
     def predict(self, X: Rows) -> NDArray[Any]:
-        """The most probable label in the population. If cases are rare, this is seldom a case: see `decide`."""
+        """The most probable label in the population. A rare label seldom is: see `decide`."""
         return self.classes_[self._proba(X).argmax(axis=1)]
 
     def decide(self, X: Rows, costs: Costs) -> Decisions:

@@ -91,7 +91,7 @@ class Scored:
         return next((name for name, own in self._columns.items() if own[0] == candidate), candidate)
 
     def score(self, X):
-        """The columns of other rows."""
+        """The candidates' columns for new rows."""
         X = self._narrowed(X)
         return self._ratios({name: _said(own, name, X, len(self._order)) for name, own in self.estimators.items()})
 

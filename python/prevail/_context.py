@@ -165,7 +165,7 @@ class Context:
         return made
 
     def keep(self, *borrowed):
-        """Has objects live as long as the context: the library borrows their memory."""
+        """Keeps objects alive as long as the context, because the library borrows their memory."""
         self._kept.extend(borrowed)
 
     def warn(self, text, category=PrevailWarning):

@@ -137,7 +137,7 @@ def _is_calibrated(estimator):
 
 
 def _is_simple(estimator):
-    """One classifier, with or without steps that change columns alone: nothing within it fits labels."""
+    """One classifier, optionally after steps that only transform columns, with no nested estimator."""
     if any(hasattr(step, "fit_resample") for _, step in steps(estimator)):
         return False
     last = last_step(estimator)

@@ -166,7 +166,7 @@ class Found:
         return draws[:, 1:] if self._model.relative else draws
 
     def summary(self, level: float = 0.95) -> Summary:
-        """Coefficients with standard errors and intervals, and the prevalences, as a text to print."""
+        """Printable summary: coefficients with standard errors and intervals, and the prevalences."""
         return Summary(self, level)
 
     def diagnose(self) -> list[dict[str, Any]]:

@@ -140,7 +140,7 @@ def renamed(X, names):
 
 
 class Table:
-    """A table of the library, filled column by column. Lives as long as its context."""
+    """A library table that is filled column by column and lives as long as its context."""
 
     def __init__(self, ctx, source, rows=None, stream=None):
         self.ctx, self.source, self.names = ctx, source, []

@@ -29,7 +29,7 @@ from ._version import __version__
 
 
 def _metrics():
-    """Of each metric, by name, what it is and the fewest labels it is for."""
+    """The description of each metric and the smallest number of labels it supports, by name."""
     found, text, least = {}, ctypes.c_char_p(), ctypes.c_int()
     while (name := lib.pv_metric_name(len(found), ctypes.byref(text), ctypes.byref(least))) is not None:
         found[name.decode()] = (text.value.decode(), least.value)
@@ -201,7 +201,7 @@ class Evaluation(Mapping[str, Metric]):
         return {name: made["values"][:, c] for c, name in enumerate(made["columns"])}
 
     def rates(self, threshold: float, *, level: float | None = None) -> dict[str, Metric]:
-        """Rates, with intervals, of classifying rows with a probability of at least `threshold` as positive.
+        """Classification rates, with intervals, if rows with a probability of at least `threshold` are called positive.
 
         Parameters
         ----------

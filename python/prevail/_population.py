@@ -190,7 +190,7 @@ class Probabilities:
     strata = None  # their names, where rows are of some
 
     def stratify(self, strata, from_):
-        """Rows of strata, each with a prevalence of its own that its probabilities were made for."""
+        """Assign rows to strata, each with its own prevalence for which the rows' probabilities were computed."""
         strata = np.asarray(strata)
         if strata.shape != (self.rows,):
             raise InputError(f"strata.shape == {strata.shape}, expected {(self.rows,)}!", "input")

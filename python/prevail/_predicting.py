@@ -153,7 +153,7 @@ class Predicting(FrameOutput):
         return made if self._order[1] == 1 else -made
 
     def predict(self, X: Rows) -> NDArray[Any]:
-        """The most probable label in the population. If cases are rare, this is seldom a case: see `decide`."""
+        """The most probable label in the population. A rare label seldom is: see `decide`."""
         best = self._said(X, None, "log_p")[0].argmax(axis=1)
         return self.classes_[best]
 

@@ -94,8 +94,8 @@ def _log_likelihood(logits):
 
 
 def _flat_rates(log_rate, logits, shape):
-    """Logarithms of sampling rates, for each class or for each row and class; of two classes with one output the rows' are
-    [rows][2]."""
+    """Logarithms of sampling rates: one per class, or one per row and class. For two classes with a single output,
+    those per row and class have the shape [rows][2]."""
     log_rate = torch.as_tensor(log_rate).to(logits)
     if log_rate.shape == logits.shape[1:]:
         return log_rate

@@ -24,8 +24,8 @@ enum { SHOWN = 120 }; /* characters shown of a value */
 static void tell(pv_ctx *ctx, const char *name, int length, const char *own, int own_size, const char *there,
                  int size) {
     pv__log(ctx, PV_LOG_WARNING,
-            "%.*s is %.*s here and was %.*s when the checkpoint was started: the work continues, but the result may "
-            "differ from that of either alone by rounding",
+            "%.*s is %.*s here but was %.*s when the checkpoint was started: the work continues, but the result may "
+            "differ by rounding from that of a run with either alone",
             length, name, own_size, own, size, there);
 }
 

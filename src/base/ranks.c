@@ -86,7 +86,7 @@ static pv_status meet(pv_ctx *ctx, const header *mine, const char *own, bool *en
         if (all[r].number != all[0].number || all[r].bytes != all[0].bytes || all[r].kind != all[0].kind) {
             ctx->ranks.told = true;
             status = pv__fail(ctx, PV_ERR_INTERNAL,
-                              "rank %d is at a different point of the work from rank 0;\ncheck that all have the same "
+                              "rank %d is not at the same step as rank 0;\ncheck that all have the same "
                               "data, options and program",
                               r);
         }

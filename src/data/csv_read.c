@@ -328,7 +328,7 @@ static pv_status finish_table(pv__reader *r) {
     pv_table *table = r->table;
     if (table->rows == 0)
         return pv__fail_at(r->ctx, PV_ERR_INPUT, r->input.name, 0, 0,
-                           "the file has a header and no rows of data;\nadd some (lines end with a line feed)");
+                           "the file has a header but no data rows;\nadd rows (each line must end with a line feed)");
     for (size_t c = 0; c < table->columns; c++) {
         pv_column *column = &table->column[c];
         if (r->kind[c] == PV__UNDECIDED)

@@ -163,7 +163,7 @@ static pv_status write_file(writing *w, const pv_output *output) {
     pv__query query = {.name = output->path};
     if (!output->temporary)
         return pv__fail_at(w->ctx, PV_ERR_PATH, output->path, 0, 0,
-                           "is not a regular file, which Parquet needs;\ngive another name");
+                           "is not a regular file, and Parquet output needs one;\ngive the name of a regular file");
     PV_TRY(next_piece(w));
     if (!w->piece)
         return pv__fail_at(w->ctx, PV_ERR_INPUT, output->path, 0, 0, "there are no rows to write");

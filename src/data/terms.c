@@ -303,7 +303,7 @@ const char *pv__term_wrong(const pv_schema *schema, const pv_term *term) {
     size_t s = pv__schema_find(schema, term->column[0]);
     bool text = s < pv__schema_plain(schema) && schema->source[s].type == PV_COLUMN_TEXT;
     if (term->kind == PV_TERM_LEVEL)
-        return text ? NULL : "a reference level is of no text column";
+        return text ? NULL : "a reference level belongs to a column that is not text";
     if (text)
         return "a term is a function of a text column";
     return term->kind == PV_TERM_SMOOTH ? pv__smooth_wrong(term) : wrong_parameters(term);

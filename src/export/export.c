@@ -155,9 +155,9 @@ static pv_status check_options(pv_ctx *ctx, const pv_classifier *c, const pv__la
     if (options->table && !*options->table)
         return pv__fail(ctx, PV_ERR_USAGE, "`table` is empty:\nname the table that has the rows");
     if (c->schema->image && options->missing != LEARNED)
-        return pv__fail(ctx, PV_ERR_USAGE, "`missing` is for tables, and these rows are images:\nleave it out");
+        return pv__fail(ctx, PV_ERR_USAGE, "`missing` applies to tables, but these rows are images:\nleave it out");
     if (c->schema->image && options->unseen != PV_UNSEEN_REFUSE)
-        return pv__fail(ctx, PV_ERR_USAGE, "`unseen` is for tables, and these rows are images:\nleave it out");
+        return pv__fail(ctx, PV_ERR_USAGE, "`unseen` applies to tables, but these rows are images:\nleave it out");
     return PV_OK;
 }
 

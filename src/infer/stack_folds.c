@@ -26,7 +26,7 @@ pv_status pv__stack_deal(pv_ctx *ctx, pv__stacking *s, pv_dataset **split) {
                           &s->folds, split, &s->fold));
     if (s->folds < 2)
         return pv__fail(ctx, PV_ERR_INPUT,
-                        "`model=auto` weights its candidates by cross-validation, and there are too few rows:\nchoose "
+                        "`model=auto` weights its candidates by cross-validation, but there are too few rows:\nchoose "
                         "`model=linear`, or give at least two rows (groups, clusters) of each label");
     s->data = *split ? *split : s->all;
     s->judged = many ? 1 : s->folds;

@@ -224,7 +224,7 @@ int pv__steps_two(pv__steps *s, pv__step_kind kind, int a, int b) {
                 : kind == PV__STEP_LOOKUP ? left == 1
                                           : left == right || left == 1 || right == 1;
     if (!fits)
-        (void)failed(s, pv__fail(s->ctx, PV_ERR_INTERNAL, "a step of %zu and %zu columns", left, right));
+        (void)failed(s, pv__fail(s->ctx, PV_ERR_INTERNAL, "arrays of %zu and %zu columns do not match", left, right));
     size_t width = matrix ? right : left > right ? left : right;
     return append(s, (pv__step){.kind = kind, .width = width, .drawn = any_drawn(s, from, 2)}, from, 2, NULL);
 }

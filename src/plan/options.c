@@ -132,7 +132,7 @@ const pv_option pv_fit_option_table[] = {
     {"draws", PV_OPTION_INT, AT(draws), "2000", 100, 1e7, NULL, NULL,
      "Posteriors: draws kept with the model; hmc: in all chains together."},
     {"components", PV_OPTION_INT, AT(components), "8", 1, 1000, NULL, NULL, "vi: Gaussians in the mixture."},
-    {"samples", PV_OPTION_INT, AT(samples), "8", 1, 1e6, NULL, NULL, "vi: samples of each component and step."},
+    {"samples", PV_OPTION_INT, AT(samples), "8", 1, 1e6, NULL, NULL, "vi: samples per component and step."},
     {"steps", PV_OPTION_INT, AT(steps), "500", 1, 1e9, NULL, NULL, "vi: steps."},
     {"vi-rate", PV_OPTION_REAL, AT(vi_rate), "0", 0, 10, NULL, NULL, "vi: learning rate; 0: the method's default."},
     {"chains", PV_OPTION_INT, AT(chains), "4", 1, 1000, NULL, NULL, "hmc: chains."},

@@ -63,7 +63,7 @@ static pv_status refuse_idle(pv_ctx *ctx, pv__fact_set facts, const char *const 
     for (size_t i = 0; i < n; i++) {
         const char *what = pv__idle_for(facts, given[i]);
         if (what)
-            return pv__fail(ctx, PV_ERR_USAGE, "`%s` is for %s:\nleave it out, or use that", given[i], what);
+            return pv__fail(ctx, PV_ERR_USAGE, "`%s` is only for %s:\nleave it out, or choose that", given[i], what);
     }
     return PV_OK;
 }

@@ -130,7 +130,7 @@ static const pv__rule rules[] = {
     {F(ITSELF) | F(SAMPLE), NONE, NULL,
      "`population-sample` is not for `model=auto` and trees, which need a stated prevalence:\nleave one of the two "
      "out"},
-    {F(ITSELF) | F(DATA) | F(SOFT), NONE, "model", " supports hard labels only;\nchoose linear or mlp with votes"},
+    {F(ITSELF) | F(DATA) | F(SOFT), NONE, "model", " supports hard labels only:\nfor votes, choose linear or mlp"},
     {F(ITSELF) | F(MATCH), NONE, "match", " is not for `model=auto` and trees:\nleave one of the two out"},
     /* labels recorded with errors */
     {F(MISREAD), F(ABSOLUTE), "label-error", MISREAD_FOR},

@@ -28,7 +28,7 @@ const pv_option pv_sets_option_table[] = {
         "Two labels: also call each row one of them, or refer it. Of the rows called LABEL, at most this share is "
         "wrong, at the worst prevalence of its interval; 0: never call that label."),
     ROW(PV_OPTION_REAL, "confidence", confidence, "0.95", 0.5, 0.9999, NULL,
-        "Probability that the errors of `refer` are kept, over samples of calibration rows."),
+        "Probability, over samples of calibration rows, that the error limits of `refer` hold."),
     ROW(PV_OPTION_INT, "seed", seed, "1", 0, 9007199254740992.0, NULL,
         "With units of several rows: chooses the row of each that is used."),
     {0}};

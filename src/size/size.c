@@ -26,13 +26,13 @@ const pv_option pv_size_option_table[] = {
     ROW(REAL, "cost-case", cost_case, "1", 1e-6, 1e9, "COST", "Cost of a case."),
     ROW(REAL, "cost-control", cost_control, "1", 1e-6, 1e9, "COST", "Cost of a control."),
     ROW(INT, "cases", cases, "0", 0, 1e12, "N",
-        "Number of cases of a design that is given, with `ratio`: what it will tell. 0: find the number."),
+        "Number of cases of a given design, with `ratio`: print its expected results. 0: compute the number."),
     ROW(REAL, "auc", auc, "0", 0, 0.995, "A",
         "Assumed AUC of the model. Its scores are then normal in cases and in controls, with one variance."),
     ROW(REAL, "r2", r2, "0", 0, 0.9999, "R2", "Instead of an AUC: Cox and Snell's R2 in the target population."),
     ROW(INT, "parameters", parameters, "0", 0, 1e6, "K",
-        "Coefficients of the model, without the intercept: all candidates, with a spline or category counted by its "
-        "columns."),
+        "Number of coefficients of the model, excluding the intercept: count all candidates, and every column of a "
+        "spline or category."),
     ROW(TEXT, "score", score, NULL, 0, 0, "COL",
         "Column of the pilot: probabilities or any other numbers that rise with the risk, from a model that was not "
         "fitted to the same rows."),
@@ -42,8 +42,8 @@ const pv_option pv_size_option_table[] = {
     ROW(REAL, "shrinkage", shrinkage, "0.9", 0.5, 0.999, "S",
         "Wanted shrinkage of the coefficients, by the heuristic of Riley et al. (criterion 1)."),
     ROW(REAL, "slope", slope, "0", 0, 0.999, "S",
-        "Wanted calibration slope, at least 0.5, of a fit without a prior or penalty: what the shrinkage stands for, "
-        "and promises too much of for a large AUC. 0: not asked for."),
+        "Wanted calibration slope, at least 0.5, of a fit without a prior or penalty. The shrinkage approximates it, "
+        "but is too optimistic for a large AUC. 0: not asked for."),
     ROW(REAL, "optimism", optimism, "0.05", 0.001, 0.3, "D",
         "Wanted difference of the apparent and the adjusted Nagelkerke R2 (Riley et al., criterion 2)."),
     ROW(REAL, "auc-width", auc_width, "0", 0, 1, "W", "Wanted width of the interval of the AUC. 0: not asked for."),
@@ -60,7 +60,7 @@ const pv_option pv_size_option_table[] = {
         "Share of the controls that are exposed. 0: the exposure is normal."),
     ROW(REAL, "power", power, "0.8", 0.5, 0.9999, "P", "Wanted power of the test of that odds ratio, two-sided."),
     ROW(REAL, "interval", interval, "0.95", 0.5, 0.9999, "LEVEL",
-        "Level of the intervals. The test has one minus it, 0.05."),
+        "Confidence level of the intervals. The significance level of the test is one minus this, 0.05 by default."),
     {0}};
 
 pv_status pv_size_settings_new(pv_ctx *ctx, pv_settings **settings) {

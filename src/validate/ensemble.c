@@ -101,7 +101,7 @@ pv_status pv_ensemble_check(pv_ctx *ctx, const pv_classifier *first, const pv_cl
         return PV_OK;
     if (!first->prevalence || !other->prevalence)
         return pv__fail_at(ctx, PV_ERR_USAGE, name, 0, 0, "%s no prevalence; use `population=known:P`",
-                           first->prevalence ? "states" : "joins a first model that states");
+                           first->prevalence ? "states" : "is combined with a first model that states");
     for (int y = 0; y < first->schema->classes; y++)
         if (!(fabs(first->prevalence[y] - other->prevalence[y]) <= 1e-9))
             return pv__fail_at(/* enough digits to show a difference of 1e-9 */

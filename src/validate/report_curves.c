@@ -147,7 +147,7 @@ static pv_status put_calibration(const drawing *d) {
                    "proportion is positive. %s. Bins have equal numbers of rows. The curve is a local logistic "
                    "regression. Rows are weighted to the population of the metrics.%s",
                    d->rows,
-                   d->log ? " Axes are logarithmic, so that a bin without positives shows its interval only." : "");
+                   d->log ? " The axes are logarithmic, so a bin without positives shows only its interval." : "");
         pv_figure figure = {.name = "calibration",
                             .title = "Observed proportion against predicted probability.",
                             .text = text,
@@ -263,7 +263,7 @@ static pv_status put_thresholds(const drawing *d) {
                                     .x = {.label = "informedness (TPR + TNR - 1)"},
                                     .y = {.label = "markedness (PPV + NPV - 1)"}}};
         pv__format(text, sizeof text,
-                   "Each threshold is a point. The operating point is a threshold of %.4g, where the explorer starts; "
+                   "Each point is a threshold. The operating point is a threshold of %.4g, where the explorer starts; "
                    "its PPV and markedness are for the explorer's population. %s.",
                    d->at->threshold, d->rows);
         pv_figure figure = {.name = "thresholds",

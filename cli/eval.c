@@ -134,7 +134,7 @@ static const cli_rule rules[] = {
     {"importance population=unknown", NULL,
      "--importance cannot be used with --population unknown, which every permutation would change: give known:P"},
     {"permutations|importance-rows", "importance report figures", "--%s needs --importance; add it, or leave this out"},
-    {"permutations|importance-rows probs|ensemble|votes|binarise|population=unknown", NULL,
+    {"probs|ensemble|votes|binarise|population=unknown permutations|importance-rows", NULL,
      "--%s needs --importance, which is not possible here; leave it out"},
     {"probs", "outcome votes", "--probs needs --outcome, the column with the observed labels"},
     {NULL, NULL, NULL}};

@@ -158,7 +158,7 @@ def test_columns_that_changed():
 def test_options():
     for options, part in (
         ({"loss": "log"}, "`loss='log'`: choose one of ig|iw|plain|matched"),
-        ({"epochs": 3}, "`epochs` is for minibatches"),
+        ({"epochs": 3}, "`epochs` is only for minibatches"),
         ({"max_iter": -1}, "`max_iter=-1`"),
         ({"prior": "wide"}, "`prior='wide'`"),
         ({"exclude": "age"}, "`exclude`"),

@@ -68,7 +68,7 @@ check "a lost device is told of" grep -q 'the device failed: it fell off the bus
 check "its checkpoint is there" test -s "$scratch/lost.ckpt"
 fit none "$scratch/pretend" --checkpoint "$scratch/lost.ckpt" --resume --device cpu >"$scratch/out" 2>"$scratch/err"
 check "the processor goes on" test $? -eq 0
-check "what may differ is told of" grep -q 'what networks run on (--device) is the processor here and was Pretend 1, none, tf32' "$scratch/out"
+check "what may differ is told of" grep -q 'what networks run on (--device) is the processor here but was Pretend 1, none, tf32' "$scratch/out"
 
 # Steps are started before the loss of earlier ones is known; the one that diverged must still be the last.
 fit diverged "$scratch/pretend" --device cuda >"$scratch/out" 2>"$scratch/err"

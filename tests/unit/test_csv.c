@@ -207,9 +207,9 @@ static void refuses_empty(void **state) {
     refused("", 0, 0, "empty", "header");
     refused("\n \n\r\n", 0, 0, "empty", "header");
     refused("\xEF\xBB\xBF", 0, 0, "empty", "header");
-    refused("a,b\n", 0, 0, "no rows", "header");
-    refused("a,b", 0, 0, "no rows", "header");
-    refused("a,b\n\n\n", 0, 0, "no rows", "header");
+    refused("a,b\n", 0, 0, "no data rows", "header");
+    refused("a,b", 0, 0, "no data rows", "header");
+    refused("a,b\n\n\n", 0, 0, "no data rows", "header");
 }
 
 static void refuses_ragged(void **state) {

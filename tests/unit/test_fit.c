@@ -325,7 +325,7 @@ static void test_idle_options(void **state) {
     CHECK_OK(ctx, pv_settings_set(ctx, settings, "chains", "4"));
     assert_int_equal(pv_fit_settings_check(ctx, settings, false), PV_ERR_USAGE);
     assert_int_equal(pv_learn(ctx, "/nothing/there.csv", settings, &none), PV_ERR_USAGE);
-    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`chains` is for `infer=hmc`"));
+    assert_non_null(strstr(pv_ctx_error(ctx)->message, "`chains` is only for `infer=hmc`"));
     CHECK_OK(ctx, pv_settings_set(ctx, settings, "chains", NULL));
     CHECK_OK(ctx, pv_fit_settings_check(ctx, settings, false));
     pv_settings_free(ctx, settings);
